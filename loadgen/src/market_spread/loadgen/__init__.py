@@ -1,0 +1,1 @@
+"""Data of the load: symbols, quotes, orders, recorded files, and the oracle that judges alerts."""

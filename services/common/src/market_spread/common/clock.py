@@ -1,0 +1,57 @@
+"""Clocks: the machine's, and one that tests move by hand.
+
+Time within a process is monotonic; time that crosses a process is Unix time. Both are integer nanoseconds.
+"""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where a process takes its time from."""
+
+    def unix_ns(self) -> int:
+        """Nanoseconds since the Unix epoch; may be stepped by the host."""
+
+    def monotonic_ns(self) -> int:
+        """Nanoseconds since an arbitrary moment; never goes back."""
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        """Block for the duration. Returns at once if it is not positive."""
+
+
+class SystemClock:
+    """The host's clocks. Thread-safe."""
+
+    def unix_ns(self) -> int:
+        return time.time_ns()
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        if duration_ns > 0:
+            time.sleep(duration_ns / 1e9)
+
+
+class ManualClock:
+    """A clock that stands still until a test moves it. Sleeping moves it."""
+
+    def __init__(self, unix_ns: int = 1_700_000_000_000_000_000) -> None:
+        self._unix_ns = unix_ns
+        self._monotonic_ns = 0
+
+    def unix_ns(self) -> int:
+        return self._unix_ns
+
+    def monotonic_ns(self) -> int:
+        return self._monotonic_ns
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        if duration_ns > 0:
+            self.advance_ns(duration_ns)
+
+    def advance_ns(self, duration_ns: int) -> None:
+        """Move both times forward."""
+        self._unix_ns += duration_ns
+        self._monotonic_ns += duration_ns

@@ -1,0 +1,91 @@
+"""Configuration of a process: environment variables into a frozen dataclass, read once, all errors at once."""
+
+import dataclasses
+import os
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from market_spread.common.errors import UsageError
+
+PREFIX = "MARKET_SPREAD_"
+
+Config = TypeVar("Config")
+
+
+def from_environment(config_class: type[Config], environment: Mapping[str, str] | None = None) -> Config:
+    """An instance of the dataclass, each field from `MARKET_SPREAD_<FIELD>`.
+
+    Fields are str, int, float, bool (`true`/`false`) or Path, or one of these or None; a field without a default must
+    be set. The class may refuse a value in `__post_init__` with a ValueError. Raises UsageError naming every variable
+    that is missing, malformed or refused.
+    """
+    environment = os.environ if environment is None else environment
+    hints = typing.get_type_hints(config_class)
+    values: dict[str, Any] = {}
+    errors: list[str] = []
+    for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
+        variable = PREFIX + field.name.upper()
+        text = environment.get(variable)
+        if text is None:
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                errors.append(f"{variable} is not set")
+            continue
+        try:
+            values[field.name] = _parse(text, hints[field.name])
+        except ValueError:
+            errors.append(f"{variable}={text!r} is not {_name(hints[field.name])}")
+    if errors:
+        raise UsageError("; ".join(errors))
+    try:
+        return config_class(**values)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def to_environment(config: object) -> dict[str, str]:
+    """The variables from which `from_environment` makes the same dataclass."""
+    values = {
+        PREFIX + field.name.upper(): getattr(config, field.name)
+        for field in dataclasses.fields(config)  # type: ignore[arg-type]
+    }
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def inherited_environment() -> dict[str, str]:
+    """A copy of this process's environment, for a child, without our own variables."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+
+
+def home_folder(name: str) -> Path:
+    """A folder of ours below the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "market-spread" / name
+
+
+def java_home() -> str | None:
+    """The user's `JAVA_HOME`, None if it is not set."""
+    return os.environ.get("JAVA_HOME") or None
+
+
+def _parse(text: str, hint: Any) -> Any:
+    if isinstance(hint, types.UnionType):
+        return _parse(text, next(arg for arg in typing.get_args(hint) if arg is not type(None)))
+    if hint is bool:
+        if text not in ("true", "false"):
+            raise ValueError(text)
+        return text == "true"
+    return hint(text)
+
+
+def _name(hint: Any) -> str:
+    if isinstance(hint, types.UnionType):
+        return _name(next(arg for arg in typing.get_args(hint) if arg is not type(None)))
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", Path: "a path"}
+    return names[hint]

@@ -1,0 +1,45 @@
+"""The errors that the processes of Market Spread raise on purpose.
+
+    MarketSpreadError
+    ├── UsageError         the user can mend it: arguments, configuration, a missing program  (exit 2)
+    ├── RunFailedError     the system under test did not do its work                          (exit 1)
+    ├── RunVoidError       the run says nothing: generator, clock, broker or machine spoiled it (exit 3)
+    ├── WrongStateError    the call is right, but not now                                     (gRPC FAILED_PRECONDITION)
+    └── DeadlineError      it did not happen in time                                          (gRPC DEADLINE_EXCEEDED)
+
+A message is one sentence with the value and the remedy; it is shown to a person as it is, without a traceback.
+"""
+
+from typing import ClassVar
+
+
+class MarketSpreadError(Exception):
+    """Base of the errors that are raised on purpose."""
+
+    exit_status: ClassVar[int] = 1
+
+
+class UsageError(MarketSpreadError):
+    """Something that the user gave or installed is wrong."""
+
+    exit_status = 2
+
+
+class RunFailedError(MarketSpreadError):
+    """The system under test did not do its work."""
+
+    exit_status = 1
+
+
+class RunVoidError(MarketSpreadError):
+    """The run cannot be judged: generator, clock, broker or machine spoiled it."""
+
+    exit_status = 3
+
+
+class WrongStateError(MarketSpreadError):
+    """The call is right, but not in the state that the process is in."""
+
+
+class DeadlineError(MarketSpreadError):
+    """Something did not happen within its time."""

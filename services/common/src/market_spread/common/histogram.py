@@ -1,0 +1,229 @@
+"""Latency histograms that lose nothing: HdrHistogram's buckets as one numpy array, in microseconds.
+
+The buckets are those of HdrHistogram for 1 microsecond to 1 hour with 3 significant digits; the `hdrhistogram` package
+is the codec. Recording is numpy over batches, because the package records one value at a time, in Python.
+"""
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from hdrh.histogram import HdrHistogram
+
+Int64s = npt.NDArray[np.int64]
+
+LOWEST_US = 1
+HIGHEST_US = 3_600_000_000
+DIGITS = 3
+PERCENTILES = (50.0, 95.0, 99.0, 99.9, 99.99)
+
+# Below 2,048 a bucket is one value wide; above, each doubling of the value has 1,024 buckets.
+_LINEAR = 2048
+_HALF_BITS = 10
+_SLOTS = 23_552
+
+_HEADER = struct.Struct(">IIIIQQd")
+_COOKIE = 0x1C849313
+_PAYLOAD_BYTES_MAX = _HEADER.size + 9 * _SLOTS
+
+
+class HdrCounts:
+    """Counts of values by bucket, with their exact number, sum, minimum and maximum. Not thread-safe.
+
+    counts: int64, one a bucket. All values are whole microseconds; an empty histogram has min_us and max_us 0.
+    negative: values below 0, recorded as 0. overflow: values above 1 hour, recorded in the bucket of 1 hour, while
+    sum_us and max_us have their own size.
+    """
+
+    __slots__ = ("count", "counts", "max_us", "min_us", "negative", "overflow", "sum_us")
+
+    def __init__(self) -> None:
+        self.counts: Int64s = np.zeros(_SLOTS, np.int64)
+        self.count = 0
+        self.sum_us = 0
+        self.min_us = 0
+        self.max_us = 0
+        self.overflow = 0
+        self.negative = 0
+
+    def record(self, values_us: Int64s) -> None:
+        """Add the values (n,), in any order."""
+        if not len(values_us):
+            return
+        smallest, largest = int(values_us.min()), int(values_us.max())
+        if smallest < 0:
+            self.negative += int(np.count_nonzero(values_us < 0))
+            values_us = np.maximum(values_us, 0)
+            smallest, largest = 0, max(largest, 0)
+        if largest > HIGHEST_US:
+            self.overflow += int(np.count_nonzero(values_us > HIGHEST_US))
+            self.sum_us += _exact_sum(values_us)
+            values_us = np.minimum(values_us, HIGHEST_US)
+        else:
+            self.sum_us += int(values_us.sum())
+        self._widen(len(values_us), smallest, largest)
+        found = np.bincount(bucket_indices(values_us))
+        self.counts[: len(found)] += found
+
+    def merge(self, other: "HdrCounts") -> None:
+        """Add everything that the other holds."""
+        if not other.count:
+            return
+        self._widen(other.count, other.min_us, other.max_us)
+        self.counts += other.counts
+        self.sum_us += other.sum_us
+        self.overflow += other.overflow
+        self.negative += other.negative
+
+    def copy(self) -> "HdrCounts":
+        """An equal histogram that shares nothing with this one."""
+        twin = HdrCounts()
+        twin.merge(self)
+        return twin
+
+    def percentile(self, percent: float) -> int:
+        """The value that `percent` (above 0, at most 100) of the values do not exceed, microseconds; 0 if empty.
+
+        It is the highest value of its bucket, but never above the exact maximum.
+        """
+        return self.percentiles([percent])[0]
+
+    def percentiles(self, percents: Sequence[float]) -> list[int]:
+        """The percentile of each, from one pass over the counts."""
+        if not self.count:
+            return [0] * len(percents)
+        ranks = [max(1, int(percent * self.count / 100 + 0.5)) for percent in percents]
+        slots = np.searchsorted(np.cumsum(self.counts), ranks, side="left")
+        return [min(int(value), self.max_us) for value in highest_values(slots)]
+
+    def supports(self, percent: float) -> bool:
+        """True if at least 10 values lie above that percentile, so that it may be printed."""
+        # In millionths of a percent, because 1 - 0.9999 is not exact in floating point.
+        return self.count * round((100 - percent) * 1_000_000) >= 10 * 100_000_000
+
+    def count_below(self, edge_us: int) -> int:
+        """How many values are less than the edge, exactly. ValueError unless a bucket begins there."""
+        index = int(bucket_indices(np.array([edge_us], np.int64))[0])
+        if int(lowest_values(np.array([index]))[0]) != edge_us:
+            raise ValueError(f"no bucket begins at {edge_us} us")
+        return int(self.counts[:index].sum())
+
+    def encode(self) -> bytes:
+        """HdrHistogram V2, compressed, without base64. Sum, minimum, maximum, overflow and negative are not in it."""
+        histogram = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS, word_size=8, b64_wrap=False)
+        if self.count:
+            np.frombuffer(histogram.counts, np.int64)[:] = self.counts
+            last = np.flatnonzero(self.counts)[-1:]
+            histogram.max_value = int(highest_values(last)[0])
+            histogram.total_count = self.count
+        encoded: bytes = histogram.encode()
+        return encoded
+
+    @staticmethod
+    def decode(encoded: bytes) -> "HdrCounts":
+        """The histogram that was encoded; its minimum, maximum and sum are as exact as its buckets.
+
+        `restore` makes them exact. ValueError if the bytes are no histogram, or one of other buckets than ours.
+        """
+        if not _has_counts(encoded):
+            return HdrCounts()
+        try:
+            histogram = HdrHistogram.decode(encoded, b64_wrap=False)
+        except Exception as error:  # the package has no common base for what malformed bytes lead to
+            raise ValueError(f"the histogram's counts cannot be decoded: {error}") from error
+        decoded = HdrCounts()
+        decoded.counts = np.frombuffer(histogram.counts, np.int64).copy()
+        if decoded.counts.min() < 0:
+            raise ValueError("the histogram has negative counts")
+        used = np.flatnonzero(decoded.counts)
+        if len(used):
+            lowest, highest, numbers = lowest_values(used), highest_values(used), decoded.counts[used]
+            decoded.count = int(numbers.sum())
+            decoded.min_us, decoded.max_us = int(lowest[0]), int(highest[-1])
+            decoded.sum_us = round(float(((lowest + highest) / 2) @ numbers))
+        return decoded
+
+    def restore(self, *, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int) -> None:
+        """Put back what the encoding does not hold. ValueError if it contradicts the counts."""
+        used = np.flatnonzero(self.counts)
+        first_highest = int(highest_values(used[:1])[0]) if len(used) else 0
+        last_lowest = int(lowest_values(used[-1:])[0]) if len(used) else 0
+        if not self.min_us <= min_us <= first_highest:
+            raise ValueError(f"min={min_us} is not in the first bucket, {self.min_us} to {first_highest}")
+        if max_us < last_lowest or (max_us > self.max_us and not overflow):
+            raise ValueError(f"max={max_us} is not in the last bucket, {last_lowest} to {self.max_us}")
+        if overflow + negative > self.count:
+            raise ValueError(f"overflow={overflow} and negative={negative} are more than count={self.count}")
+        self.sum_us, self.min_us, self.max_us = sum_us, min_us, max_us
+        self.overflow, self.negative = overflow, negative
+
+    def _widen(self, count: int, smallest_us: int, largest_us: int) -> None:
+        self.min_us = min(self.min_us, smallest_us) if self.count else smallest_us
+        self.max_us = max(self.max_us, largest_us)
+        self.count += count
+
+
+def bucket_indices(values_us: Int64s) -> Int64s:
+    """The bucket of each value from 0 to HIGHEST_US."""
+    # A double's exponent is the bit length, and exact here; the bits below _LINEAR keep small values in bucket row 0.
+    exponents = (values_us | (_LINEAR - 1)).astype(np.float64).view(np.int64) >> 52
+    shifts = exponents - (1023 + _HALF_BITS)
+    indices: Int64s = (shifts << _HALF_BITS) + (values_us >> shifts)
+    return indices
+
+
+def lowest_values(indices: npt.NDArray[np.integer]) -> Int64s:
+    """The least value, microseconds, of each bucket."""
+    shifts = _shifts(indices)
+    return (indices - (shifts << _HALF_BITS)) << shifts
+
+
+def highest_values(indices: npt.NDArray[np.integer]) -> Int64s:
+    """The greatest value, microseconds, of each bucket."""
+    return lowest_values(indices) + (1 << _shifts(indices)) - 1
+
+
+def latency_summary_ns(histogram: HdrCounts) -> dict[str, int | None]:
+    """Percentiles and maximum in nanoseconds; None where there are too few values for the percentile."""
+    values = histogram.percentiles(PERCENTILES)
+    summary = {
+        f"p{percent:g}": value * 1000 if histogram.supports(percent) else None
+        for percent, value in zip(PERCENTILES, values, strict=True)
+    }
+    return {**summary, "max": histogram.max_us * 1000 if histogram.count else None}
+
+
+def _shifts(indices: npt.NDArray[np.integer]) -> Int64s:
+    shifts: Int64s = np.maximum((indices.astype(np.int64) >> _HALF_BITS) - 1, 0)
+    return shifts
+
+
+def _exact_sum(values_us: Int64s) -> int:
+    # A missing stamp makes a latency of 50 years; a few thousand of those overflow 64 bits.
+    return (int((values_us >> 32).sum()) << 32) + int((values_us & 0xFFFFFFFF).sum())
+
+
+def _has_counts(encoded: bytes) -> bool:
+    """Whether the encoding holds any count. ValueError unless it is a histogram of our buckets, within its bounds."""
+    inflater = zlib.decompressobj()
+    try:
+        payload = inflater.decompress(encoded, _PAYLOAD_BYTES_MAX + 1)
+    except zlib.error as error:
+        raise ValueError(f"the histogram cannot be decompressed: {error}") from error
+    if not inflater.eof or inflater.unused_data or len(payload) < _HEADER.size:
+        raise ValueError(f"the histogram's {len(encoded)} bytes are truncated or too many")
+    cookie, counts_bytes, offset, digits, lowest, highest, _ = _HEADER.unpack_from(payload)
+    if cookie != _COOKIE:
+        raise ValueError(f"the histogram has the cookie {cookie:#x}; send HdrHistogram V2")
+    if (offset, digits, lowest, highest) != (0, DIGITS, LOWEST_US, HIGHEST_US):
+        raise ValueError(
+            f"the histogram covers {lowest} to {highest} with {digits} digits; send {LOWEST_US} to {HIGHEST_US} "
+            f"microseconds with {DIGITS} digits"
+        )
+    if counts_bytes != len(payload) - _HEADER.size:
+        raise ValueError(
+            f"the histogram has {len(payload) - _HEADER.size} bytes of counts and announces {counts_bytes}"
+        )
+    return bool(counts_bytes)

@@ -1,0 +1,138 @@
+"""The layout of messages, once, as data: everything that reads or writes a message takes it from here.
+
+Messages are fixed-width ASCII, so that Spark's generated code reads a field with one substring and one cast, and a
+person with any Kafka tool. Prices are integers in 1/10,000 dollar, times are Unix microseconds. A Kafka record's value
+is a *frame*: one or more messages of one layout, concatenated. Standard library only: Spark's workers import it.
+"""
+
+import zlib
+from dataclasses import dataclass
+from enum import Enum
+
+FORMAT_VERSION = "1"
+FORMAT_HEADER = "format"
+SENT_HEADER = "sent_us"
+
+PRICE_SCALE = 10_000
+SYMBOL_WIDTH = 6
+SYMBOL_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/"
+
+
+class Kind(Enum):
+    """How a field's bytes are read."""
+
+    LETTER = "one of a few letters"
+    TEXT = "left-justified, padded with blanks"
+    DIGITS = "decimal, padded with zeros"
+    SIGNED = "a sign, then decimal, padded with zeros"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a message. `letters` lists what a LETTER may be."""
+
+    name: str
+    width: int
+    kind: Kind
+    letters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The fields of one kind of message, in order. The first is the letter that names the kind."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def width(self) -> int:
+        """Bytes of a message."""
+        return sum(field.width for field in self.fields)
+
+    @property
+    def letter(self) -> str:
+        """The first byte of every message of this kind."""
+        return self.fields[0].letters
+
+    def field(self, name: str) -> Field:
+        """The field of that name. KeyError if there is none."""
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(f"{self.name} has no field {name}")
+
+    def offset(self, name: str) -> int:
+        """Bytes before the field of that name. KeyError if there is none."""
+        offset = 0
+        for field in self.fields:
+            if field.name == name:
+                return offset
+            offset += field.width
+        raise KeyError(f"{self.name} has no field {name}")
+
+
+_SYMBOL = Field("symbol", SYMBOL_WIDTH, Kind.TEXT)
+_SIDE = Field("side", 1, Kind.LETTER, "BS")
+_ACCOUNT = Field("account", 6, Kind.DIGITS)
+_ORDER_ID = Field("order_id", 10, Kind.DIGITS)
+_QUANTITY = Field("quantity", 9, Kind.SIGNED)
+_PRICE = Field("price", 10, Kind.DIGITS)
+_INTENDED = Field("intended_us", 16, Kind.DIGITS)
+
+NBBO = Layout(
+    "nbbo",
+    (
+        Field("kind", 1, Kind.LETTER, "Q"),
+        _SYMBOL,
+        Field("bid", 10, Kind.DIGITS),
+        Field("offer", 10, Kind.DIGITS),
+        _INTENDED,
+        Field("sequence", 12, Kind.DIGITS),
+    ),
+)
+
+ORDER = Layout(
+    "order",
+    (Field("kind", 1, Kind.LETTER, "O"), _SYMBOL, _SIDE, _ACCOUNT, _ORDER_ID, _QUANTITY, _PRICE, _INTENDED),
+)
+
+# An alert names the quote that the order was judged on (all zeros: the symbol had none) and every stage's time.
+ALERT = Layout(
+    "alert",
+    (
+        Field("kind", 1, Kind.LETTER, "A"),
+        _ORDER_ID,
+        _SYMBOL,
+        _SIDE,
+        _ACCOUNT,
+        _QUANTITY,
+        _PRICE,
+        Field("bid", 10, Kind.DIGITS),
+        Field("offer", 10, Kind.DIGITS),
+        Field("quote_sequence", 12, Kind.DIGITS),
+        _INTENDED,
+        Field("sent_us", 16, Kind.DIGITS),
+        Field("read_us", 16, Kind.DIGITS),
+        Field("emitted_us", 16, Kind.DIGITS),
+    ),
+)
+
+LAYOUTS = (NBBO, ORDER, ALERT)
+
+
+class InvalidReason(Enum):
+    """Why a message went to the topic `invalid`. The value is its code in the job's state."""
+
+    WRONG_LENGTH = 1
+    UNKNOWN_KIND = 2
+    UNREADABLE_FIELD = 3
+    UNKNOWN_FORMAT = 4
+
+
+# Orders of the warm-up have ids from here on; ids of measured orders are below.
+WARM_UP_ORDER_ID_MIN = 9_000_000_000
+
+
+def bucket_of(symbol: str, buckets: int) -> int:
+    """The Kafka partition of a symbol: CRC-32 of its padded name, modulo the number of partitions."""
+    return zlib.crc32(symbol.ljust(SYMBOL_WIDTH).encode("ascii")) % buckets

@@ -1,0 +1,82 @@
+"""The ledger of alerts: a line for each, as it came, with where it stood in Kafka and when it was received."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from market_spread.common.codec import Bytes2D, Int64s, decode, encode
+from market_spread.common.errors import UsageError
+from market_spread.common.layout import ALERT, Field, Kind, Layout
+
+PARTITION_WIDTH = 4
+OFFSET_WIDTH = 12
+RECEIVED_WIDTH = 16
+
+
+def _letter(name: str, letter: str) -> Field:
+    return Field(name, 1, Kind.LETTER, letter)
+
+
+# What follows the alert on its line.
+RECEIPT = Layout(
+    "receipt",
+    (
+        _letter("blank_before_partition", " "),
+        Field("partition", PARTITION_WIDTH, Kind.DIGITS),
+        _letter("blank_before_offset", " "),
+        Field("offset", OFFSET_WIDTH, Kind.DIGITS),
+        _letter("blank_before_received", " "),
+        Field("received_us", RECEIVED_WIDTH, Kind.DIGITS),
+        _letter("end_of_line", "\n"),
+    ),
+)
+
+LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerColumns:
+    """Lines of a ledger, in order of receipt.
+
+    alert_rows: uint8 (n, ALERT.width), as received, not decoded; the others int64 (n,);
+    incomplete_bytes: length of the last line if its write was cut short, else 0.
+    """
+
+    alert_rows: Bytes2D
+    partitions: Int64s
+    offsets: Int64s
+    received_us: Int64s
+    incomplete_bytes: int
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def encode_ledger(alert_rows: Bytes2D, partition: int, offsets: Int64s, received_us: Int64s) -> bytes:
+    """The ledger's lines for alerts (n, ALERT.width) of one partition. A number that does not fit is a ValueError."""
+    receipts = encode(
+        RECEIPT,
+        {"offset": offsets, "partition": np.full(len(offsets), partition, np.int64), "received_us": received_us},
+    )
+    return np.concatenate([alert_rows, receipts], axis=1).tobytes()
+
+
+def decode_ledger(data: bytes | memoryview) -> LedgerColumns:
+    """The whole lines of a ledger; a last line that was cut short is left out and its length told.
+
+    Raises UsageError naming the byte at which the first damaged line begins. The alerts are not looked into.
+    """
+    lines = len(data) // LEDGER_LINE_WIDTH
+    complete = memoryview(data)[: lines * LEDGER_LINE_WIDTH]
+    rows = np.frombuffer(complete, np.uint8).reshape(lines, LEDGER_LINE_WIDTH)
+    receipts = decode(RECEIPT, np.ascontiguousarray(rows[:, ALERT.width :]).reshape(-1).data)
+    if not receipts.readable.all():
+        damaged = int(np.argmin(receipts.readable)) * LEDGER_LINE_WIDTH
+        raise UsageError(f"the ledger's line at byte {damaged} is damaged; use the lines before it, or repeat the run")
+    return LedgerColumns(
+        alert_rows=rows[:, : ALERT.width],
+        partitions=receipts.ints("partition"),
+        offsets=receipts.ints("offset"),
+        received_us=receipts.ints("received_us"),
+        incomplete_bytes=len(data) - len(complete),
+    )

@@ -1,0 +1,72 @@
+"""Every metric's name, kind, labels and meaning: no code may use another name."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class MetricKind(Enum):
+    """What a metric is, in Prometheus's terms."""
+
+    HISTOGRAM = "histogram"
+    COUNTER = "counter"
+    GAUGE = "gauge"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric that a process may push. Histograms are pushed in microseconds and exposed in seconds."""
+
+    name: str
+    kind: MetricKind
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+
+def _histogram(name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}_seconds", MetricKind.HISTOGRAM, meaning, labels)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}_total", MetricKind.COUNTER, meaning, labels)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}", MetricKind.GAUGE, meaning, labels)
+
+
+# Sender
+SEND_LAG = _histogram("sender_send_lag", "Actual minus intended send time of a message")
+FRAME_DELAY = _histogram("sender_frame_delay", "Actual send time of a frame minus the time its plan has")
+ACKNOWLEDGE = _histogram("sender_acknowledge", "From the send of a frame to the broker's acknowledgement")
+MESSAGES_DUE = _counter("sender_messages_due", "Messages that the schedule has called for")
+MESSAGES_SENT = _counter("sender_messages_sent", "Messages handed to the Kafka client", "topic", "partition")
+PAYLOAD_SENT = _counter("sender_payload_bytes", "Bytes of frames handed to the Kafka client", "topic", "partition")
+FRAMES_SENT = _counter("sender_frames_sent", "Frames handed to the Kafka client", "topic", "partition")
+FRAMES_LATE = _counter("sender_frames_late", "Frames sent more than 10 ms after their plan")
+MESSAGES_FAILED = _counter("sender_messages_failed", "Messages in frames that the broker did not take")
+UNACKNOWLEDGED = _gauge("sender_unacknowledged_bytes", "Bytes sent that the broker has not acknowledged yet")
+
+# Receiver; phase is `warm_up` or `measured`, stage one of send_lag, ingest, compute, delivery.
+END_TO_END = _histogram(
+    "receiver_end_to_end", "From the intended send of an order to the receipt of its alert", "phase"
+)
+SERVICE = _histogram("receiver_service", "From the actual send of an order to the receipt of its alert", "phase")
+STAGE = _histogram("receiver_stage", "Time in a stage; the stages add up to the end-to-end latency", "phase", "stage")
+ALERTS = _counter("receiver_alerts", "Alerts received, the first of each order", "phase")
+ALERTS_DUPLICATED = _counter("receiver_alerts_duplicated", "Alerts after the first of an order")
+ALERTS_UNREADABLE = _counter("receiver_alerts_unreadable", "Records of the alerts topic that are no alert")
+INVALID_RECORDS = _counter("receiver_invalid", "Malformed messages that the job reported", "reason")
+
+# Spark job
+JOB_RECORDS = _counter("job_records_read", "Kafka records that the job has read; live")
+JOB_MESSAGES = _counter("job_messages_processed", "Messages that the job has processed; live")
+JOB_COMMITTED = _counter("job_messages_committed", "Messages in committed batches; exact")
+JOB_BATCH = _gauge("job_batch_id", "Number of the newest committed batch")
+JOB_COMMIT = _gauge("job_commit_seconds", "From the end of the trigger to the commit of the newest batch")
+JOB_RESTARTS = _counter("job_restarts", "Starts of the query after a failure")
+
+# Every process
+CPU = _counter("process_cpu_seconds", "CPU time of the process and its children, user and system")
+MEMORY = _gauge("process_memory_bytes", "Resident memory of the process and its children")
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in list(globals().values()) if isinstance(metric, Metric)}

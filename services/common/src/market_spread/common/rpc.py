@@ -1,0 +1,135 @@
+"""gRPC servers and clients: health, reflection, bounded messages, deadlines, errors as status codes."""
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from market_spread.common.errors import DeadlineError, MarketSpreadError, UsageError, WrongStateError
+
+MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+DEADLINE_S = 5.0
+MESSAGE_OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+)
+# A second server on the same port must fail, not share its connections.
+SERVER_OPTIONS = (*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0))
+
+_log = logging.getLogger(__name__)
+
+
+def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
+    """The status code and message that a caller sees for an error of a handler."""
+    codes = {
+        UsageError: grpc.StatusCode.INVALID_ARGUMENT,
+        WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
+        DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
+    }
+    for error_class, code in codes.items():
+        if isinstance(error, error_class):
+            return code, str(error)
+    if isinstance(error, MarketSpreadError):
+        return grpc.StatusCode.ABORTED, str(error)
+    return grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
+
+
+class _ErrorsAsStatus(grpc.ServerInterceptor):
+    """Turns an error that a handler raises into its status code."""
+
+    def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
+        handler = continuation(handler_call_details)
+        if handler is None:
+            return None
+        if handler.response_streaming:
+            return (
+                grpc.unary_stream_rpc_method_handler(
+                    _streaming(handler.unary_stream), handler.request_deserializer, handler.response_serializer
+                )
+                if not handler.request_streaming
+                else handler
+            )
+        if handler.request_streaming:
+            return handler
+        return grpc.unary_unary_rpc_method_handler(
+            _unary(handler.unary_unary), handler.request_deserializer, handler.response_serializer
+        )
+
+
+def _unary(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def guarded(request: Any, context: grpc.ServicerContext) -> Any:
+        with _abort_on_error(context):
+            return call(request, context)
+
+    return guarded
+
+
+def _streaming(call: Callable[[Any, Any], Iterator[Any]]) -> Callable[[Any, Any], Iterator[Any]]:
+    def guarded(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+        with _abort_on_error(context):
+            yield from call(request, context)
+
+    return guarded
+
+
+@contextmanager
+def _abort_on_error(context: grpc.ServicerContext) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if context.code() is not None:  # type: ignore[attr-defined]  # the handler has aborted by itself
+            raise
+        code, message = status_of(error)
+        if code is grpc.StatusCode.INTERNAL:
+            _log.exception("rpc.failed")
+        context.abort(code, message)
+
+
+class Server:
+    """A gRPC server with health service and reflection. `start`, then `stop`."""
+
+    def __init__(self, address: str, register: Callable[[grpc.Server], str], threads: int = 8) -> None:
+        """`register` adds a servicer to the server and returns the service's full name.
+
+        Raises UsageError if the address cannot be bound. Port 0 takes a free one.
+        """
+        self._server = grpc.server(
+            futures.ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
+            interceptors=[_ErrorsAsStatus()],
+            options=SERVER_OPTIONS,
+        )
+        service = register(self._server)
+        self._health = health.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+        self._services = (service, "")
+        try:
+            self.port = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise UsageError(f"{address} cannot be bound; is the port in use?") from error
+
+    def start(self) -> None:
+        """Begin to answer, and report SERVING."""
+        self._server.start()
+        self.set_serving(True)
+
+    def set_serving(self, serving: bool) -> None:
+        """What the health service reports."""
+        status = health_pb2.HealthCheckResponse
+        for service in self._services:
+            self._health.set(service, status.SERVING if serving else status.NOT_SERVING)
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """Report NOT_SERVING, finish running calls within the grace, stop."""
+        self.set_serving(False)
+        self._server.stop(grace_s).wait()
+
+
+def channel_to(address: str) -> grpc.Channel:
+    """A channel with our message bounds. Connects when it is first used."""
+    return grpc.insecure_channel(address, options=MESSAGE_OPTIONS)

@@ -1,0 +1,1 @@
+"""Merges what the processes measure, without loss, and serves it."""

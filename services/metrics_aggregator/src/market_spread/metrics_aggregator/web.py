@@ -1,0 +1,71 @@
+"""The web side: what Prometheus scrapes, and the store as JSON."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.common.exposition import CONTENT_TYPE, exposition
+from market_spread.metrics_aggregator.exposed import exposed_series
+from market_spread.metrics_aggregator.store import Store
+from market_spread.metrics_aggregator.views import NoSuchSeriesError, series_detail, series_list, summary
+
+
+def web_app(store: Store, clock: Clock) -> Starlette:
+    """The application. It reads the store in the loop that the store belongs to."""
+
+    async def metrics(_request: Request) -> Response:
+        return Response(exposition(exposed_series(store)), headers={"content-type": CONTENT_TYPE})
+
+    async def healthz(_request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def all_series(_request: Request) -> Response:
+        return JSONResponse(series_list(store))
+
+    async def one_series(request: Request) -> Response:
+        return JSONResponse(series_detail(store, request.path_params["name"], dict(request.query_params)))
+
+    async def all_runs(_request: Request) -> Response:
+        return JSONResponse(summary(store, clock.unix_ns()))
+
+    return Starlette(
+        routes=[
+            Route("/metrics", metrics),
+            Route("/healthz", healthz),
+            Route("/api/v1/series", all_series),
+            Route("/api/v1/series/{name}", one_series),
+            Route("/api/v1/summary", all_runs),
+        ],
+        exception_handlers={
+            NoSuchSeriesError: _not_found,
+            UsageError: _bad_request,
+            HTTPException: _http_error,
+            Exception: _internal_error,
+        },
+    )
+
+
+async def _not_found(_request: Request, error: Exception) -> Response:
+    return _sentence(404, str(error))
+
+
+async def _bad_request(_request: Request, error: Exception) -> Response:
+    return _sentence(400, str(error))
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    reasons = {404: f"there is nothing at {request.url.path}", 405: f"{request.url.path} answers GET only"}
+    return _sentence(status, reasons.get(status, str(error)))
+
+
+async def _internal_error(_request: Request, error: Exception) -> Response:
+    return _sentence(500, f"the request failed with {type(error).__name__}; the aggregator's log says why")
+
+
+def _sentence(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status_code=status)

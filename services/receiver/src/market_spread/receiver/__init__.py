@@ -1,0 +1,1 @@
+"""Takes alerts and malformed messages, removes duplicates, keeps the ledger."""

@@ -1,0 +1,69 @@
+"""The receiver process: `python -m market_spread.receiver`, configured by its environment."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import from_environment
+from market_spread.common.kafka import Consumer, partition_counts
+from market_spread.common.processes import stop_event_on_signals
+from market_spread.common.recording import Recorder
+from market_spread.common.service import ServiceConfig, run_main, serving
+from market_spread.receiver.service import ReceiverService
+from market_spread.v1 import control_pb2
+from market_spread.v1.control_pb2_grpc import add_ReceiverServicer_to_server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverConfig(ServiceConfig):
+    """Environment of the receiver. data_folder: where the runs' ledgers are."""
+
+    data_folder: Path
+    source: str = "receiver"
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaBroker:
+    """The broker at an address."""
+
+    bootstrap_servers: str
+    client_id: str
+
+    def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        return partition_counts(self.bootstrap_servers, topics)
+
+    def consumer(self) -> Consumer:
+        return Consumer(self.bootstrap_servers, client_id=self.client_id)
+
+
+def main() -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit status."""
+    return run_main(_serve)
+
+
+def _serve() -> None:
+    config = from_environment(ReceiverConfig)
+    clock = SystemClock()
+    recorder = Recorder(source=config.source, clock=clock)
+    service = ReceiverService(
+        broker=KafkaBroker(config.bootstrap_servers, config.source),
+        folder=config.data_folder,
+        recorder=recorder,
+        clock=clock,
+    )
+
+    def register(server: grpc.Server) -> str:
+        add_ReceiverServicer_to_server(service, server)
+        return control_pb2.DESCRIPTOR.services_by_name["Receiver"].full_name
+
+    stop = stop_event_on_signals()
+    with serving(config, register, recorder=recorder, clock=clock):
+        stop.wait()
+        service.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

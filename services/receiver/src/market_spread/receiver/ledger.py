@@ -1,0 +1,138 @@
+"""The ledger of a run on disk: what was received, appended before it is counted, and read back after a kill."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.errors import UsageError
+from market_spread.common.ledger import LEDGER_LINE_WIDTH, LedgerColumns, decode_ledger
+
+ALERTS = "alerts"
+INVALID = "invalid"
+NAMES = (ALERTS, INVALID)
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidLine:
+    """A line of `invalid.ledger`: where the record stood, and what it was.
+
+    Exactly one is set of: `invalid`, the job's report; `unreadable_invalid`, a record of that topic that is no report;
+    `unreadable_alert`, a record of the alerts topic that is no alert (the beginning of its text, both).
+    """
+
+    partition: int
+    offset: int
+    received_us: int
+    invalid: dict[str, object] | None = None
+    unreadable_invalid: str | None = None
+    unreadable_alert: str | None = None
+
+    def encode(self) -> bytes:
+        """The line, with its end."""
+        kinds = {
+            "invalid": self.invalid,
+            "unreadable_invalid": self.unreadable_invalid,
+            "unreadable_alert": self.unreadable_alert,
+        }
+        line = {"partition": self.partition, "offset": self.offset, "received_us": self.received_us}
+        return json.dumps(line | {kind: value for kind, value in kinds.items() if value is not None}).encode() + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What an earlier process of the same run has written."""
+
+    alerts: LedgerColumns
+    invalid: list[InvalidLine]
+
+    @property
+    def records(self) -> int:
+        """How many records that is."""
+        return len(self.alerts) + len(self.invalid)
+
+
+class Ledger:
+    """The two files of a run: `alerts.ledger` (see common.ledger) and `invalid.ledger` (a JSON object a line).
+
+    `open` reads back what is there, then `append`. Whatever the moment of a kill, a file holds whole lines and at most
+    one incomplete one at its end, which the next `open` drops.
+    """
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        self._folder = folder / run_id
+        self._files: dict[str, int] = {}
+
+    def open(self) -> Recovered:
+        """Take the files for this process, drop incomplete ends. UsageError if they cannot be used."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for name in NAMES:
+                self._files[name] = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            fcntl.flock(self._files[ALERTS], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return Recovered(self._recover_alerts(), self._recover_invalid())
+        except BlockingIOError as error:
+            self.close()
+            raise UsageError(f"another receiver writes the ledger in {self._folder}; stop it first") from error
+        except OSError as error:
+            self.close()
+            raise UsageError(f"the ledger in {self._folder} cannot be used: {error.strerror}") from error
+        except UsageError:
+            self.close()
+            raise
+
+    def append(self, name: str, lines: bytes) -> None:
+        """Append whole lines. UsageError if the disk does not take them."""
+        rest = memoryview(lines)
+        try:
+            while rest:
+                rest = rest[os.write(self._files[name], rest) :]
+        except OSError as error:
+            raise UsageError(
+                f"the ledger {self._path(name)} cannot be written: {error.strerror}; mend that and start the run again"
+            ) from error
+
+    def close(self) -> None:
+        """Give the files back."""
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+    def _path(self, name: str) -> Path:
+        return ledger_path(self._folder.parent, self._folder.name, name)
+
+    def _recover_alerts(self) -> LedgerColumns:
+        data = self._path(ALERTS).read_bytes()
+        alerts = decode_ledger(data)
+        os.ftruncate(self._files[ALERTS], len(alerts) * LEDGER_LINE_WIDTH)
+        return alerts
+
+    def _recover_invalid(self) -> list[InvalidLine]:
+        data = self._path(INVALID).read_bytes()
+        complete = data[: data.rfind(b"\n") + 1]
+        os.ftruncate(self._files[INVALID], len(complete))
+        try:
+            return [InvalidLine(**json.loads(line)) for line in complete.splitlines()]
+        except (ValueError, TypeError) as error:
+            raise UsageError(
+                f"the ledger {self._path(INVALID)} has a damaged line ({error}); repeat the run"
+            ) from error
+
+
+def ledger_path(folder: Path, run_id: str, name: str) -> Path:
+    """Where a ledger of a run is."""
+    return folder / run_id / f"{name}.ledger"
+
+
+def read_ledger(path: Path, *, piece_bytes: int) -> Iterator[bytes]:
+    """The bytes of a ledger as written so far, in pieces. UsageError if there is none."""
+    try:
+        with path.open("rb") as file:
+            left = os.fstat(file.fileno()).st_size
+            while left > 0 and (piece := file.read(min(piece_bytes, left))):
+                left -= len(piece)
+                yield piece
+    except OSError as error:
+        raise UsageError(f"there is no ledger {path} ({error.strerror}); check the run's id") from error

@@ -1,0 +1,191 @@
+"""The gRPC service Receiver: one run at a time, from its ledger's recovery to its counts."""
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError, WrongStateError
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.kafka import Partition
+from market_spread.common.logs import log_event
+from market_spread.common.processes import cpu_us
+from market_spread.common.recording import Recorder
+from market_spread.receiver.consumer import Received, Receiving, RecordConsumer
+from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
+from market_spread.v1.control_pb2 import (
+    DrainReceiverRequest,
+    DrainReceiverResponse,
+    InvalidCount,
+    PartitionOffset,
+    Phase,
+    ReadLedgerRequest,
+    ReadLedgerResponse,
+    ReceiverStatusRequest,
+    ReceiverStatusResponse,
+    StartReceivingRequest,
+    StartReceivingResponse,
+    StopReceivingRequest,
+    StopReceivingResponse,
+)
+from market_spread.v1.control_pb2_grpc import ReceiverServicer
+
+PIECE_BYTES = 1024 * 1024
+DRAIN_TIMEOUT_S = 60.0
+# The answer must leave before the caller's deadline, or the caller never learns what was missing.
+_DRAIN_MARGIN_S = 0.2
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+_log = logging.getLogger(__name__)
+
+
+class Broker(Protocol):
+    """What the service asks of Kafka."""
+
+    def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
+
+    def consumer(self) -> RecordConsumer:
+        """A connected consumer."""
+
+
+class ReceiverService(ReceiverServicer):
+    """Receives runs into ledgers below a folder. Thread-safe."""
+
+    def __init__(self, *, broker: Broker, folder: Path, recorder: Recorder, clock: Clock) -> None:
+        self._broker = broker
+        self._folder = folder
+        self._recorder = recorder
+        self._clock = clock
+        self._changing = threading.Lock()
+        self._receiving: Receiving | None = None
+        self._run_id = ""
+
+    def Start(  # noqa: N802
+        self, request: StartReceivingRequest, context: grpc.ServicerContext
+    ) -> StartReceivingResponse:
+        _check(request)
+        with self._changing:
+            if self._receiving is not None and self._receiving.phase == Phase.PHASE_RUNNING:
+                raise WrongStateError(f"run {self._run_id!r} is being received; stop it first")
+            recovered = self._start(request)
+        log_event(_log, "receiving.started", run_id=request.run_id, records_recovered=recovered)
+        return StartReceivingResponse(records_recovered=recovered)
+
+    def Status(  # noqa: N802
+        self, request: ReceiverStatusRequest, context: grpc.ServicerContext
+    ) -> ReceiverStatusResponse:
+        receiving = self._receiving
+        if receiving is None:
+            return ReceiverStatusResponse(
+                phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), latency_histogram=HdrCounts().encode()
+            )
+        # The phase is read first: what is FINISHED has its final counts.
+        phase, detail = receiving.phase, receiving.detail
+        response = _response(receiving.received())
+        response.phase, response.detail, response.run_id, response.cpu_us = phase, detail, self._run_id, cpu_us()
+        return response
+
+    def Drain(  # noqa: N802
+        self, request: DrainReceiverRequest, context: grpc.ServicerContext
+    ) -> DrainReceiverResponse:
+        receiving = self._receiving
+        if receiving is None or receiving.phase != Phase.PHASE_RUNNING:
+            raise WrongStateError("nothing is being received; start a run first")
+        left_s = context.time_remaining()
+        timeout_s = DRAIN_TIMEOUT_S if left_s is None else max(min(left_s - _DRAIN_MARGIN_S, DRAIN_TIMEOUT_S), 0.0)
+        return DrainReceiverResponse(positions=_positions(receiving.drain(timeout_s)))
+
+    def Stop(  # noqa: N802
+        self, request: StopReceivingRequest, context: grpc.ServicerContext
+    ) -> StopReceivingResponse:
+        self.close()
+        return StopReceivingResponse()
+
+    def ReadLedger(  # noqa: N802
+        self, request: ReadLedgerRequest, context: grpc.ServicerContext
+    ) -> Iterator[ReadLedgerResponse]:
+        if request.name not in NAMES:
+            raise UsageError(f"name={request.name!r} is no ledger; use one of {', '.join(NAMES)}")
+        _check_run_id(request.run_id)
+        for piece in read_ledger(ledger_path(self._folder, request.run_id, request.name), piece_bytes=PIECE_BYTES):
+            yield ReadLedgerResponse(data=piece)
+
+    def close(self) -> None:
+        """End the running run, if there is one."""
+        with self._changing:
+            if self._receiving is not None:
+                self._receiving.stop()
+
+    def _start(self, request: StartReceivingRequest) -> int:
+        partitions = self._broker.partition_counts([request.alerts_topic, request.invalid_topic])
+        ledger = Ledger(self._folder, request.run_id)
+        recovered = ledger.open()
+        try:
+            self._recorder.run_id = request.run_id
+            receiving = Receiving(
+                alerts_topic=request.alerts_topic,
+                invalid_topic=request.invalid_topic,
+                partitions=partitions,
+                consumer=self._broker.consumer(),
+                ledger=ledger,
+                recovered=recovered,
+                warm_up_order_id_min=request.warm_up_order_id_min,
+                recorder=self._recorder,
+                clock=self._clock,
+            )
+        except BaseException:
+            ledger.close()
+            raise
+        self._receiving, self._run_id = receiving, request.run_id
+        receiving.start()
+        return recovered.records
+
+
+def _check(request: StartReceivingRequest) -> None:
+    """UsageError naming everything that is wrong with the request."""
+    errors = [f"{name} is empty; give one" for name in ("alerts_topic", "invalid_topic") if not getattr(request, name)]
+    if request.alerts_topic and request.alerts_topic == request.invalid_topic:
+        errors.append(f"alerts_topic and invalid_topic are both {request.alerts_topic!r}; use two topics")
+    if not request.warm_up_order_id_min:
+        errors.append("warm_up_order_id_min=0; give the first order id of the warm-up")
+    try:
+        _check_run_id(request.run_id)
+    except UsageError as error:
+        errors.append(str(error))
+    if errors:
+        raise UsageError("; ".join(errors))
+
+
+def _check_run_id(run_id: str) -> None:
+    if not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r} cannot name a folder; use letters, digits, '.', '_' and '-', at most 100")
+
+
+def _response(received: Received) -> ReceiverStatusResponse:
+    return ReceiverStatusResponse(
+        alerts=received.alerts,
+        warm_up_alerts=received.warm_up_alerts,
+        alerts_duplicated=received.duplicated,
+        alerts_disagreeing=received.disagreeing,
+        alerts_unreadable=received.unreadable,
+        invalid_records=received.invalid,
+        invalid_by_reason=[
+            InvalidCount(reason=reason, count=count) for reason, count in sorted(received.invalid_by_reason.items())
+        ],
+        positions=_positions(received.positions),
+        latency_histogram=received.latency.encode(),
+        warm_up_symbols=received.warm_up_symbols,
+    )
+
+
+def _positions(positions: dict[Partition, int]) -> list[PartitionOffset]:
+    return [
+        PartitionOffset(topic=topic, partition=partition, offset=offset)
+        for (topic, partition), offset in sorted(positions.items())
+    ]

@@ -1,0 +1,169 @@
+"""What was received, each order once: alerts by phase, duplicates, latencies and their stages, malformed messages."""
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.codec import Bytes2D, Int64s, decode
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.layout import ALERT
+
+# A record of the topic `invalid` that is itself no report.
+UNREADABLE = "unreadable"
+
+
+class RunPhase(Enum):
+    """Which part of a run an order belongs to. The value is the label in metrics."""
+
+    WARM_UP = "warm_up"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertColumns:
+    """Readable alerts in order of receipt: int64 (n,), symbols `S6`, times Unix microseconds."""
+
+    order_id: Int64s
+    symbol: npt.NDArray[np.bytes_]
+    quote_sequence: Int64s
+    intended_us: Int64s
+    sent_us: Int64s
+    read_us: Int64s
+    emitted_us: Int64s
+    received_us: Int64s
+
+    def __len__(self) -> int:
+        return len(self.order_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latencies of alerts, microseconds (n,). The stages add up to `end_to_end`, all but the first to `service`."""
+
+    end_to_end: Int64s
+    service: Int64s
+    stages: dict[str, Int64s]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a batch of alerts came to. firsts: latencies of each order's first alert, by phase, where there are any."""
+
+    firsts: dict[RunPhase, Latencies]
+    duplicated: int
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidReport:
+    """A malformed message, as the job reported it; together with the reason its place in the input is its identity."""
+
+    reason: str
+    topic: str
+    partition: int
+    offset: int
+    position: int
+
+
+def readable_alerts(rows: Bytes2D, received_us: Int64s) -> tuple[AlertColumns, npt.NDArray[np.bool_]]:
+    """Columns of those alerts (n, ALERT.width) that can be read, and which these are (n,)."""
+    decoded = decode(ALERT, np.ascontiguousarray(rows).reshape(-1).data)
+    readable = decoded.readable
+    return AlertColumns(
+        order_id=decoded.ints("order_id")[readable],
+        symbol=decoded.texts("symbol")[readable],
+        quote_sequence=decoded.ints("quote_sequence")[readable],
+        intended_us=decoded.ints("intended_us")[readable],
+        sent_us=decoded.ints("sent_us")[readable],
+        read_us=decoded.ints("read_us")[readable],
+        emitted_us=decoded.ints("emitted_us")[readable],
+        received_us=received_us[readable],
+    ), readable
+
+
+class Tally:
+    """Counts what was received. The same alerts in the same order give the same tally. Not thread-safe."""
+
+    def __init__(self, *, warm_up_order_id_min: int) -> None:
+        self._warm_up_order_id_min = warm_up_order_id_min
+        self._quote_by_order: dict[int, int] = {}
+        self._unreadable: set[tuple[int, int]] = set()
+        self._invalid: set[tuple[str, int, int, int]] = set()
+        self.alerts = dict.fromkeys(RunPhase, 0)
+        self.duplicated = 0
+        self.disagreeing = 0
+        self.invalid_by_reason: Counter[str] = Counter()
+        self.end_to_end = {phase: HdrCounts() for phase in RunPhase}
+        self.warm_up_symbols: set[str] = set()
+
+    @property
+    def unreadable(self) -> int:
+        """Records of the alerts topic that are no alert."""
+        return len(self._unreadable)
+
+    @property
+    def invalid(self) -> int:
+        """Malformed messages that the job reported."""
+        return len(self._invalid)
+
+    def add_alerts(self, alerts: AlertColumns) -> Added:
+        """Count alerts; the first of an order stands, the others are duplicates."""
+        first, duplicated = self._sort_out(alerts)
+        warm_up = alerts.order_id >= self._warm_up_order_id_min
+        firsts = {}
+        for phase, chosen in ((RunPhase.WARM_UP, first & warm_up), (RunPhase.MEASURED, first & ~warm_up)):
+            if not chosen.any():
+                continue
+            firsts[phase] = latencies_of(alerts, chosen)
+            self.alerts[phase] += int(chosen.sum())
+            self.end_to_end[phase].record(firsts[phase].end_to_end)
+        self.warm_up_symbols.update(symbol.decode() for symbol in np.unique(alerts.symbol[warm_up]))
+        return Added(firsts, duplicated)
+
+    def add_unreadable(self, partition: int, offset: int) -> bool:
+        """Count a record of the alerts topic that is no alert; False if this one was counted before."""
+        known = (partition, offset) in self._unreadable
+        self._unreadable.add((partition, offset))
+        return not known
+
+    def add_invalid(self, report: InvalidReport) -> bool:
+        """Count a malformed message; False if this one was reported before."""
+        place = (report.topic, report.partition, report.offset, report.position)
+        if place in self._invalid:
+            return False
+        self._invalid.add(place)
+        self.invalid_by_reason[report.reason] += 1
+        return True
+
+    def _sort_out(self, alerts: AlertColumns) -> tuple[npt.NDArray[np.bool_], int]:
+        first = np.zeros(len(alerts), np.bool_)
+        for index, (order_id, sequence) in enumerate(
+            zip(alerts.order_id.tolist(), alerts.quote_sequence.tolist(), strict=True)
+        ):
+            known = self._quote_by_order.get(order_id)
+            if known is None:
+                self._quote_by_order[order_id] = sequence
+                first[index] = True
+            elif known != sequence:
+                self.disagreeing += 1
+        duplicated = len(alerts) - int(first.sum())
+        self.duplicated += duplicated
+        return first, duplicated
+
+
+def latencies_of(alerts: AlertColumns, chosen: npt.NDArray[np.bool_]) -> Latencies:
+    """Latencies of the chosen alerts (n,)."""
+    intended, sent, read = alerts.intended_us[chosen], alerts.sent_us[chosen], alerts.read_us[chosen]
+    emitted, received = alerts.emitted_us[chosen], alerts.received_us[chosen]
+    return Latencies(
+        end_to_end=received - intended,
+        service=received - sent,
+        stages={
+            "send_lag": sent - intended,
+            "ingest": read - sent,
+            "compute": emitted - read,
+            "delivery": received - emitted,
+        },
+    )

@@ -1,0 +1,1 @@
+"""Offers load on a fixed open-loop schedule."""

@@ -1,0 +1,195 @@
+"""What a load has come to so far: messages, frames and bytes by partition, how late, what is lost."""
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from market_spread.common import metric_names
+from market_spread.common.codec import Int64s
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.kafka import Partition
+from market_spread.common.recording import Recorder
+from market_spread.sender.framing import Frame
+
+LATE_NS = 10_000_000
+
+
+@dataclass(slots=True)
+class PartitionCounts:
+    """What one partition was sent. next_offset: the highest acknowledged offset plus one."""
+
+    messages: int = 0
+    payload_bytes: int = 0
+    frames: int = 0
+    frames_acknowledged: int = 0
+    next_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SendTotals:
+    """Sums over a load. first_failure: why the first lost frame was lost, empty if none was."""
+
+    messages_sent: int
+    frames_sent: int
+    frames_late: int
+    frames_failed: int
+    messages_failed: int
+    frame_delay_ns_max: int
+    unacknowledged_bytes: int
+    first_failure: str
+    partitions: dict[Partition, PartitionCounts]
+    frame_delay: HdrCounts
+    send_lag: HdrCounts
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What happened since the last `flush`, kept as it came, because recording is cheap only in bulk."""
+
+    sent_ns: list[int] = field(default_factory=list)
+    planned_ns: list[int] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+    intended_ns: list[Int64s] = field(default_factory=list)
+    acknowledge_ns: list[int] = field(default_factory=list)
+    late: int = 0
+    messages_failed: int = 0
+    partitions: dict[Partition, PartitionCounts] = field(default_factory=dict)
+
+
+class SendCounts:
+    """Counts a load's frames as they are sent and acknowledged, and records them as metrics. Thread-safe."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._pending = _Pending()
+        self._partitions: dict[Partition, PartitionCounts] = {}
+        self._frame_delay = HdrCounts()
+        self._send_lag = HdrCounts()
+        self._messages_sent = self._frames_sent = self._frames_late = self._frame_delay_ns_max = 0
+        self._frames_failed = self._messages_failed = 0
+        self._frames_open = self._unacknowledged_bytes = 0
+        self._first_failure = ""
+        self._messages_due = 0
+
+    def sent(self, frame: Frame, sent_ns: int) -> None:
+        """A frame is handed over now."""
+        delay_ns = max(sent_ns - frame.planned_ns, 0)
+        late = delay_ns > LATE_NS
+        where = (frame.topic, frame.partition)
+        with self._lock:
+            pending = self._pending
+            for partitions in (self._partitions, pending.partitions):
+                counts = partitions.setdefault(where, PartitionCounts())
+                counts.messages += frame.messages
+                counts.payload_bytes += len(frame.payload)
+                counts.frames += 1
+            self._messages_sent += frame.messages
+            self._frames_sent += 1
+            self._frames_late += late
+            self._frame_delay_ns_max = max(self._frame_delay_ns_max, delay_ns)
+            self._frames_open += 1
+            self._unacknowledged_bytes += len(frame.payload)
+            pending.late += late
+            pending.sent_ns.append(sent_ns)
+            pending.planned_ns.append(frame.planned_ns)
+            pending.messages.append(frame.messages)
+            pending.intended_ns.append(frame.intended_ns)
+
+    def acknowledged(self, where: Partition, payload_bytes: int, offset: int, took_ns: int) -> None:
+        """The broker has a frame."""
+        with self._lock:
+            counts = self._partitions[where]
+            counts.frames_acknowledged += 1
+            counts.next_offset = max(counts.next_offset, offset + 1)
+            self._pending.acknowledge_ns.append(took_ns)
+            self._close_frame(payload_bytes)
+
+    def failed(self, messages: int, payload_bytes: int, reason: str) -> None:
+        """A frame is lost."""
+        with self._lock:
+            self._frames_failed += 1
+            self._messages_failed += messages
+            self._pending.messages_failed += messages
+            self._first_failure = self._first_failure or reason
+            self._close_frame(payload_bytes)
+
+    def wait_for_room(self, payload_bytes: int, bound: int, timeout_s: float) -> bool:
+        """Wait until so many more bytes stay within the bound of unacknowledged ones; False if the time is over."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._frames_open == 0 or self._unacknowledged_bytes + payload_bytes <= bound, timeout_s
+            )
+
+    def wait_until_closed(self, timeout_s: float) -> bool:
+        """Wait until every frame is acknowledged or lost; False if the time is over."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._frames_open == 0, timeout_s)
+
+    def flush(self, messages_due: int) -> None:
+        """Put what has happened into the histograms and the metrics."""
+        with self._lock:
+            pending, self._pending = self._pending, _Pending()
+            newly_due, self._messages_due = messages_due - self._messages_due, messages_due
+            unacknowledged_bytes = self._unacknowledged_bytes
+        delays_us, lags_us = _delays_us(pending), _lags_us(pending)
+        with self._lock:
+            self._frame_delay.record(delays_us)
+            self._send_lag.record(lags_us)
+        record = self._recorder
+        record.histogram(metric_names.FRAME_DELAY).record_us(delays_us)
+        record.histogram(metric_names.SEND_LAG).record_us(lags_us)
+        record.histogram(metric_names.ACKNOWLEDGE).record_us(np.array(pending.acknowledge_ns, np.int64) // 1000)
+        record.counter(metric_names.MESSAGES_DUE).add(newly_due)
+        record.counter(metric_names.FRAMES_LATE).add(pending.late)
+        record.counter(metric_names.MESSAGES_FAILED).add(pending.messages_failed)
+        record.gauge(metric_names.UNACKNOWLEDGED).set(unacknowledged_bytes)
+        for (topic, partition), counts in pending.partitions.items():
+            record.counter(metric_names.MESSAGES_SENT, topic=topic, partition=partition).add(counts.messages)
+            record.counter(metric_names.PAYLOAD_SENT, topic=topic, partition=partition).add(counts.payload_bytes)
+            record.counter(metric_names.FRAMES_SENT, topic=topic, partition=partition).add(counts.frames)
+
+    def totals(self) -> SendTotals:
+        """The sums now. Histograms hold what was there at the last `flush`."""
+        with self._lock:
+            return SendTotals(
+                messages_sent=self._messages_sent,
+                frames_sent=self._frames_sent,
+                frames_late=self._frames_late,
+                frames_failed=self._frames_failed,
+                messages_failed=self._messages_failed,
+                frame_delay_ns_max=self._frame_delay_ns_max,
+                unacknowledged_bytes=self._unacknowledged_bytes,
+                first_failure=self._first_failure,
+                partitions={
+                    where: PartitionCounts(
+                        counts.messages,
+                        counts.payload_bytes,
+                        counts.frames,
+                        counts.frames_acknowledged,
+                        counts.next_offset,
+                    )
+                    for where, counts in self._partitions.items()
+                },
+                frame_delay=self._frame_delay.copy(),
+                send_lag=self._send_lag.copy(),
+            )
+
+    def _close_frame(self, payload_bytes: int) -> None:
+        self._frames_open -= 1
+        self._unacknowledged_bytes -= payload_bytes
+        self._changed.notify_all()
+
+
+def _delays_us(pending: _Pending) -> Int64s:
+    late_ns = np.array(pending.sent_ns, np.int64) - np.array(pending.planned_ns, np.int64)
+    return np.maximum(late_ns, 0) // 1000
+
+
+def _lags_us(pending: _Pending) -> Int64s:
+    if not pending.intended_ns:
+        return np.empty(0, np.int64)
+    sent_ns = np.repeat(np.array(pending.sent_ns, np.int64), pending.messages)
+    return (sent_ns - np.concatenate(pending.intended_ns)) // 1000

@@ -1,0 +1,186 @@
+"""Sends frames at their planned times: open loop, so a late frame goes out at once and the plan stays as it is."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError
+from market_spread.common.kafka import Done, Headers
+from market_spread.common.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
+from market_spread.common.load import Load
+from market_spread.common.logs import log_event
+from market_spread.common.recording import Recorder
+from market_spread.sender.counts import SendCounts, SendTotals
+from market_spread.sender.framing import Frame
+from market_spread.sender.preparation import FramePlan, Preparation
+from market_spread.v1.control_pb2 import Phase
+
+# What the broker has not acknowledged is held in memory; beyond this the sender waits, which shows as lag.
+UNACKNOWLEDGED_BYTES_MAX = 64 * 1024 * 1024
+STOP_WITHIN_S = 3.0
+_FLUSH_NS = 50_000_000
+_WAIT_S = 0.05
+_FORMAT = (FORMAT_HEADER, FORMAT_VERSION.encode())
+
+_log = logging.getLogger(__name__)
+
+
+class FrameProducer(Protocol):
+    """Where frames go: `common.kafka.Producer`."""
+
+    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
+        """Hand a frame over."""
+
+    def close(self, timeout_s: float = 0.0) -> None:
+        """End; what is not acknowledged is reported as lost."""
+
+
+class Publisher:
+    """Offers one load. `start`; it ends by itself, or early by `stop`. Owns the producer from then on."""
+
+    def __init__(
+        self,
+        load: Load,
+        plan: FramePlan,
+        *,
+        producer: FrameProducer,
+        recorder: Recorder,
+        clock: Clock,
+        unacknowledged_bytes_max: int,
+    ) -> None:
+        self._load = load
+        self._producer = producer
+        self._clock = clock
+        self._unacknowledged_bytes_max = unacknowledged_bytes_max
+        self._counts = SendCounts(recorder)
+        self._preparation = Preparation(load, plan)
+        self._thread = threading.Thread(target=self.run, name="publisher", daemon=True)
+        self._stopping = threading.Event()
+        self._ended_unix_ns: int | None = None
+        self._flushed_ns = 0
+        self._phase: Phase.ValueType = Phase.PHASE_RUNNING
+        self._detail = ""
+
+    @property
+    def phase(self) -> Phase.ValueType:
+        """RUNNING, DRAINING, FINISHED or FAILED."""
+        return self._phase
+
+    @property
+    def detail(self) -> str:
+        """Why it failed; empty otherwise."""
+        return self._detail
+
+    @property
+    def running(self) -> bool:
+        """Whether it has something to send or to wait for."""
+        return self._phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING)
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Send what is due by now, await acknowledgements for STOP_WITHIN_S, end; False if that takes longer."""
+        self._stopping.set()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def messages_due(self) -> int:
+        """Messages that the schedule has called for until now, or until it was stopped."""
+        until_ns = self._ended_unix_ns
+        return self._load.messages_due(self._clock.unix_ns() if until_ns is None else until_ns)
+
+    def totals(self) -> SendTotals:
+        """What was sent so far."""
+        return self._counts.totals()
+
+    def run(self) -> None:
+        """Send everything, on this thread."""
+        self._preparation.start()
+        try:
+            self._send_all()
+        except Exception as error:  # an error of the load or the client ends this load, not the process
+            self._fail(error)
+        finally:
+            self._finish()
+
+    def _send_all(self) -> None:
+        for frame in self._preparation.frames():
+            if not self._wait_until(frame.planned_ns) or not self._wait_for_room(len(frame.payload)):
+                return
+            self._send(frame)
+
+    def _send(self, frame: Frame) -> None:
+        sent_ns = self._clock.unix_ns()
+        where, messages, payload_bytes = (frame.topic, frame.partition), frame.messages, len(frame.payload)
+
+        def done(offset: int, error: Exception | None) -> None:
+            if error is None:
+                self._counts.acknowledged(where, payload_bytes, offset, self._clock.unix_ns() - sent_ns)
+            else:
+                self._counts.failed(messages, payload_bytes, f"{type(error).__name__}: {error}")
+
+        self._counts.sent(frame, sent_ns)
+        headers = (_FORMAT, (SENT_HEADER, b"%d" % (sent_ns // 1000)))
+        self._producer.send(frame.topic, frame.partition, frame.payload, headers, done)
+
+    def _wait_until(self, planned_ns: int) -> bool:
+        """Wait for the moment; False if the load was stopped before it."""
+        self._flush_if_time()
+        while (left_ns := planned_ns - self._clock.unix_ns()) > 0:
+            if self._stopping.is_set():
+                return False
+            self._clock.sleep_ns(min(left_ns, round(_WAIT_S * 1e9)))
+            self._flush_if_time()
+        return True
+
+    def _wait_for_room(self, payload_bytes: int) -> bool:
+        """Wait while too much is unacknowledged; False if the load was stopped and the broker takes nothing."""
+        return self._wait_for_broker(
+            lambda: self._counts.wait_for_room(payload_bytes, self._unacknowledged_bytes_max, _WAIT_S)
+        )
+
+    def _wait_for_broker(self, happened: Callable[[], bool]) -> bool:
+        """Wait until it has happened, or the client gives its frames up; after a stop, for STOP_WITHIN_S at most."""
+        give_up_ns: int | None = None
+        while not happened():
+            self._flush_if_time()
+            now_ns = self._clock.monotonic_ns()
+            if self._stopping.is_set() and give_up_ns is None:
+                give_up_ns = now_ns + round(STOP_WITHIN_S * 1e9)
+            if give_up_ns is not None and now_ns >= give_up_ns:
+                return False
+        return True
+
+    def _flush_if_time(self) -> None:
+        now_ns = self._clock.monotonic_ns()
+        if now_ns - self._flushed_ns >= _FLUSH_NS:
+            self._flushed_ns = now_ns
+            self._counts.flush(self.messages_due())
+
+    def _finish(self) -> None:
+        if self._stopping.is_set() or self._detail:
+            self._ended_unix_ns = self._clock.unix_ns()
+        self._phase = Phase.PHASE_DRAINING
+        self._preparation.stop()
+        self._wait_for_broker(lambda: self._counts.wait_until_closed(_WAIT_S))
+        self._producer.close()
+        self._counts.flush(self.messages_due())
+        totals = self._counts.totals()
+        if totals.frames_failed and not self._detail:
+            self._detail = (
+                f"{totals.frames_failed} frames with {totals.messages_failed} messages are lost; "
+                f"the first one by {totals.first_failure}"
+            )
+        self._phase = Phase.PHASE_FAILED if self._detail else Phase.PHASE_FINISHED
+        log_event(
+            _log, "load.ended", messages_sent=totals.messages_sent, frames_late=totals.frames_late, detail=self._detail
+        )
+
+    def _fail(self, error: Exception) -> None:
+        self._detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
+        if not isinstance(error, MarketSpreadError):
+            _log.exception("load.failed")

@@ -1,0 +1,222 @@
+"""The gRPC service Sender: one load at a time, from a checked request to its counts."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+import grpc
+
+from market_spread.common import load as loads
+from market_spread.common.clock import Clock
+from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
+from market_spread.common.kafka import RECORD_BYTES_MAX
+from market_spread.common.layout import NBBO, ORDER
+from market_spread.common.load import Load, LoadSource
+from market_spread.common.logs import log_event
+from market_spread.common.processes import cpu_us
+from market_spread.common.recording import Recorder
+from market_spread.sender.preparation import FramePlan
+from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
+from market_spread.v1.control_pb2 import (
+    PartitionSent,
+    Phase,
+    SenderStatusRequest,
+    SenderStatusResponse,
+    StartSendingRequest,
+    StartSendingResponse,
+    StopSendingRequest,
+    StopSendingResponse,
+)
+from market_spread.v1.control_pb2_grpc import SenderServicer
+
+START_DELAY_NS = 500_000_000
+_LINGER_US_MAX = 60_000_000
+# Kafka's own bytes around a record's value, generously.
+_RECORD_OVERHEAD_BYTES = 1024
+_STOP_ANSWER_S = STOP_WITHIN_S + 1.5
+
+_log = logging.getLogger(__name__)
+
+
+class Broker(Protocol):
+    """What the service asks of Kafka."""
+
+    def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
+
+    def producer(self, topics: list[str]) -> FrameProducer:
+        """A connected producer that knows the topics."""
+
+
+class SenderService(SenderServicer):
+    """Offers loads to Kafka. Thread-safe."""
+
+    def __init__(
+        self,
+        *,
+        broker: Broker,
+        recorder: Recorder,
+        clock: Clock,
+        find_source: Callable[[str], LoadSource] = loads.find_source,
+        unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX,
+    ) -> None:
+        self._broker = broker
+        self._recorder = recorder
+        self._clock = clock
+        self._find_source = find_source
+        self._unacknowledged_bytes_max = unacknowledged_bytes_max
+        self._starting = threading.Lock()
+        self._publisher: Publisher | None = None
+        self._run_id = ""
+        self._start_unix_ns = 0
+        self._nbbo_topic = ""
+
+    def Start(  # noqa: N802
+        self, request: StartSendingRequest, context: grpc.ServicerContext
+    ) -> StartSendingResponse:
+        parameters = _checked(request)
+        source = self._find_source(request.source)
+        if not self._starting.acquire(blocking=False):
+            raise WrongStateError("another load is being started; ask for the status")
+        try:
+            if self._publisher is not None and self._publisher.running:
+                raise WrongStateError(
+                    f"a load of run {self._run_id!r} is running; stop it or wait until it has finished"
+                )
+            self._start(request, source, parameters)
+        finally:
+            self._starting.release()
+        return StartSendingResponse(start_unix_ns=self._start_unix_ns)
+
+    def Status(  # noqa: N802
+        self, request: SenderStatusRequest, context: grpc.ServicerContext
+    ) -> SenderStatusResponse:
+        publisher = self._publisher
+        if publisher is None:
+            return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us())
+        # The phase is read first: what is FINISHED has its final counts.
+        response = SenderStatusResponse(phase=publisher.phase, detail=publisher.detail)
+        response.run_id = self._run_id
+        response.start_unix_ns = self._start_unix_ns
+        response.messages_due = publisher.messages_due()
+        response.cpu_us = cpu_us()
+        self._put_totals(response, publisher)
+        return response
+
+    def Stop(  # noqa: N802
+        self, request: StopSendingRequest, context: grpc.ServicerContext
+    ) -> StopSendingResponse:
+        publisher = self._publisher
+        if publisher is not None and not publisher.stop(_STOP_ANSWER_S):
+            raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
+        return StopSendingResponse()
+
+    def close(self) -> None:
+        """End the running load, if there is one; what it has sent is acknowledged or counted as lost."""
+        if self._publisher is not None:
+            self._publisher.stop(_STOP_ANSWER_S)
+
+    def _start(self, request: StartSendingRequest, source: LoadSource, parameters: dict[str, object]) -> None:
+        plan = self._plan(request)
+        producer = self._broker.producer([request.nbbo_topic, request.orders_topic])
+        try:
+            start_unix_ns, load = self._made_in_time(request.start_unix_ns, source, parameters)
+            self._recorder.run_id = request.run_id
+            publisher = Publisher(
+                load,
+                plan,
+                producer=producer,
+                recorder=self._recorder,
+                clock=self._clock,
+                unacknowledged_bytes_max=self._unacknowledged_bytes_max,
+            )
+        except BaseException:
+            producer.close()
+            raise
+        self._run_id, self._start_unix_ns, self._nbbo_topic = request.run_id, start_unix_ns, request.nbbo_topic
+        self._publisher = publisher
+        publisher.start()
+        log_event(_log, "load.started", run_id=request.run_id, source=request.source, start_unix_ns=start_unix_ns)
+
+    def _made_in_time(self, wanted_unix_ns: int, source: LoadSource, parameters: dict[str, object]) -> tuple[int, Load]:
+        """The load and its start; a start of our choice leaves half a second after the load is made."""
+        if wanted_unix_ns:
+            return wanted_unix_ns, source(parameters, wanted_unix_ns)
+        begun_unix_ns = self._clock.unix_ns()
+        start_unix_ns = begun_unix_ns + START_DELAY_NS
+        load = source(parameters, start_unix_ns)
+        took_ns = self._clock.unix_ns() - begun_unix_ns
+        if took_ns > START_DELAY_NS // 2:
+            start_unix_ns += 2 * took_ns
+            load = source(parameters, start_unix_ns)
+        return start_unix_ns, load
+
+    def _plan(self, request: StartSendingRequest) -> FramePlan:
+        counts = self._broker.partition_counts([request.nbbo_topic, request.orders_topic])
+        quotes, orders = counts[request.nbbo_topic], counts[request.orders_topic]
+        if quotes != orders:
+            raise UsageError(
+                f"{request.nbbo_topic} has {quotes} partitions and {request.orders_topic} {orders}; "
+                "make both with the same number"
+            )
+        return FramePlan(
+            nbbo_topic=request.nbbo_topic,
+            orders_topic=request.orders_topic,
+            partitions=quotes,
+            linger_ns=request.linger_us * 1000,
+            frame_messages=request.frame_messages,
+        )
+
+    def _put_totals(self, response: SenderStatusResponse, publisher: Publisher) -> None:
+        totals = publisher.totals()
+        quotes = sum(counts.messages for (topic, _), counts in totals.partitions.items() if topic == self._nbbo_topic)
+        response.messages_sent = totals.messages_sent
+        response.quotes_sent = quotes
+        response.orders_sent = totals.messages_sent - quotes
+        response.frames_sent = totals.frames_sent
+        response.frames_late = totals.frames_late
+        response.frames_failed = totals.frames_failed
+        response.messages_failed = totals.messages_failed
+        response.frame_delay_ns_max = totals.frame_delay_ns_max
+        response.unacknowledged_bytes = totals.unacknowledged_bytes
+        response.frame_delay_histogram = totals.frame_delay.encode()
+        response.send_lag_histogram = totals.send_lag.encode()
+        response.partitions.extend(
+            PartitionSent(
+                topic=topic,
+                partition=partition,
+                messages=counts.messages,
+                payload_bytes=counts.payload_bytes,
+                frames=counts.frames,
+                frames_acknowledged=counts.frames_acknowledged,
+                next_offset=counts.next_offset,
+            )
+            for (topic, partition), counts in sorted(totals.partitions.items())
+        )
+
+
+def _checked(request: StartSendingRequest) -> dict[str, object]:
+    """The load's parameters. UsageError naming everything that is wrong with the request."""
+    errors = []
+    frame_messages_max = (RECORD_BYTES_MAX - _RECORD_OVERHEAD_BYTES) // max(NBBO.width, ORDER.width)
+    if not 1 <= request.frame_messages <= frame_messages_max:
+        errors.append(f"frame_messages={request.frame_messages}; use 1 to {frame_messages_max}")
+    if request.linger_us > _LINGER_US_MAX:
+        errors.append(f"linger_us={request.linger_us}; use at most {_LINGER_US_MAX}")
+    required = ("run_id", "source", "nbbo_topic", "orders_topic")
+    errors.extend(f"{name} is empty; give one" for name in required if not getattr(request, name))
+    if request.nbbo_topic and request.nbbo_topic == request.orders_topic:
+        errors.append(f"nbbo_topic and orders_topic are both {request.nbbo_topic!r}; use two topics")
+    parameters: object = None
+    try:
+        parameters = json.loads(request.parameters_json)
+    except ValueError as error:
+        errors.append(f"parameters_json is not JSON ({error}); give an object")
+    else:
+        if not isinstance(parameters, dict):
+            errors.append(f"parameters_json={request.parameters_json[:40]!r} is not an object; give an object")
+    if errors or not isinstance(parameters, dict):
+        raise UsageError("; ".join(errors))
+    return parameters

@@ -1,0 +1,1 @@
+"""The stream-processing job: pipelines, their modes and the applications."""

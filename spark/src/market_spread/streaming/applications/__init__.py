@@ -1,0 +1,1 @@
+"""The applications, one file each: what is computed, and nothing of Kafka, modes or checkpoints."""

@@ -1,0 +1,104 @@
+"""Frames into rows: one row a message, its fields cut out by the layout, malformed ones marked with the reason.
+
+Only built-in columns, because Real-Time Mode takes no other. Every row names where its message came from.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from market_spread.common.layout import (
+    FORMAT_HEADER,
+    FORMAT_VERSION,
+    SENT_HEADER,
+    InvalidReason,
+    Kind,
+    Layout,
+)
+
+
+def wall_clock_us() -> Column:
+    """Unix microseconds now, evaluated for every row (`current_timestamp` stands still within a batch)."""
+    return F.unix_micros(F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp"))
+
+
+def records_to_frames(records: DataFrame, layout: Layout) -> DataFrame:
+    """Kafka records into frames: value, topic, partition, offset, sent_us, read_us, frame_reason, messages.
+
+    `messages` is how many rows the frame becomes: a frame that is not a whole number of messages becomes one row, with
+    its reason in `frame_reason`. The time of reading is taken here, once a record.
+    """
+    length = F.length("value")
+    format_version = _header(FORMAT_HEADER)
+    whole = (length > 0) & (length % layout.width == 0)
+    known_format = F.coalesce(format_version, F.lit(FORMAT_VERSION)) == FORMAT_VERSION
+    reason = F.when(~known_format, _code(InvalidReason.UNKNOWN_FORMAT)).when(
+        ~F.coalesce(whole, F.lit(False)), _code(InvalidReason.WRONG_LENGTH)
+    )
+    return records.select(
+        "value",
+        "topic",
+        F.col("partition").cast("bigint").alias("partition"),
+        "offset",
+        F.coalesce(_header(SENT_HEADER).try_cast("bigint"), F.lit(0)).cast("bigint").alias("sent_us"),
+        wall_clock_us().alias("read_us"),
+        reason.alias("frame_reason"),
+    ).withColumn(
+        "messages", F.when(F.col("frame_reason").isNull(), (F.length("value") / layout.width).cast("int")).otherwise(1)
+    )
+
+
+def count_messages(frames: DataFrame, layout: Layout) -> DataFrame:
+    """The same frames; the query's progress then has how many messages each committed batch took of this layout."""
+    return frames.observe(observation_name(layout), F.sum("messages").alias("messages"))
+
+
+def observation_name(layout: Layout) -> str:
+    """Under which name the progress has the count of `count_messages`."""
+    return f"{layout.name}_messages"
+
+
+def frames_to_messages(frames: DataFrame, layout: Layout) -> DataFrame:
+    """Frames into messages: the layout's fields, topic, partition, offset, position, sent_us, read_us, reason.
+
+    DIGITS and SIGNED fields are bigint, others string. `reason` is null for a message that could be read, else the code
+    of an InvalidReason; the fields of such a row are not to be used.
+    """
+    position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
+    source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
+    rows = frames.select("value", *source, position)
+    fields = (_field(layout, field.name).alias(field.name) for field in layout.fields)
+    cut = rows.select(*fields, *source, "position")
+    return cut.withColumn("reason", F.coalesce("frame_reason", _message_reason(layout))).drop("frame_reason")
+
+
+def _field(layout: Layout, name: str) -> Column:
+    field = layout.field(name)
+    start = F.col("position") * layout.width + (layout.offset(name) + 1)
+    text = F.substring("value", start, F.lit(field.width)).cast("string")
+    if field.kind in (Kind.DIGITS, Kind.SIGNED):
+        return text.try_cast("bigint")
+    return text
+
+
+def _message_reason(layout: Layout) -> Column:
+    numbers = [field for field in layout.fields if field.kind in (Kind.DIGITS, Kind.SIGNED)]
+    readable = F.lit(True)
+    for field in numbers:
+        column = F.col(field.name)
+        readable = readable & (
+            column.isNotNull() if field.kind is Kind.SIGNED else F.coalesce(column >= 0, F.lit(False))
+        )
+    for field in layout.fields[1:]:
+        if field.kind is Kind.LETTER:
+            readable = readable & F.col(field.name).isin(*field.letters)
+    kind = F.col(layout.fields[0].name) == layout.letter
+    return F.when(~kind, _code(InvalidReason.UNKNOWN_KIND)).when(~readable, _code(InvalidReason.UNREADABLE_FIELD))
+
+
+def _header(name: str) -> Column:
+    """The value of a Kafka header as text, null if the record has none of that name."""
+    return F.get(F.filter("headers", lambda header: header["key"] == name), F.lit(0))["value"].cast("string")
+
+
+def _code(reason: InvalidReason) -> Column:
+    return F.lit(reason.value)

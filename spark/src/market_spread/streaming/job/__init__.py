@@ -1,0 +1,1 @@
+"""The driver: reads its configuration, keeps the query running and answers control calls."""

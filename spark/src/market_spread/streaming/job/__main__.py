@@ -1,0 +1,112 @@
+"""The driver process: `python -m market_spread.streaming.job`, configured by its environment."""
+
+import sys
+from collections.abc import Callable
+
+import grpc
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import from_environment
+from market_spread.common.kafka import partition_counts
+from market_spread.common.metric_names import (
+    JOB_BATCH,
+    JOB_COMMIT,
+    JOB_COMMITTED,
+    JOB_MESSAGES,
+    JOB_RECORDS,
+    JOB_RESTARTS,
+)
+from market_spread.common.processes import call_on_signals
+from market_spread.common.recording import Recorder
+from market_spread.common.service import run_main, serving
+from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.job.live_counts import LiveCounts
+from market_spread.streaming.job.service import JobService
+from market_spread.streaming.job.session import open_session
+from market_spread.streaming.job.supervisor import JobState, Supervisor
+from market_spread.streaming.modes.real_time import slots_needed, start_query
+from market_spread.v1 import control_pb2
+from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
+
+
+class SparkEngine:
+    """Spark as the supervisor sees it."""
+
+    def __init__(self, spark: SparkSession, config: JobConfig) -> None:
+        self._spark = spark
+        self._config = config
+        self._live_counts = LiveCounts(spark)
+
+    def slots(self) -> int:
+        return self._spark.sparkContext.defaultParallelism
+
+    def slots_may_grow(self) -> bool:
+        return not self._config.master.startswith("local")
+
+    def start_query(self) -> StreamingQuery:
+        return start_query(
+            self._spark,
+            bootstrap_servers=self._config.bootstrap_servers,
+            topics=self._config.topics,
+            checkpoint=self._config.checkpoint,
+            batch_s=self._config.batch_s,
+        )
+
+    def live_counts(self) -> tuple[int, int]:
+        return self._live_counts.read()
+
+
+def main() -> int:
+    """Run until SIGTERM, SIGINT or a Stop call; returns the exit status."""
+    return run_main(_run)
+
+
+def _run() -> None:
+    config = from_environment(JobConfig)
+    clock = SystemClock()
+    recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
+    topics = (config.nbbo_topic, config.orders_topic)
+    partitions = sum(partition_counts(config.bootstrap_servers, topics).values())
+    spark = open_session(config)
+    supervisor = Supervisor(
+        SparkEngine(spark, config),
+        slots_needed=slots_needed(partitions, config.shuffle_partitions),
+        slots_timeout_s=config.slots_timeout_s,
+        restarts_max=config.restarts_max,
+        clock=clock,
+        on_change=_recording(recorder, config.batch_s),
+    )
+    call_on_signals(lambda: supervisor.stop(config.stop_wait_s))  # after the session, which takes SIGINT for itself
+
+    def register(server: grpc.Server) -> str:
+        add_JobServicer_to_server(JobService(supervisor, mode=config.mode), server)
+        return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
+
+    with serving(config, register, recorder=recorder, clock=clock):
+        supervisor.run()
+
+
+def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:
+    records = recorder.counter(JOB_RECORDS)
+    messages = recorder.counter(JOB_MESSAGES)
+    committed = recorder.counter(JOB_COMMITTED)
+    restarts = recorder.counter(JOB_RESTARTS)
+    batch = recorder.gauge(JOB_BATCH)
+    commit = recorder.gauge(JOB_COMMIT)
+
+    def record(state: JobState) -> None:
+        records.set(state.progress.records_live)
+        messages.set(state.progress.messages_live)
+        committed.set(state.progress.messages_committed)
+        restarts.set(state.restarts)
+        batch.set(state.progress.batch_id)
+        if state.progress.batches:
+            commit.set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+
+    return record
+
+
+if __name__ == "__main__":
+    sys.exit(main())

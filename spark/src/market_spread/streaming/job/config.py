@@ -1,0 +1,57 @@
+"""What the driver is told: its environment."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.service import ServiceConfig
+from market_spread.streaming.modes.real_time import Topics
+
+MODES = ("real-time",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobConfig(ServiceConfig):
+    """Environment of the driver.
+
+    checkpoint: a folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark
+    has them already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them,
+    after which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it
+    nothing is lost, but the next start does the batch again).
+    """
+
+    source: str = "job"
+    run_id: str = ""
+    mode: str = "real-time"
+    master: str = "local[8]"
+    checkpoint: str
+    connector_jars: str = ""
+    batch_s: float = 30.0
+    shuffle_partitions: int = 1
+    nbbo_topic: str = "nbbo"
+    orders_topic: str = "orders"
+    alerts_topic: str = "alerts"
+    invalid_topic: str = "invalid"
+    driver_memory: str = "2g"
+    java_options: str = ""
+    local_folder: Path = Path("/tmp")
+    restarts_max: int = 3
+    slots_timeout_s: float = 300.0
+    stop_wait_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        errors = []
+        if self.mode not in MODES:
+            errors.append(f"mode={self.mode!r}; use one of {', '.join(MODES)}")
+        if self.batch_s < 5:
+            errors.append(f"batch_s={self.batch_s}; Real-Time Mode takes 5 seconds or more")
+        if self.shuffle_partitions < 1:
+            errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
+        if errors:
+            raise ValueError("; ".join(errors))
+
+    @property
+    def topics(self) -> Topics:
+        """The topics' names."""
+        return Topics(
+            nbbo=self.nbbo_topic, orders=self.orders_topic, alerts=self.alerts_topic, invalid=self.invalid_topic
+        )

@@ -1,0 +1,57 @@
+"""Counts of the batch that runs now, from Spark's SQL metrics: they arrive with the executors' heartbeats.
+
+Progress comes only when a batch ends, and the stages' task metrics stay at zero in Real-Time Mode; but the operators
+count their rows, and Spark's SQL status store has these counts while the tasks run.
+"""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_SCAN = "RealTimeStreamScan"
+_STATE = "StatefulStreamlineAggregate"
+_ROWS = "number of output rows"
+
+
+class LiveCounts:
+    """Reads the counts of the newest execution of a session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._store: Any = spark._jsparkSession.sharedState().statusStore()
+        self._execution = -1
+        self._counters: dict[str, list[int]] = {}
+
+    def read(self) -> tuple[int, int]:
+        """Records read and messages processed by the running batch; zeros while none runs."""
+        count = self._store.executionsCount()
+        if count == 0:
+            return 0, 0
+        execution = self._store.executionsList(count - 1, 1).apply(0)
+        if execution.completionTime().isDefined():
+            return 0, 0
+        self._find_counters(execution.executionId())
+        values = self._store.executionMetrics(execution.executionId())
+        return self._sum(values, _SCAN), self._sum(values, _STATE)
+
+    def _find_counters(self, execution: int) -> None:
+        """Which accumulators to read; looked up once an execution, because the plan is large."""
+        if execution == self._execution:
+            return
+        self._execution = execution
+        self._counters = {_SCAN: [], _STATE: []}
+        nodes = self._store.planGraph(execution).allNodes()
+        for i in range(nodes.size()):
+            name, metrics = nodes.apply(i).name(), nodes.apply(i).metrics()
+            if name in self._counters:
+                named = (metrics.apply(j) for j in range(metrics.size()))
+                self._counters[name] += [metric.accumulatorId() for metric in named if metric.name() == _ROWS]
+
+    def _sum(self, values: Any, name: str) -> int:
+        found = (values.get(counter) for counter in self._counters[name])
+        return sum(_number(value.get()) for value in found if value.isDefined())
+
+
+def _number(text: str) -> int:
+    """The total of a metric as Spark words it: `1,234`, or `total (min, med, max ...)` and `1,234 (...)` below it."""
+    digits = text.splitlines()[-1].split(" ")[0].replace(",", "")
+    return int(digits) if digits.isdigit() else 0

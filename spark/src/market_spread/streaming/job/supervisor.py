@@ -1,0 +1,188 @@
+"""Keeps the query running: waits for slots, starts it, follows its progress, starts it again when it fails."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError
+from market_spread.common.logs import log_event
+from market_spread.streaming.job.progress import Partition, Progress, new_commits
+from market_spread.v1.control_pb2 import Phase
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 0.1
+_LIVE_INTERVAL_NS = 1_000_000_000
+_BACKOFF_S = (1.0, 2.0, 5.0)
+
+
+class Engine(Protocol):
+    """What the supervisor needs of Spark."""
+
+    def slots(self) -> int:
+        """How many tasks can run at the same time now."""
+
+    def slots_may_grow(self) -> bool:
+        """Whether waiting can bring more of them."""
+
+    def start_query(self) -> StreamingQuery:
+        """Start the query from its checkpoint."""
+
+    def live_counts(self) -> tuple[int, int]:
+        """Records read and messages processed by the running batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """What the supervisor is doing and has seen. A new value at every change."""
+
+    phase: "Phase.ValueType" = Phase.PHASE_STARTING
+    detail: str = "starting"
+    restarts: int = 0
+    progress: Progress = field(default_factory=Progress)
+
+
+class Supervisor:
+    """Runs the query until it is told to stop or has failed too often.
+
+    `run` blocks; everything else may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        slots_needed: int,
+        slots_timeout_s: float,
+        restarts_max: int,
+        clock: Clock,
+        on_change: Callable[[JobState], None],
+    ) -> None:
+        self._engine = engine
+        self._slots_needed = slots_needed
+        self._slots_timeout_s = slots_timeout_s
+        self._restarts_max = restarts_max
+        self._clock = clock
+        self._on_change = on_change
+        self._changed = threading.Condition()
+        self._state = JobState()
+        self._stop_by_ns: int | None = None
+
+    @property
+    def state(self) -> JobState:
+        """The newest state."""
+        return self._state
+
+    def stop(self, wait_s: float) -> None:
+        """Have `run` return: at once, or after the running batch has committed if that happens within the time."""
+        with self._changed:
+            self._stop_by_ns = self._clock.monotonic_ns() + round(wait_s * 1e9)
+
+    def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
+        """Wait until everything below the offsets is committed; returns what is. DeadlineError after the time."""
+
+        def finished() -> bool:
+            reached = all(self._state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
+            return reached or self._state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
+
+        with self._changed:
+            in_time = self._changed.wait_for(finished, timeout_s)
+            state = self._state
+        if state.phase == Phase.PHASE_FAILED:
+            raise RunFailedError(f"the job failed before it was drained; {state.detail}")
+        if not in_time:
+            raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
+        return state.progress.offsets
+
+    def run(self) -> None:
+        """Keep the query running until `stop`. RunFailedError after too many failures in a row."""
+        failures = 0
+        while True:
+            committed_before = self._state.progress.batch_id
+            try:
+                self._wait_for_slots()
+                if self._stop_by_ns is not None:
+                    break
+                self._change(detail="starting the query")
+                self._follow(self._engine.start_query())
+                break
+            except UsageError as error:
+                self._change(phase=Phase.PHASE_FAILED, detail=str(error))
+                raise
+            except (PySparkException, MarketSpreadError) as error:
+                failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
+                self._after_failure(failures, _first_line(error))
+        self._change(phase=Phase.PHASE_FINISHED, detail="")
+
+    def _wait_for_slots(self) -> None:
+        """Real-Time Mode fails at once when a slot is missing, so executors that are still on their way are awaited."""
+        deadline_ns = self._clock.monotonic_ns() + round(self._slots_timeout_s * 1e9)
+        while (slots := self._engine.slots()) < self._slots_needed and self._stop_by_ns is None:
+            missing = f"{slots} of {self._slots_needed} slots are there"
+            if not self._engine.slots_may_grow():
+                raise UsageError(f"{missing}; give the job {self._slots_needed} cores, or fewer partitions")
+            if self._clock.monotonic_ns() > deadline_ns:
+                raise DeadlineError(f"{missing} after {self._slots_timeout_s:.0f} s; are the executors running?")
+            self._change(detail=f"waiting for executors: {missing}")
+            self._clock.sleep_ns(round(_POLL_S * 1e9))
+
+    def _follow(self, query: StreamingQuery) -> None:
+        """Follow the query until it is to stop. Raises what ended it if it ends by itself."""
+        self._change(phase=Phase.PHASE_RUNNING, detail="")
+        first_batch_after_stop: int | None = None
+        live_at_ns = 0
+        try:
+            while query.isActive:
+                self._note_commits(query)
+                if self._clock.monotonic_ns() >= live_at_ns:
+                    self._change(progress=self._state.progress.with_live(*self._engine.live_counts()))
+                    live_at_ns = self._clock.monotonic_ns() + _LIVE_INTERVAL_NS
+                if self._stop_by_ns is not None:
+                    if first_batch_after_stop is None:
+                        self._change(phase=Phase.PHASE_DRAINING, detail="waiting for the running batch")
+                        first_batch_after_stop = self._state.progress.batch_id
+                    committed = self._state.progress.batch_id > first_batch_after_stop
+                    if committed or self._clock.monotonic_ns() >= self._stop_by_ns:
+                        return
+                self._clock.sleep_ns(round(_POLL_S * 1e9))
+            self._note_commits(query)
+            error = query.exception()
+            raise error if error is not None else RunFailedError("the query ended by itself")
+        finally:
+            query.stop()
+
+    def _note_commits(self, query: StreamingQuery) -> None:
+        after = self._state.progress.batch_id
+        for commit in new_commits(query.recentProgress[-3:], after_batch=after):
+            self._change(progress=self._state.progress.after_commit(commit))
+            log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
+
+    def _after_failure(self, failures: int, reason: str) -> None:
+        log_event(_log, "query.failed", logging.ERROR, failures=failures, reason=reason)
+        if failures > self._restarts_max:
+            detail = f"the query failed {failures} times in a row; the last time: {reason}"
+            self._change(phase=Phase.PHASE_FAILED, detail=detail)
+            raise RunFailedError(detail)
+        self._change(
+            phase=Phase.PHASE_STARTING,
+            detail=f"starting again after: {reason}",
+            restarts=self._state.restarts + 1,
+        )
+        self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
+
+    def _change(self, **changes: object) -> None:
+        with self._changed:
+            self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+            self._changed.notify_all()
+        self._on_change(self._state)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,1 @@
+"""How Spark runs an application: a module a mode."""

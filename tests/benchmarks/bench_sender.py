@@ -1,0 +1,124 @@
+"""How punctually one sender process offers a high rate: 99.9% of frames are to leave within 10 ms of their plan.
+
+Run it alone: `python tests/benchmarks/bench_sender.py`. The sender has the last CPU for itself, the broker has the
+others; what else runs on the machine still disturbs it, so the sender's CPU time is told beside its punctuality.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.errors import RunVoidError
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.kafka import create_topics
+from market_spread.common.rpc import channel_to
+from market_spread.runs.broker import Broker
+from market_spread.runs.child import Child
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.sender.__main__ import SenderConfig
+from market_spread.v1.control_pb2 import Phase, SenderStatusRequest, SenderStatusResponse, StartSendingRequest
+from market_spread.v1.control_pb2_grpc import SenderStub
+
+PARTITIONS = 2
+FRAME_MESSAGES = 200
+# Long enough that frames close by their size.
+LINGER_US = 50_000
+WARM_UP_S = 3
+_START_TIMEOUT_S = 30
+_GRACE_S = 60
+
+
+def measure_sender(rate_per_s: int = 300_000, duration_s: int = 20) -> dict[str, float]:
+    """Offer the rate to a broker that nobody reads from, after a short warm-up; figures by name, the unit last."""
+    clock = SystemClock()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        broker = Broker(folder=folder / "broker", java=find_java(), jars=JarCache().paths("broker"), clock=clock)
+        stack.callback(broker.stop)
+        broker.start()
+        assert broker.child is not None
+        _pin_all_threads(broker.child.pid, os.sched_getaffinity(0) - {max(os.sched_getaffinity(0))})
+        create_topics(broker.bootstrap_servers, {"nbbo": PARTITIONS, "orders": PARTITIONS})
+        sender = _sender(stack, folder, broker.bootstrap_servers, clock)
+        _offer(sender, clock, rate_per_s=rate_per_s, duration_s=WARM_UP_S)
+        cpu_us_before = sender.Status(SenderStatusRequest(), timeout=5).cpu_us
+        status = _offer(sender, clock, rate_per_s=rate_per_s, duration_s=duration_s)
+    return _figures(status, cpu_us=status.cpu_us - cpu_us_before, duration_s=duration_s)
+
+
+def _sender(stack: ExitStack, folder: Path, bootstrap_servers: str, clock: SystemClock) -> SenderStub:
+    config = SenderConfig(bootstrap_servers=bootstrap_servers, ports_file=folder / "sender.json")
+    child = Child.start(
+        "sender",
+        [sys.executable, "-m", "market_spread.sender"],
+        environment=inherited_environment() | to_environment(config),
+        log=folder / "sender.log",
+    )
+    stack.callback(child.stop)
+    os.sched_setaffinity(child.pid, {max(os.sched_getaffinity(0))})
+    ports_file = folder / "sender.json"
+    deadline_ns = clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
+    while not ports_file.exists():
+        if not child.running or clock.monotonic_ns() > deadline_ns:
+            raise RunVoidError(f"the sender did not start: {' '.join(child.last_lines(2))}")
+        clock.sleep_ns(50_000_000)
+    channel = channel_to(f"127.0.0.1:{json.loads(ports_file.read_text())['grpc']}")
+    stack.callback(channel.close)
+    return SenderStub(channel)
+
+
+def _pin_all_threads(pid: int, cpus: set[int]) -> None:
+    for thread in psutil.Process(pid).threads():
+        os.sched_setaffinity(thread.id, cpus)
+
+
+def _offer(sender: SenderStub, clock: SystemClock, *, rate_per_s: int, duration_s: int) -> SenderStatusResponse:
+    """One load, to its end."""
+    profile = {"profile": "constant", "messages_per_s": rate_per_s, "duration_s": duration_s}
+    request = StartSendingRequest(
+        run_id="bench",
+        source="market",
+        parameters_json=json.dumps({"seed": 1, "buckets": PARTITIONS, "profile": profile}),
+        linger_us=LINGER_US,
+        frame_messages=FRAME_MESSAGES,
+        nbbo_topic="nbbo",
+        orders_topic="orders",
+    )
+    sender.Start(request, timeout=20)
+    deadline_ns = clock.monotonic_ns() + (duration_s + _GRACE_S) * 10**9
+    while clock.monotonic_ns() < deadline_ns:
+        clock.sleep_ns(500_000_000)
+        status = sender.Status(SenderStatusRequest(), timeout=20)
+        if status.phase in (Phase.PHASE_FINISHED, Phase.PHASE_FAILED):
+            if status.messages_sent != rate_per_s * duration_s or status.messages_failed:
+                raise RunVoidError(f"the sender sent {status.messages_sent} messages; {status.detail}")
+            return status
+    raise RunVoidError(f"the sender has not ended within {duration_s + _GRACE_S} s")
+
+
+def _figures(status: SenderStatusResponse, *, cpu_us: int, duration_s: int) -> dict[str, float]:
+    delay = HdrCounts.decode(status.frame_delay_histogram)
+    return {
+        "rate_per_s": status.messages_sent / duration_s,
+        "frames": status.frames_sent,
+        "frames_late_share": status.frames_late / status.frames_sent,
+        "frame_delay_p50_us": delay.percentile(50),
+        "frame_delay_p99_us": delay.percentile(99),
+        "frame_delay_p99_9_us": delay.percentile(99.9),
+        "frame_delay_max_us": status.frame_delay_ns_max / 1000,
+        "cpu_us_per_message": cpu_us / status.messages_sent,
+        "cpu_cores": cpu_us / (duration_s * 1e6),
+    }
+
+
+if __name__ == "__main__":
+    for name, value in measure_sender().items():
+        print(f"{name:24} {value:,.4f}")

@@ -1,0 +1,251 @@
+"""The metrics-aggregator as a process: real gRPC in, real HTTP out, killed and restarted."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import httpx
+import numpy as np
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from hdrh.histogram import HdrHistogram
+from prometheus_client.parser import text_string_to_metric_families
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.metric_names import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
+from market_spread.common.push import Pusher
+from market_spread.common.recording import Recorder
+from market_spread.common.rpc import channel_to
+from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
+
+DEADLINE_S = 20.0
+
+
+@dataclass
+class Aggregator:
+    """A running metrics-aggregator and where it listens."""
+
+    process: subprocess.Popen[str]
+    grpc_port: int
+    http_port: int
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.grpc_port}"
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(f"http://127.0.0.1:{self.http_port}{path}", timeout=DEADLINE_S)
+
+    def json(self, path: str) -> Any:
+        return self.get(path).raise_for_status().json()
+
+
+Launch = Callable[..., Aggregator]
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_S:g} s: {what}"
+        time.sleep(0.02)
+
+
+def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "market_spread.metrics_aggregator"],
+        env={**inherited_environment(), **to_environment(config)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    processes: list[subprocess.Popen[str]] = []
+
+    def launched(grpc_port: int = 0, http_port: int = 0) -> Aggregator:
+        ports_file = tmp_path / f"ports-{len(processes)}.json"
+        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file))
+        processes.append(process)
+        until("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
+        ports = json.loads(ports_file.read_text())
+        return Aggregator(process, ports["grpc"], ports["http"])
+
+    yield launched
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def recorder_of(source: str) -> Recorder:
+    return Recorder(source=source, clock=SystemClock(), run_id="r1")
+
+
+def pusher_of(recorder: Recorder, aggregator: Aggregator) -> Pusher:
+    return Pusher(recorder, aggregator.address, clock=SystemClock(), interval_s=0.05)
+
+
+def lag_count(aggregator: Aggregator) -> int:
+    found = [item for item in aggregator.json("/api/v1/series")["series"] if item["name"] == SEND_LAG.name]
+    return sum(item["count"] for item in found)
+
+
+def test_what_is_read_back_equals_the_packages_merge(launch: Launch) -> None:
+    aggregator = launch()
+    random = np.random.default_rng(11)
+    expected = HdrHistogram(1, 3_600_000_000, 3, word_size=8, b64_wrap=False)
+    values: list[int] = []
+    for number in range(2):
+        recorder = recorder_of(f"sender-{number}")
+        pusher = pusher_of(recorder, aggregator)
+        pusher.start()
+        for _ in range(8):
+            batch = np.clip(random.lognormal(8.0, 2.5, 2_500), 0, 3.6e9).astype(np.int64)
+            recorder.histogram(SEND_LAG).record_us(batch)
+            recorder.counter(MESSAGES_DUE).add(len(batch))
+            values += batch.tolist()
+            time.sleep(0.03)
+        pusher.stop()
+    for value in values:
+        assert expected.record_value(value)
+
+    series = aggregator.json(f"/api/v1/series/{SEND_LAG.name}?run_id=r1")["series"]
+
+    merged = np.zeros(len(expected.counts), np.int64)
+    for item in series:
+        for index, count in item["counts"]:
+            merged[index] += count
+    assert merged.tolist() == np.frombuffer(expected.counts, np.int64).tolist()
+    assert sum(item["sum_us"] for item in series) == sum(values)
+    assert min(item["min_us"] for item in series) == min(values)
+    assert max(item["max_us"] for item in series) == max(values)
+    assert sum(interval["count"] for item in series for interval in item["intervals"]) == 40_000
+    scraped = {
+        (sample.name, sample.labels.get("source"), sample.labels.get("le")): sample.value
+        for family in text_string_to_metric_families(aggregator.get("/metrics").text)
+        for sample in family.samples
+    }
+    sources = ("sender-0", "sender-1")
+    assert sum(scraped[f"{SEND_LAG.name}_bucket", source, "+Inf"] for source in sources) == 40_000
+    assert sum(scraped[f"{SEND_LAG.name}_bucket", source, "0.008191"] for source in sources) == np.count_nonzero(
+        np.array(values) < 8_192
+    )
+    assert sum(scraped[MESSAGES_DUE.name, source, None] for source in sources) == 40_000
+
+
+def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) -> None:
+    first = launch()
+    recorder = recorder_of("sender-0")
+    lag = recorder.histogram(SEND_LAG)
+    pusher = pusher_of(recorder, first)
+    pusher.start()
+    lag.record_us(np.full(100, 5))
+    until("the first push is merged", lambda: lag_count(first) == 100)
+    until("the first push is acknowledged", lambda: pusher.pending == 0)
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait()
+    for _ in range(3):
+        kept = pusher.pending
+        lag.record_us(np.full(10, 7))
+        until("the push is kept", lambda kept=kept: pusher.pending > kept)  # type: ignore[misc]
+
+    second = launch(first.grpc_port, first.http_port)
+    until("everything kept is delivered", lambda: lag_count(second) == 30)
+    pusher.stop()
+
+    (series,) = second.json(f"/api/v1/series/{SEND_LAG.name}")["series"]
+    assert series["counts"] == [[7, 30]]
+    (source,) = second.json("/api/v1/series")["sources"]
+    assert (source["pushes"], source["missing"], source["pushes_dropped"]) == (3, 1, 0)
+    assert pusher.pending == 0
+
+
+def test_duplicates_merge_once_and_gaps_are_counted(launch: Launch) -> None:
+    aggregator = launch()
+    recorder = recorder_of("sender-0")
+    pushes: list[PushRequest] = []
+    for _ in range(4):
+        recorder.histogram(SEND_LAG).record_us(np.array([9]))
+        push = recorder.take()
+        assert push is not None
+        pushes.append(push)
+    with channel_to(aggregator.address) as channel:
+        stub = MetricsStub(channel)
+
+        answers = [stub.Push(pushes[index], timeout=5).sequence for index in (0, 0, 3, 3, 2)]
+
+    assert answers == [1, 1, 4, 4, 4]
+    assert lag_count(aggregator) == 2
+    (source,) = aggregator.json("/api/v1/series")["sources"]
+    assert (source["pushes"], source["duplicates"], source["missing"]) == (2, 3, 2)
+    assert aggregator.json("/api/v1/summary")["aggregator"]["missing"] == 2
+
+
+def test_a_wrong_push_is_an_invalid_argument_that_says_why(launch: Launch) -> None:
+    aggregator = launch()
+    wrong = PushRequest(
+        source="sender-0",
+        epoch_unix_ns=1,
+        sequence=1,
+        counters=[Sample(key=SeriesKey(name=FRAMES_LATE.name, labels={"host": "a"}), value=1)],
+    )
+
+    with channel_to(aggregator.address) as channel, pytest.raises(grpc.RpcError) as refused:
+        MetricsStub(channel).Push(wrong, timeout=5)
+
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert refused.value.details() == f"{FRAMES_LATE.name} was pushed with the labels ['host']; it has []"
+    assert aggregator.json("/api/v1/summary")["aggregator"]["refused"] == 1
+
+
+def test_health_and_reflection_answer(launch: Launch) -> None:
+    aggregator = launch()
+    with channel_to(aggregator.address) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+
+        statuses = [
+            health.Check(health_pb2.HealthCheckRequest(service=service), timeout=5).status
+            for service in ("", "market_spread.v1.Metrics")
+        ]
+        listed = next(
+            reflection.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=5)
+        )
+
+    assert statuses == [health_pb2.HealthCheckResponse.SERVING] * 2
+    assert "market_spread.v1.Metrics" in [service.name for service in listed.list_services_response.service]
+    assert aggregator.get("/healthz").text == "ok\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(launch: Launch, number: signal.Signals) -> None:
+    aggregator = launch()
+
+    aggregator.process.send_signal(number)
+
+    _, errors = aggregator.process.communicate(timeout=DEADLINE_S)
+    assert aggregator.process.returncode == 0
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("which", ["grpc_port", "http_port"])
+def test_a_port_in_use_is_one_line_and_exit_status_2(launch: Launch, which: str) -> None:
+    aggregator = launch()
+    port = getattr(aggregator, which)
+
+    second = spawn(AggregatorConfig(**{which: port}))
+    _, errors = second.communicate(timeout=DEADLINE_S)
+
+    assert second.returncode == 2
+    assert errors == f"127.0.0.1:{port} cannot be bound: Address already in use; choose another port or 0\n"

@@ -1,0 +1,469 @@
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from market_spread.common.codec import Decoded, decode
+from market_spread.common.errors import UsageError
+from market_spread.common.layout import NBBO, ORDER
+from market_spread.common.load import Block, Stream
+from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps
+from market_spread.loadgen.draws import Drawing
+from market_spread.loadgen.market import Market
+from market_spread.loadgen.parameters import MarketParameters, Phase
+from market_spread.loadgen.symbols import universe
+
+START_NS = 1_700_000_000_000_000_000
+PARAMETERS = MarketParameters(seed=7, buckets=8, profile=Constant(40_000, 10))
+SHORT = replace(PARAMETERS, profile=Constant(20_000, 1))
+PROFILES = [Constant(20_000, 1), Steps((Constant(9_000, 1), Constant(0, 1), Constant(30_000, 0.5))), Ramp(0, 40_000, 1)]
+
+
+def joined(streams: Iterable[Stream], width: int) -> Stream:
+    parts = [Stream.empty(width), *streams]
+    return Stream(
+        np.concatenate([part.intended_ns for part in parts]),
+        np.concatenate([part.buckets for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+    )
+
+
+def quotes_of(market: Market) -> Stream:
+    return joined((block.quotes for block in market.blocks()), NBBO.width)
+
+
+def orders_of(market: Market) -> Stream:
+    return joined((block.orders for block in market.blocks()), ORDER.width)
+
+
+def content(market: Market) -> bytes:
+    return b"".join(
+        array.tobytes()
+        for stream in (quotes_of(market), orders_of(market))
+        for array in (stream.intended_ns, stream.buckets, stream.rows)
+    )
+
+
+def decoded_quotes(parameters: MarketParameters) -> Decoded:
+    return decode(NBBO, quotes_of(Market(parameters, START_NS)).rows.tobytes())
+
+
+def decoded_orders(parameters: MarketParameters) -> Decoded:
+    return decode(ORDER, orders_of(Market(parameters, START_NS)).rows.tobytes())
+
+
+def ids_of(decoded: Decoded) -> npt.NDArray[np.int64]:
+    """Symbol ids in the universe of 350 symbols and 8 buckets."""
+    names = universe(350, 8).names
+    by_name = np.argsort(names)
+    return by_name[np.searchsorted(names[by_name], decoded.columns["symbol"])]
+
+
+def rejects(decoded: Decoded) -> npt.NDArray[np.bool_]:
+    bid, offer = decoded.ints("bid"), decoded.ints("offer")
+    return (offer - bid >= 500) | (40 * (offer - bid) >= bid + offer)
+
+
+def chi_squared(counts: npt.NDArray[np.int64], shares: npt.NDArray[np.float64] | None = None) -> float:
+    expected = counts.sum() * (np.full(len(counts), 1 / len(counts)) if shares is None else shares / shares.sum())
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    assert content(Market(SHORT, START_NS)) == content(Market(SHORT, START_NS))
+
+
+def test_the_bytes_of_a_seed_never_change() -> None:
+    market = Market(replace(SHORT, changing_symbols=5), START_NS)
+
+    digest = hashlib.sha256(content(market)).hexdigest()
+
+    assert digest == "f01c9326e5941f458e0a40f7a309e6e7ad7658051d983fa333c4b6e4bf16fe3b"
+
+
+def test_another_seed_gives_other_bytes() -> None:
+    assert content(Market(SHORT, START_NS)) != content(Market(replace(SHORT, seed=8), START_NS))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_length_of_blocks_does_not_matter(profile: Profile) -> None:
+    parameters = replace(SHORT, profile=profile)
+
+    contents = {content(Market(parameters, START_NS, block_ns=ns)) for ns in (1_000_000, 20_000_000, 10_000_000_000)}
+
+    assert len(contents) == 1
+
+
+def test_any_chunk_can_be_drawn_alone() -> None:
+    forth = Drawing(SHORT, universe(350, 8), SHORT.profile)
+    back = Drawing(SHORT, universe(350, 8), SHORT.profile)
+
+    drawn_forth = [forth.chunk(chunk) for chunk in range(5)]
+    drawn_back = [back.chunk(chunk) for chunk in reversed(range(5))]
+
+    assert forth.chunks == 5
+    for one, other in zip(drawn_forth, reversed(drawn_back), strict=True):
+        assert one.symbol_id.tolist() == other.symbol_id.tolist()
+        assert one.order_number.tolist() == other.order_number.tolist()
+
+
+def test_rows_are_the_messages_of_the_blocks() -> None:
+    market = Market(SHORT, START_NS)
+
+    quotes, orders = zip(*market.rows(), strict=True)
+
+    assert joined(quotes, NBBO.width).rows.tobytes() == quotes_of(market).rows.tobytes()
+    assert joined(orders, ORDER.width).rows.tobytes() == orders_of(market).rows.tobytes()
+
+
+@pytest.mark.parametrize("profile", [*PROFILES, Constant(1_000, 3), Constant(2_000_000, 0.1), Constant(100, 30)])
+def test_blocks_are_short_and_follow_one_another(profile: Profile) -> None:
+    market = Market(replace(SHORT, profile=profile), START_NS)
+
+    begin_ns = START_NS
+    blocks = list(market.blocks())
+
+    for block in blocks:
+        times_ns = np.concatenate((block.quotes.intended_ns, block.orders.intended_ns))
+        assert times_ns.min() >= begin_ns
+        assert times_ns.max() < block.end_ns
+        assert len(times_ns) <= 4096
+        assert len(times_ns) <= 512 or np.ptp(times_ns) < 20_000_000
+        begin_ns = block.end_ns
+    assert begin_ns == START_NS + profile.duration_ns
+    assert sum(len(block.quotes) + len(block.orders) for block in blocks) == market.messages == profile.total()
+
+
+def test_times_are_the_schedule_s() -> None:
+    market = Market(SHORT, START_NS)
+
+    quotes, orders = quotes_of(market), orders_of(market)
+
+    times_ns = np.sort(np.concatenate((quotes.intended_ns, orders.intended_ns)))
+    assert times_ns.tolist() == [START_NS + i * 50_000 for i in range(20_000)]
+    assert (np.diff(quotes.intended_ns) > 0).all()
+    assert (np.diff(orders.intended_ns) > 0).all()
+    assert decode(NBBO, quotes.rows.tobytes()).ints("intended_us").tolist() == (quotes.intended_ns // 1000).tolist()
+    assert decode(ORDER, orders.rows.tobytes()).ints("intended_us").tolist() == (orders.intended_ns // 1000).tolist()
+
+
+@pytest.mark.parametrize("phase", [Phase.WARM_UP, Phase.MEASURED])
+@pytest.mark.parametrize("shards", [2, 3])
+def test_shards_partition_the_messages(phase: Phase, shards: int) -> None:
+    parameters = replace(SHORT, phase=phase)
+    whole = Market(parameters, START_NS)
+
+    parts = [Market(replace(parameters, shard=shard, shards=shards), START_NS) for shard in range(shards)]
+
+    for stream_of in (quotes_of, orders_of):
+        rows = [bytes(row) for part in parts for row in stream_of(part).rows]
+        assert sorted(rows) == sorted(bytes(row) for row in stream_of(whole).rows)
+    symbols = [{bytes(row[1:7]) for row in (*quotes_of(part).rows, *orders_of(part).rows)} for part in parts]
+    assert sum(map(len, symbols)) == len(set.union(*symbols)) == 343
+    assert sum(part.messages for part in parts) == 20_000
+    assert min(part.messages for part in parts) > 4_000
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_messages_due_agrees_with_the_blocks(profile: Profile, shards: int) -> None:
+    market = Market(replace(SHORT, profile=profile, shard=shards - 1, shards=shards), START_NS)
+    times_ns = np.concatenate((quotes_of(market).intended_ns, orders_of(market).intended_ns))
+
+    for moment_ns in (START_NS - 1, START_NS, START_NS + 1, *(START_NS + 123_456_789 * i for i in range(1, 25))):
+        due = Market(replace(SHORT, profile=profile, shard=shards - 1, shards=shards), START_NS).messages_due(moment_ns)
+        assert due == market.messages_due(moment_ns) == int((times_ns < moment_ns).sum())
+
+
+@pytest.mark.parametrize(("order_share", "orders"), [(0, 0), (0.25, 5_000), (0.5, 10_000), (1, 20_000)])
+def test_the_share_of_orders_is_exact(order_share: float, orders: int) -> None:
+    market = Market(replace(SHORT, order_share=order_share), START_NS)
+
+    found = decode(ORDER, orders_of(market).rows.tobytes())
+
+    assert found.ints("order_id").tolist() == list(range(1, orders + 1))
+    assert len(quotes_of(market)) == 20_000 - orders
+    assert market.messages == 20_000
+
+
+def test_every_message_is_readable_and_in_its_symbol_s_bucket() -> None:
+    market = Market(SHORT, START_NS)
+    symbols = universe(350, 8)
+
+    for layout, stream in ((NBBO, quotes_of(market)), (ORDER, orders_of(market))):
+        found = decode(layout, stream.rows.tobytes())
+        assert found.readable.all()
+        assert stream.buckets.tolist() == symbols.bucket[ids_of(found)].tolist()
+
+
+def test_orders_have_the_reference_s_fields() -> None:
+    found = decoded_orders(PARAMETERS)
+
+    assert len(found.readable) == 200_000
+    assert np.unique(found.ints("quantity")).tolist() == list(range(10, 651, 10))
+    assert np.unique(found.ints("account")).tolist() == list(range(1, 301))
+    assert chi_squared(np.bincount(found.ints("quantity") // 10)[1:]) < 110
+    assert chi_squared(np.bincount(found.ints("account"))[1:]) < 400
+    assert 98_900 < int((found.columns["side"] == ord("B")).sum()) < 101_100
+    assert found.ints("price").tolist() == universe(350, 8).price[ids_of(found)].tolist()
+
+
+def test_most_orders_are_on_the_first_fifth_of_the_symbols() -> None:
+    ids = ids_of(decoded_orders(PARAMETERS))
+
+    accepted = ids[(ids >= 15) & (ids < 350)]
+
+    assert 197_500 < len(accepted) < 198_500
+    assert 0.828 < (accepted < 15 + 67).mean() < 0.836
+    assert chi_squared(np.bincount(accepted - 15)[:67]) < 115
+    assert chi_squared(np.bincount(accepted - 15)[67:]) < 370
+
+
+def test_one_order_in_a_hundred_is_rejected_if_asked() -> None:
+    ids = ids_of(decoded_orders(replace(PARAMETERS, rejected_share=0.01)))
+
+    counts = np.bincount(ids[ids < 15], minlength=15)
+
+    assert 1_760 < counts.sum() < 2_200
+    assert chi_squared(counts) < 40
+
+
+def test_one_order_in_seventy_thousand_is_rejected_by_default() -> None:
+    parameters = replace(PARAMETERS, profile=Constant(700_000, 10))
+    drawing = Drawing(parameters, universe(350, 8), parameters.profile)
+
+    rejected = 0
+    for chunk in range(drawing.chunks):
+        draw = drawing.chunk(chunk)
+        rejected += int((draw.is_order & (draw.symbol_id < 15)).sum())
+
+    assert 20 < rejected < 85
+
+
+def test_no_order_is_rejected_if_asked() -> None:
+    ids = ids_of(decoded_orders(replace(PARAMETERS, rejected_share=0, probes_per_s=0)))
+
+    assert ids.min() == 15
+    assert ids.max() == 349
+
+
+def test_probes_lie_at_uniform_positions() -> None:
+    market = Market(PARAMETERS, START_NS)
+    orders = orders_of(market)
+    is_probe = ids_of(decode(ORDER, orders.rows.tobytes())) >= 350
+
+    offsets_us = (orders.intended_ns[is_probe] - START_NS) // 1000
+    places = np.flatnonzero(is_probe)
+
+    assert 1_800 < len(places) < 2_200
+    assert chi_squared(np.bincount(offsets_us // 500_000, minlength=20)) < 45
+    assert chi_squared(np.bincount(offsets_us % 1_000_000 // 50_000, minlength=20)) < 45
+    assert chi_squared(np.bincount(places % 200 // 10, minlength=20)) < 45
+
+
+def test_probes_are_spread_over_buckets_by_load() -> None:
+    orders = orders_of(Market(PARAMETERS, START_NS))
+    is_probe = ids_of(decode(ORDER, orders.rows.tobytes())) >= 350
+
+    probes = np.bincount(orders.buckets[is_probe], minlength=8)
+    loads = np.bincount(orders.buckets[~is_probe], minlength=8)
+
+    assert probes.min() > 0
+    assert chi_squared(probes, loads.astype(np.float64)) < 26
+
+
+def test_probes_keep_their_rate_through_a_burst() -> None:
+    parameters = replace(PARAMETERS, profile=Burst(5_000, 100_000, 2, 1, 8))
+    orders = orders_of(Market(parameters, START_NS))
+    is_probe = ids_of(decode(ORDER, orders.rows.tobytes())) >= 350
+
+    is_burst = (orders.intended_ns[is_probe] - START_NS) % 2_000_000_000 >= 1_000_000_000
+
+    assert 660 < int(is_burst.sum()) < 940
+    assert 660 < int((~is_burst).sum()) < 940
+
+
+def test_all_orders_are_probes_where_there_are_too_few() -> None:
+    ids = ids_of(decoded_orders(replace(PARAMETERS, profile=Constant(100, 60))))
+
+    assert len(ids) == 3_000
+    assert (ids >= 350).all()
+
+
+def test_quotes_are_uniform_over_symbols_that_do_not_reject_and_probes() -> None:
+    counts = np.bincount(ids_of(decoded_quotes(PARAMETERS)), minlength=358)
+
+    assert counts[:15].sum() == 0
+    assert counts[15:].sum() == 200_000
+    assert chi_squared(counts[15:]) < 460
+
+
+def test_the_verdict_of_a_symbol_is_constant_through_all_phases() -> None:
+    parameters = [replace(PARAMETERS, phase=phase) for phase in (Phase.INITIAL, Phase.WARM_UP, Phase.MEASURED)]
+    quotes = [decoded_quotes(each) for each in parameters]
+
+    ids = np.concatenate([ids_of(each) for each in quotes])
+    is_reject = np.concatenate([rejects(each) for each in quotes])
+
+    assert set(ids[is_reject]) == {*range(15), *range(350, 358)}
+    assert set(ids[~is_reject]) == set(range(15, 350))
+    assert np.bincount(ids)[:15].tolist() == [1] * 15
+
+
+def test_spreads_are_the_reference_s() -> None:
+    quotes = decoded_quotes(PARAMETERS)
+    is_probe = ids_of(quotes) >= 350
+    spread = quotes.ints("offer") - quotes.ints("bid")
+    above = quotes.ints("bid") - universe(350, 8).price[ids_of(quotes)]
+
+    tight, wide = spread[~is_probe], spread[is_probe]
+
+    assert np.unique(tight).tolist() == [0, 100, 200, 300]
+    assert chi_squared(np.bincount(tight // 100)) < 25
+    assert (wide.min(), wide.max()) == (500, 799)
+    assert above[~is_probe].min() == 0
+    assert above[~is_probe].max() == 9_999
+    assert -1_150 <= above[is_probe].min() < above[is_probe].max() < 9_850
+    assert len(np.unique(quotes.ints("bid")[is_probe])) > 4_000
+
+
+@pytest.mark.parametrize("symbols", [2_926, 100_000])
+def test_larger_universes_keep_their_verdicts(symbols: int) -> None:
+    parameters = replace(PARAMETERS, symbols=symbols, phase=Phase.INITIAL)
+    market = Market(parameters, START_NS)
+
+    is_reject = rejects(decode(NBBO, quotes_of(market).rows.tobytes()))
+
+    assert is_reject.tolist() == market.symbols.rejecting.tolist()
+
+
+def test_changing_symbols_flip_by_a_coin() -> None:
+    quotes = decoded_quotes(replace(PARAMETERS, changing_symbols=5))
+    ids = ids_of(quotes)
+
+    wide = np.array([rejects(quotes)[ids == symbol_id].mean() for symbol_id in range(15, 350)])
+
+    assert np.flatnonzero(wide).tolist() == [0, 67, 134, 201, 268]
+    assert ((wide[::67] > 0.38) & (wide[::67] < 0.62)).all()
+
+
+def test_sequences_rise_from_phase_to_phase() -> None:
+    initial, warm_up, measured = (
+        decoded_quotes(replace(SHORT, phase=phase)).ints("sequence")
+        for phase in (Phase.INITIAL, Phase.WARM_UP, Phase.MEASURED)
+    )
+
+    assert initial.tolist() == list(range(1, 359))
+    assert (np.diff(np.concatenate((initial, warm_up, measured))) > 0).all()
+    assert 10_000_000_001 <= warm_up[0] < warm_up[-1] <= 10_000_020_000
+    assert 20_000_000_001 <= measured[0] < measured[-1] <= 20_000_020_000
+
+
+def test_the_initial_phase_is_one_quote_of_each_symbol_at_the_rate() -> None:
+    market = Market(replace(SHORT, phase=Phase.INITIAL, profile=Constant(1_000, 1)), START_NS)
+
+    quotes = quotes_of(market)
+
+    assert market.messages == 358
+    assert ids_of(decode(NBBO, quotes.rows.tobytes())).tolist() == list(range(358))
+    assert quotes.intended_ns.tolist() == [START_NS + i * 1_000_000 for i in range(358)]
+    assert len(orders_of(market)) == 0
+    assert market.messages_due(START_NS + 10_000_001) == 11
+
+
+def test_warm_up_orders_are_probes_with_ids_of_their_own() -> None:
+    market = Market(replace(PARAMETERS, phase=Phase.WARM_UP), START_NS)
+
+    orders = decode(ORDER, orders_of(market).rows.tobytes())
+
+    assert 2_000 <= len(orders.readable) < 2_040
+    assert (ids_of(orders) >= 350).all()
+    assert orders.ints("order_id").min() == 9_000_000_000
+    assert (np.diff(orders.ints("order_id")) > 0).all()
+    assert orders.ints("order_id").max() < 10_000_000_000
+    assert len(quotes_of(market)) == 400_000 - len(orders.readable)
+
+
+@pytest.mark.parametrize(("buckets", "rate"), [(8, 1_000), (8, 300_000), (128, 1_000), (256, 20_000)])
+def test_warm_up_probes_every_bucket_every_second(buckets: int, rate: int) -> None:
+    parameters = replace(PARAMETERS, buckets=buckets, phase=Phase.WARM_UP, profile=Constant(rate, 3))
+
+    orders = orders_of(Market(parameters, START_NS))
+
+    for second in range(3):
+        in_second = (orders.intended_ns - START_NS) // 1_000_000_000 == second
+        assert set(orders.buckets[in_second]) == set(range(buckets))
+
+
+def test_all_errors_of_the_parameters_are_named_at_once() -> None:
+    with pytest.raises(UsageError) as raised:
+        MarketParameters.from_mapping(
+            {
+                "seed": -1,
+                "symbols": 100,
+                "order_share": 1.5,
+                "profile": {"profile": "constant", "messages_per_s": 0, "duration_s": 1},
+                "speed": 1,
+            }
+        )
+
+    assert str(raised.value) == (
+        "seed=-1; use a whole number from 0 to 9223372036854775807; "
+        "buckets is missing; use a whole number from 1 to 1024; "
+        "symbols=100; use a whole number from 350 to 100000; "
+        "order_share=1.5; use a number from 0 to 1; "
+        "speed is unknown; leave it out; "
+        "profile.messages_per_s=0; use a whole number from 1 to 10000000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"changing_symbols": 336}, "changing_symbols=336; use at most 335, the accepting symbols"),
+        ({"shard": 2, "shards": 2}, "shard=2; use less than shards=2"),
+        ({"phase": "late"}, "phase='late'; use one of initial, warm_up, measured"),
+        (
+            {
+                "phase": "warm_up",
+                "profile": {"profile": "constant", "messages_per_s": 1_000_000, "duration_s": 1001},
+            },
+            "the profile calls for 1001000000 messages; use at most 1000000000 in the phase warm_up",
+        ),
+    ],
+)
+def test_parameters_that_do_not_fit_together_are_refused(change: dict[str, object], error: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        MarketParameters.from_mapping({**PARAMETERS.to_mapping(), **change})
+
+    assert str(raised.value) == error
+
+
+def test_parameters_survive_their_mapping() -> None:
+    parameters = replace(PARAMETERS, phase=Phase.WARM_UP, changing_symbols=3, shard=1, shards=2)
+
+    assert MarketParameters.from_mapping(parameters.to_mapping()) == parameters
+
+
+def test_parameters_have_the_reference_s_defaults() -> None:
+    parameters = MarketParameters.from_mapping(
+        {"seed": 1, "buckets": 8, "profile": {"profile": "constant", "messages_per_s": 5, "duration_s": 1}}
+    )
+
+    assert parameters.symbols == 350
+    assert parameters.rejected_share == 1 / 70_000
+    assert parameters.order_share == 0.5
+    assert parameters.probes_per_s == 200
+    assert parameters.phase is Phase.MEASURED
+
+
+def test_a_block_is_of_the_shard_only() -> None:
+    market = Market(replace(SHORT, shard=1, shards=2), START_NS)
+
+    blocks: list[Block] = list(market.blocks())
+
+    ids = np.concatenate([ids_of(decode(NBBO, block.quotes.rows.tobytes())) for block in blocks])
+    assert (ids % 2 == 1).all()

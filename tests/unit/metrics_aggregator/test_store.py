@@ -1,0 +1,326 @@
+"""What the store merges, counts and refuses."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from market_spread.common.errors import UsageError
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.metric_names import ALERTS, CPU, END_TO_END, FRAMES_LATE, JOB_BATCH, SEND_LAG, Metric
+from market_spread.metrics_aggregator.series import CounterSeries, GaugeSeries, HistogramSeries
+from market_spread.metrics_aggregator.store import Store
+from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
+
+SECOND = 1_000_000_000
+EPOCH = 1_000 * SECOND
+
+
+def histogram(metric: Metric, values_us: list[int], **labels: str) -> IntervalHistogram:
+    values = HdrCounts()
+    values.record(np.array(values_us, np.int64))
+    return IntervalHistogram(
+        key=SeriesKey(name=metric.name, labels=labels),
+        encoded=values.encode(),
+        count=values.count,
+        sum=values.sum_us,
+        min=values.min_us,
+        max=values.max_us,
+        overflow=values.overflow,
+        negative=values.negative,
+    )
+
+
+def sample(metric: Metric, value: float, **labels: str) -> Sample:
+    return Sample(key=SeriesKey(name=metric.name, labels=labels), value=value)
+
+
+def push(
+    sequence: int,
+    *,
+    source: str = "sender-0",
+    run_id: str = "r1",
+    epoch_unix_ns: int = EPOCH,
+    histograms: list[IntervalHistogram] | None = None,
+    counters: list[Sample] | None = None,
+    gauges: list[Sample] | None = None,
+) -> PushRequest:
+    return PushRequest(
+        source=source,
+        run_id=run_id,
+        epoch_unix_ns=epoch_unix_ns,
+        sequence=sequence,
+        start_unix_ns=epoch_unix_ns + (sequence - 1) * SECOND,
+        end_unix_ns=epoch_unix_ns + sequence * SECOND,
+        histograms=histograms or [],
+        counters=counters or [],
+        gauges=gauges or [],
+    )
+
+
+def only_histogram(store: Store) -> HistogramSeries:
+    ((_, series),) = store.series()
+    assert isinstance(series, HistogramSeries)
+    return series
+
+
+def only_counter(store: Store) -> CounterSeries:
+    ((_, series),) = store.series()
+    assert isinstance(series, CounterSeries)
+    return series
+
+
+def only_gauge(store: Store) -> GaugeSeries:
+    ((_, series),) = store.series()
+    assert isinstance(series, GaugeSeries)
+    return series
+
+
+def test_intervals_are_merged_without_loss() -> None:
+    store = Store()
+
+    store.push(push(1, histograms=[histogram(SEND_LAG, [5, 1_234_567])]))
+    store.push(push(2, histograms=[histogram(SEND_LAG, [3, -1, 4_000_000_000])]))
+
+    merged = only_histogram(store).merged
+    assert (merged.count, merged.sum_us, merged.min_us, merged.max_us) == (5, 4_001_234_575, 0, 4_000_000_000)
+    assert (merged.negative, merged.overflow) == (1, 1)
+    assert merged.counts[[0, 3, 5]].tolist() == [1, 1, 1]
+    assert [interval.count for interval in only_histogram(store).intervals] == [2, 3]
+
+
+def test_a_push_is_merged_once() -> None:
+    store = Store()
+    request = push(1, histograms=[histogram(SEND_LAG, [5])])
+
+    answers = [store.push(request), store.push(request)]
+
+    assert answers == [1, 1]
+    assert only_histogram(store).merged.count == 1
+    (epoch,) = store.epochs()
+    assert (epoch.pushes, epoch.duplicates, epoch.missing) == (1, 1, 0)
+
+
+def test_missing_pushes_are_counted_and_do_not_come_back() -> None:
+    store = Store()
+    store.push(push(1, counters=[sample(FRAMES_LATE, 1)]))
+
+    answers = [store.push(push(4, counters=[sample(FRAMES_LATE, 4)])), store.push(push(3))]
+
+    assert answers == [4, 4]
+    (epoch,) = store.epochs()
+    assert (epoch.pushes, epoch.duplicates, epoch.missing) == (2, 1, 2)
+
+
+def test_pushes_before_the_aggregators_start_are_missing() -> None:
+    store = Store()
+
+    store.push(push(8, counters=[sample(FRAMES_LATE, 80)]))
+
+    assert store.epochs()[0].missing == 7
+    assert only_counter(store).value == 80
+
+
+def test_series_of_sources_and_runs_are_apart() -> None:
+    store = Store()
+
+    store.push(push(1, source="sender-0", counters=[sample(FRAMES_LATE, 1)]))
+    store.push(push(1, source="sender-1", counters=[sample(FRAMES_LATE, 2)]))
+    store.push(push(1, source="sender-1", run_id="r2", epoch_unix_ns=EPOCH + 1, counters=[sample(FRAMES_LATE, 3)]))
+
+    assert [(series_id.source, series_id.run_id) for series_id, _ in store.series()] == [
+        ("sender-0", "r1"),
+        ("sender-1", "r1"),
+        ("sender-1", "r2"),
+    ]
+
+
+def test_a_counter_goes_on_over_a_restart_of_its_source() -> None:
+    store = Store()
+
+    store.push(push(1, counters=[sample(FRAMES_LATE, 10)]))
+    store.push(push(2, counters=[sample(FRAMES_LATE, 12)]))
+    store.push(push(1, epoch_unix_ns=EPOCH + 9 * SECOND, counters=[sample(FRAMES_LATE, 5)]))
+
+    assert only_counter(store).value == 17
+
+
+def test_a_counter_never_goes_back() -> None:
+    store = Store()
+
+    store.push(push(1, counters=[sample(CPU, 10)]))
+    store.push(push(2, counters=[sample(CPU, 8)]))
+    store.push(push(3, counters=[sample(CPU, 11)]))
+
+    assert only_counter(store).value == 11
+
+
+def test_a_gauge_is_the_newest_value_of_the_newest_process() -> None:
+    store = Store()
+
+    store.push(push(1, gauges=[sample(JOB_BATCH, 4)]))
+    store.push(push(1, epoch_unix_ns=EPOCH + SECOND, gauges=[sample(JOB_BATCH, -1)]))
+    store.push(push(2, gauges=[sample(JOB_BATCH, 5)]))
+
+    assert only_gauge(store).value == -1
+
+
+def test_rate_is_the_growth_over_the_last_ten_seconds() -> None:
+    store = Store()
+    for sequence in range(1, 31):
+        grown = sequence * 100 if sequence <= 20 else 2_000 + (sequence - 20) * 500
+        store.push(push(sequence, counters=[sample(FRAMES_LATE, grown)]))
+
+    rate_per_s = only_counter(store).rate_per_s(EPOCH + 30 * SECOND + SECOND // 2)
+
+    assert rate_per_s == 500.0
+
+
+def test_rate_begins_with_the_first_interval() -> None:
+    store = Store()
+    store.push(push(1, counters=[sample(FRAMES_LATE, 100)]))
+    store.push(push(2, counters=[sample(FRAMES_LATE, 200)]))
+
+    assert only_counter(store).rate_per_s(EPOCH + 2 * SECOND) == 100.0
+
+
+def test_rate_falls_when_the_source_is_silent() -> None:
+    store = Store()
+    for sequence in range(1, 21):
+        store.push(push(sequence, counters=[sample(FRAMES_LATE, sequence * 100)]))
+    series = only_counter(store)
+
+    rates = [series.rate_per_s(EPOCH + (20 + silent_s) * SECOND) for silent_s in (1, 4, 10, 100)]
+
+    assert rates == [100.0, 60.0, 0.0, 0.0]
+
+
+def test_growth_of_missing_pushes_is_spread_over_their_time() -> None:
+    store = Store()
+    for sequence in (1, 2, 12):
+        store.push(push(sequence, counters=[sample(FRAMES_LATE, sequence * 100)]))
+
+    assert only_counter(store).rate_per_s(EPOCH + 12 * SECOND) == 100.0
+
+
+def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
+    store = Store()
+
+    store.push(push(100, counters=[sample(FRAMES_LATE, 10_000)]))
+
+    assert only_counter(store).rate_per_s(EPOCH + 100 * SECOND) == 100.0
+
+
+def test_only_the_newest_600_intervals_are_kept() -> None:
+    store = Store()
+    for sequence in range(1, 612):
+        store.push(push(sequence, histograms=[histogram(SEND_LAG, [sequence])]))
+
+    series = only_histogram(store)
+
+    assert len(series.intervals) == 600
+    assert series.intervals[0].max_us == 12
+    assert series.merged.count == 611
+
+
+def envelope(**fields: int | str) -> PushRequest:
+    request = push(1)
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return request
+
+
+def other_digits() -> IntervalHistogram:
+    wrong = histogram(SEND_LAG, [5])
+    other = HdrHistogram(1, 3_600_000_000, 2, word_size=8, b64_wrap=False)
+    other.record_value(5)
+    wrong.encoded = other.encode()
+    return wrong
+
+
+def changed(**fields: int | bytes) -> IntervalHistogram:
+    wrong = histogram(SEND_LAG, [5, 6])
+    for name, value in fields.items():
+        setattr(wrong, name, value)
+    return wrong
+
+
+WRONG: Mapping[str, Callable[[], PushRequest]] = {
+    "source is empty": lambda: envelope(source=""),
+    "source has 201 characters": lambda: envelope(source="s" * 201),
+    "run_id has 201 characters": lambda: envelope(run_id="r" * 201),
+    "epoch_unix_ns=0": lambda: envelope(epoch_unix_ns=0),
+    "sequence=0": lambda: envelope(sequence=0),
+    "ends 1 ns before it starts": lambda: envelope(start_unix_ns=EPOCH + 1, end_unix_ns=EPOCH),
+    "count=3 is not the sum of the buckets, 2": lambda: push(1, histograms=[changed(count=3)]),
+    "cannot be decompressed": lambda: push(1, histograms=[changed(encoded=b"nonsense")]),
+    "with 2 digits": lambda: push(1, histograms=[other_digits()]),
+    "min=6 is not in the first bucket": lambda: push(1, histograms=[changed(min=6)]),
+    "max=9 is not in the last bucket": lambda: push(1, histograms=[changed(max=9)]),
+    "'made_up' is no registered metric": lambda: push(1, gauges=[Sample(key=SeriesKey(name="made_up"))]),
+    "was pushed as a gauge; it is a counter": lambda: push(1, gauges=[sample(FRAMES_LATE, 1)]),
+    r"with the labels \[\]; it has \['phase'\]": lambda: push(1, counters=[sample(ALERTS, 1)]),
+    r"with the labels \['host'\]; it has \[\]": lambda: push(1, counters=[sample(FRAMES_LATE, 1, host="a")]),
+    "phase has 201 characters": lambda: push(1, counters=[sample(ALERTS, 1, phase="p" * 201)]),
+    "total=nan": lambda: push(1, counters=[sample(FRAMES_LATE, float("nan"))]),
+    "total=-1.0": lambda: push(1, counters=[sample(FRAMES_LATE, -1)]),
+    "stands twice": lambda: push(1, counters=[sample(FRAMES_LATE, 1), sample(FRAMES_LATE, 2)]),
+}
+
+
+@pytest.mark.parametrize(("message", "make"), WRONG.items(), ids=list(WRONG))
+def test_a_wrong_push_is_refused_whole(message: str, make: Callable[[], PushRequest]) -> None:
+    store = Store()
+    wrong = make()
+    wrong.histograms.append(histogram(END_TO_END, [1], phase="measured"))
+
+    with pytest.raises(UsageError, match=message):
+        store.push(wrong)
+
+    assert len(store) == 0
+    assert store.epochs() == []
+    assert store.refused == 1
+
+
+def test_a_refused_push_may_be_followed_by_its_next() -> None:
+    store = Store()
+    with pytest.raises(UsageError):
+        store.push(push(1, counters=[sample(FRAMES_LATE, -1)]))
+
+    store.push(push(2, counters=[sample(FRAMES_LATE, 2)]))
+
+    assert store.epochs()[0].missing == 1
+
+
+def test_series_beyond_the_bound_are_refused() -> None:
+    store = Store(series_max=2)
+    store.push(push(1, counters=[sample(FRAMES_LATE, 1), sample(ALERTS, 1, phase="measured")]))
+
+    with pytest.raises(UsageError, match="holds 2 series and takes at most 2; restart it"):
+        store.push(push(2, counters=[sample(FRAMES_LATE, 2), sample(ALERTS, 1, phase="warm_up")]))
+
+    store.push(push(3, counters=[sample(FRAMES_LATE, 3), sample(ALERTS, 2, phase="measured")]))
+    assert len(store) == 2
+
+
+def test_epochs_beyond_the_bound_are_refused() -> None:
+    store = Store()
+    for number in range(2_000):
+        store.push(push(1, epoch_unix_ns=EPOCH + number))
+
+    with pytest.raises(UsageError, match="knows 2000 starts of processes"):
+        store.push(push(1, epoch_unix_ns=EPOCH + 2_000))
+
+    assert store.push(push(2, epoch_unix_ns=EPOCH)) == 2
+
+
+def test_what_the_source_says_about_its_clock_and_drops_is_kept() -> None:
+    store = Store()
+    request = push(1)
+    request.clock_error_us, request.clock_synchronised, request.pushes_dropped = 250, True, 3
+
+    store.push(request)
+
+    (epoch,) = store.epochs()
+    assert (epoch.clock_error_us, epoch.clock_synchronised, epoch.pushes_dropped) == (250, True, 3)

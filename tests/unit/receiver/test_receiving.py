@@ -1,0 +1,206 @@
+"""Records are written before they are counted, and a new process goes on where the ledger ends."""
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.codec import encode
+from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
+from market_spread.common.kafka import Partition, Record
+from market_spread.common.layout import ALERT
+from market_spread.common.recording import Recorder
+from market_spread.receiver.consumer import Receiving
+from market_spread.receiver.ledger import ALERTS, INVALID, Ledger, ledger_path
+from market_spread.v1.control_pb2 import Phase
+
+WARM_UP = 9_000_000_000
+
+
+class FakeConsumer:
+    """Gives out batches that it was given; its end offsets are the ends of these."""
+
+    def __init__(self, *batches: dict[Partition, list[Record]]) -> None:
+        self.batches = list(batches)
+        self.ends = {partition: records[-1].offset + 1 for batch in batches for partition, records in batch.items()}
+        self.assigned: dict[Partition, int] = {}
+        self.closed = False
+        self.error: Exception | None = None
+        self._pause = threading.Event()
+
+    def assign(self, positions: Mapping[Partition, int]) -> None:
+        self.assigned = dict(positions)
+
+    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
+        if self.error is not None:
+            raise self.error
+        if not self.batches:
+            self._pause.wait(0.001)
+            return {}
+        return self.batches.pop(0)
+
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        return self.ends
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def alert(order_id: int, *, sequence: int = 5) -> bytes:
+    numbers = ("account", "quantity", "price", "bid", "offer", "intended_us", "sent_us", "read_us", "emitted_us")
+    columns = {name: np.array([1], np.int64) for name in numbers}
+    columns |= {"order_id": np.array([order_id]), "quote_sequence": np.array([sequence])}
+    letters = {"side": np.array([ord("B")], np.uint8), "symbol": np.array([b"AAPL  "])}
+    return encode(ALERT, columns | letters).tobytes()
+
+
+def report(position: int, reason: str = "wrong_length") -> bytes:
+    return json.dumps({"reason": reason, "topic": "nbbo", "partition": 0, "offset": 3, "position": position}).encode()
+
+
+def records(*values: bytes, first: int = 0) -> list[Record]:
+    return [Record(offset, value) for offset, value in enumerate(values, first)]
+
+
+def receiving(folder: Path, consumer: FakeConsumer, *, recorder: Recorder | None = None) -> Receiving:
+    clock = ManualClock()
+    ledger = Ledger(folder, "run-1")
+    return Receiving(
+        alerts_topic="alerts",
+        invalid_topic="invalid",
+        partitions={"alerts": 2, "invalid": 1},
+        consumer=consumer,
+        ledger=ledger,
+        recovered=ledger.open(),
+        warm_up_order_id_min=WARM_UP,
+        recorder=recorder or Recorder(source="receiver", clock=clock),
+        clock=clock,
+    )
+
+
+def received_all(subject: Receiving) -> dict[Partition, int]:
+    subject.start()
+    positions = subject.drain(5)
+    subject.stop()
+    return positions
+
+
+def test_alerts_are_counted_and_positions_reached(tmp_path: Path) -> None:
+    consumer = FakeConsumer(
+        {("alerts", 0): records(alert(1), alert(2)), ("alerts", 1): records(alert(WARM_UP))},
+        {("alerts", 0): records(alert(1), first=2)},
+    )
+    subject = receiving(tmp_path, consumer)
+
+    positions = received_all(subject)
+
+    counts = subject.received()
+    assert (counts.alerts, counts.warm_up_alerts, counts.duplicated) == (2, 1, 1)
+    assert counts.warm_up_symbols == ["AAPL"]
+    assert positions == {("alerts", 0): 3, ("alerts", 1): 1, ("invalid", 0): 0}
+    assert subject.phase == Phase.PHASE_FINISHED
+    assert consumer.closed
+
+
+def test_records_that_are_no_alert_are_kept_and_counted_apart(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("alerts", 0): records(b"", alert(1), b"x" * ALERT.width, b"\xff" * 2_000_000)})
+    subject = receiving(tmp_path, consumer)
+
+    received_all(subject)
+
+    assert (subject.received().alerts, subject.received().unreadable) == (1, 3)
+    lines = ledger_path(tmp_path, "run-1", INVALID).read_bytes().splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == [0, 2, 3]
+    assert max(map(len, lines)) < 10_000
+
+
+def test_invalid_records_are_counted_once_by_reason(tmp_path: Path) -> None:
+    consumer = FakeConsumer(
+        {("invalid", 0): records(report(0), report(1, "unknown_kind"), report(0), b"{", report(2, "bad luck"))}
+    )
+    subject = receiving(tmp_path, consumer)
+
+    received_all(subject)
+
+    assert subject.received().invalid == 4
+    assert subject.received().invalid_by_reason == {"wrong_length": 1, "unknown_kind": 1, "unreadable": 2}
+
+
+def test_new_process_goes_on_without_loss_or_double_count(tmp_path: Path) -> None:
+    received_all(
+        receiving(
+            tmp_path,
+            FakeConsumer({("alerts", 0): records(alert(1), b"no", alert(2)), ("invalid", 0): records(report(0), b"{")}),
+        )
+    )
+    consumer = FakeConsumer({("alerts", 0): records(alert(2, sequence=6), alert(3), first=3)})
+    recorder = Recorder(source="receiver", clock=ManualClock())
+    subject = receiving(tmp_path, consumer, recorder=recorder)
+
+    received_all(subject)
+
+    assert consumer.assigned == {("alerts", 0): 3, ("alerts", 1): 0, ("invalid", 0): 2}
+    counts = subject.received()
+    assert (counts.alerts, counts.duplicated, counts.disagreeing, counts.unreadable, counts.invalid) == (3, 1, 1, 1, 2)
+    assert counts.latency.count == 3
+    pushed = recorder.take()
+    assert pushed is not None
+    assert {sample.key.name: sample.value for sample in pushed.counters}["market_spread_receiver_alerts_total"] == 1
+
+
+def test_record_read_again_after_a_kill_between_the_two_writes_counts_once(tmp_path: Path) -> None:
+    batch = {("alerts", 0): records(alert(1), b"no")}
+    received_all(receiving(tmp_path, FakeConsumer(batch)))
+    ledger_path(tmp_path, "run-1", ALERTS).write_bytes(b"")
+    consumer = FakeConsumer(batch)
+    subject = receiving(tmp_path, consumer)
+
+    received_all(subject)
+
+    assert consumer.assigned["alerts", 0] == 0
+    assert (subject.received().alerts, subject.received().unreadable) == (1, 1)
+
+
+def test_drain_that_does_not_end_says_what_is_missing(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("alerts", 0): records(alert(1))})
+    consumer.ends = {("alerts", 0): 3, ("alerts", 1): 0}
+    subject = receiving(tmp_path, consumer)
+    subject.start()
+
+    with pytest.raises(DeadlineError, match=r"did not catch up within 0\.2 s; alerts/0 is at 1 of 3"):
+        subject.drain(0.2)
+
+    subject.stop()
+
+
+def test_what_cannot_be_written_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_ledger: Ledger, name: str, _lines: bytes) -> None:
+        raise UsageError(f"{name}: No space left on device")
+
+    monkeypatch.setattr(Ledger, "append", full)
+    subject = receiving(tmp_path, FakeConsumer({("alerts", 0): records(alert(1))}))
+
+    subject.run()
+
+    assert subject.phase == Phase.PHASE_FAILED
+    assert subject.detail == "invalid: No space left on device"
+    assert subject.received().alerts == 0
+    assert subject.received().positions["alerts", 0] == 0
+
+
+def test_error_of_the_broker_fails_the_run_and_who_waits_for_it(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("alerts", 0): records(alert(1))})
+    consumer.ends = {("alerts", 0): 2}
+    subject = receiving(tmp_path, consumer)
+    subject.start()
+    threading.Timer(0.1, lambda: setattr(consumer, "error", RunVoidError("the broker is gone"))).start()
+
+    with pytest.raises(WrongStateError, match="has stopped before it caught up; the broker is gone"):
+        subject.drain(5)
+
+    subject.stop()
+    assert subject.phase == Phase.PHASE_FAILED

@@ -1,0 +1,134 @@
+"""Each order counts once, and its latency falls into stages that add up."""
+
+import numpy as np
+
+from market_spread.common.codec import Bytes2D, encode
+from market_spread.common.layout import ALERT
+from market_spread.receiver.tally import InvalidReport, RunPhase, Tally, readable_alerts
+
+WARM_UP = 9_000_000_000
+RECEIVED_US = 1_700_000_000_010_000
+
+
+def alert_rows(order_ids: list[int], *, sequence: int = 5, symbol: bytes = b"AAPL  ") -> Bytes2D:
+    """Alerts of orders that were sent 1 ms late, read 2 ms later and emitted 3 ms after that."""
+    count = len(order_ids)
+
+    def each(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.full(count, value, np.int64)
+
+    return encode(
+        ALERT,
+        {
+            "order_id": np.array(order_ids, np.int64),
+            "symbol": np.array([symbol] * count, "S6"),
+            "side": np.full(count, ord("B"), np.uint8),
+            "account": each(7),
+            "quantity": each(10),
+            "price": each(1_000_000),
+            "bid": each(990_000),
+            "offer": each(1_010_000),
+            "quote_sequence": each(sequence),
+            "intended_us": each(1_700_000_000_000_000),
+            "sent_us": each(1_700_000_000_001_000),
+            "read_us": each(1_700_000_000_003_000),
+            "emitted_us": each(1_700_000_000_006_000),
+        },
+    )
+
+
+def add(tally: Tally, rows: Bytes2D) -> dict[RunPhase, object]:
+    alerts, readable = readable_alerts(rows, np.full(len(rows), RECEIVED_US, np.int64))
+    assert readable.all()
+    return dict(tally.add_alerts(alerts).firsts)
+
+
+def test_phases_are_told_apart_by_the_order_id() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+
+    add(tally, alert_rows([1, 2, WARM_UP, WARM_UP + 1, WARM_UP - 1]))
+
+    assert tally.alerts == {RunPhase.WARM_UP: 2, RunPhase.MEASURED: 3}
+
+
+def test_second_alert_of_an_order_is_a_duplicate() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+
+    add(tally, alert_rows([1, 2, 1]))
+    add(tally, alert_rows([2]))
+
+    assert tally.alerts[RunPhase.MEASURED] == 2
+    assert (tally.duplicated, tally.disagreeing) == (2, 0)
+    assert tally.end_to_end[RunPhase.MEASURED].count == 2
+
+
+def test_duplicate_that_names_another_quote_disagrees() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+    add(tally, alert_rows([1], sequence=5))
+
+    add(tally, alert_rows([1], sequence=6))
+
+    assert (tally.duplicated, tally.disagreeing) == (1, 1)
+
+
+def test_batch_of_duplicates_only_has_no_latencies() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+    add(tally, alert_rows([1]))
+
+    firsts = add(tally, alert_rows([1]))
+
+    assert firsts == {}
+
+
+def test_stages_add_up_to_the_end_to_end_latency() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+    alerts, _ = readable_alerts(alert_rows([1]), np.array([RECEIVED_US]))
+
+    latencies = tally.add_alerts(alerts).firsts[RunPhase.MEASURED]
+
+    stages = {stage: values.tolist() for stage, values in latencies.stages.items()}
+    assert stages == {"send_lag": [1000], "ingest": [2000], "compute": [3000], "delivery": [4000]}
+    assert latencies.end_to_end.tolist() == [10_000]
+    assert latencies.service.tolist() == [9_000]
+
+
+def test_only_warm_up_alerts_name_symbols_that_have_answered() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+
+    add(tally, alert_rows([WARM_UP], symbol=b"PROBE1"))
+    add(tally, alert_rows([1], symbol=b"AAPL  "))
+
+    assert tally.warm_up_symbols == {"PROBE1"}
+
+
+def test_malformed_message_counts_once_whatever_it_is_reported() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+    report = InvalidReport("wrong_length", "nbbo", 3, 17, 0)
+
+    first = tally.add_invalid(report)
+    again = tally.add_invalid(report)
+    tally.add_invalid(InvalidReport("unknown_kind", "nbbo", 3, 17, 1))
+
+    assert (first, again) == (True, False)
+    assert tally.invalid == 2
+    assert tally.invalid_by_reason == {"wrong_length": 1, "unknown_kind": 1}
+
+
+def test_unreadable_alert_counts_once() -> None:
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+
+    tally.add_unreadable(0, 5)
+    tally.add_unreadable(0, 5)
+    tally.add_unreadable(1, 5)
+
+    assert tally.unreadable == 2
+
+
+def test_letters_in_a_number_make_an_alert_unreadable() -> None:
+    rows = alert_rows([1, 2])
+    rows[1, ALERT.offset("price")] = ord("x")
+
+    alerts, readable = readable_alerts(rows, np.full(2, RECEIVED_US, np.int64))
+
+    assert readable.tolist() == [True, False]
+    assert alerts.order_id.tolist() == [1]

@@ -29,3 +29,26 @@ lock: $(READY)  ## Write the lock files from requirements/*.in
 	@$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 \
 	  requirements/dev.in -o requirements/dev.txt
 	@awk '/^[a-z]/ {wanted = /^uv==/} wanted' requirements/dev.txt > requirements/uv.txt
+
+run: $(READY)  ## Run the quick workload: everything starts, is measured, judged and stopped
+	@$(BIN)/market-spread run loadgen/workloads/quick.yaml
+
+check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minute
+	@$(BIN)/ruff format --check -q $(CODE)
+	@$(BIN)/ruff check -q $(CODE)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest tests/unit tests/contract
+
+test: check  ## All tests: what check does, then those with real Kafka, Spark and processes
+	@$(BIN)/python -m pytest tests/integration
+
+format: $(READY)  ## Format the code and mend what the linter can
+	@$(BIN)/ruff check -q --fix $(CODE) || true
+	@$(BIN)/ruff format -q $(CODE)
+
+bench: $(READY)  ## Measure the figures of docs/performance.md; takes more than an hour, wants a quiet machine
+	@$(BIN)/python -m tests.benchmarks
+
+clean:  ## Remove what setup made, and the runs
+	@rm -rf .venv runs .market-spread

@@ -19,6 +19,7 @@ from market_spread.common import kafka
 from market_spread.common.clock import SystemClock
 from market_spread.common.codec import decode, encode
 from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.errors import UsageError
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
@@ -326,6 +327,52 @@ def test_stop_ends_a_load_early_and_keeps_what_was_sent(system: System) -> None:
     assert status.phase == Phase.PHASE_FINISHED
     assert status.messages_sent < 60_000
     assert sum(map(len, _contents(system, ["nbbo"]).values())) == status.quotes_sent * NBBO.width
+
+
+def test_stop_while_the_broker_is_silent_counts_what_is_lost(broker: Broker, system: System) -> None:
+    sender = system.sender()
+    sender.Start(system.sending(rate_per_s=2000, duration_s=60), timeout=10)
+    _wait_for(lambda: sender.Status(SenderStatusRequest(), timeout=5).messages_sent > 1000, within_s=20)
+
+    assert broker.child is not None
+    broker.child.signal(signal.SIGSTOP)
+    try:
+        _pause(0.5)
+        sender.Stop(StopSendingRequest(), timeout=10)
+        status = sender.Status(SenderStatusRequest(), timeout=5)
+    finally:
+        broker.child.signal(signal.SIGCONT)
+
+    assert status.phase == Phase.PHASE_FAILED
+    assert status.messages_failed > 0
+    assert status.unacknowledged_bytes == 0
+    assert status.detail.startswith(f"{status.frames_failed} frames with {status.messages_failed} messages are lost")
+
+
+def test_topics_are_created_once(broker: Broker) -> None:
+    kafka.create_topics(broker.bootstrap_servers, {"once": 2})
+
+    kafka.create_topics(broker.bootstrap_servers, {"once": 2, "twice": 1})
+
+    assert kafka.partition_counts(broker.bootstrap_servers, ["once", "twice"]) == {"once": 2, "twice": 1}
+    with pytest.raises(UsageError, match="topic once has 2 partitions instead of 3; delete it or choose another name"):
+        kafka.create_topics(broker.bootstrap_servers, {"once": 3})
+
+
+def test_record_that_is_too_large_is_reported_as_lost(broker: Broker) -> None:
+    kafka.create_topics(broker.bootstrap_servers, {"large": 1})
+    outcomes: list[tuple[int, str]] = []
+
+    def done(offset: int, error: Exception | None) -> None:
+        outcomes.append((offset, type(error).__name__))
+
+    with closing(kafka.Producer(broker.bootstrap_servers, client_id="test")) as producer:
+        producer.send("large", 0, b"x" * kafka.RECORD_BYTES_MAX, (), done)
+        producer.send("large", 0, b"x" * (kafka.RECORD_BYTES_MAX - 1024), (), done)
+        producer.close(10)
+
+    assert sorted(outcomes) == [(-1, "MessageSizeTooLargeError"), (0, "NoneType")]
+    assert kafka.end_offsets(broker.bootstrap_servers, ["large"]) == {("large", 0): 1}
 
 
 def test_second_start_is_refused_while_the_first_goes_on(system: System) -> None:

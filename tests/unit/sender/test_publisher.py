@@ -223,6 +223,36 @@ def test_counts_by_partition_add_up() -> None:
     assert (counts.frames_acknowledged, counts.next_offset) == (3, 3)
 
 
+def test_counts_are_pushed_as_metrics() -> None:
+    clock = ManualClock(START_NS)
+    recorder = Recorder(source="sender-0", clock=clock)
+    load = FakeLoad([0, 1, 2])
+    subject = Publisher(
+        load,
+        PLAN,
+        producer=FakeProducer(clock, takes_ms=1),
+        recorder=recorder,
+        clock=clock,
+        unacknowledged_bytes_max=1000,
+    )
+
+    subject.run()
+
+    pushed = recorder.take()
+    assert pushed is not None
+    assert {sample.key.name: sample.value for sample in pushed.counters if sample.value} == {
+        "market_spread_sender_frames_sent_total": 3,
+        "market_spread_sender_messages_due_total": 3,
+        "market_spread_sender_messages_sent_total": 3,
+        "market_spread_sender_payload_bytes_total": 165,
+    }
+    assert {histogram.key.name: histogram.count for histogram in pushed.histograms} == {
+        "market_spread_sender_acknowledge_seconds": 3,
+        "market_spread_sender_frame_delay_seconds": 3,
+        "market_spread_sender_send_lag_seconds": 3,
+    }
+
+
 def _await(happened: object) -> None:
     assert callable(happened)
     pause = threading.Event()

@@ -44,7 +44,7 @@ class Oracle:
     A second alert of an order is a duplicate; it is held to the same.
 
     Memory: 41 bytes for each quote that rejects or changes a verdict, 47 for each order that can be rejected or has an
-    alert, and 111 for each alert; besides, some 200 MB for a chunk.
+    alert, and 111 for each alert; besides, some 100 MB for a chunk.
 
     delay_us: the run's longest delay from a message's intended send to its reading by the job; None takes it from the
     alerts. duplicates_allowed: duplicates are no fault, as after a restart, or with two jobs.

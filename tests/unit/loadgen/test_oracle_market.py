@@ -1,0 +1,83 @@
+"""The oracle on a generated market, against a system that takes every message at its intended time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.market import Market
+from market_spread.loadgen.oracle import judge
+from market_spread.loadgen.parameters import MarketParameters
+
+START_NS = 1_700_000_000_000_000_000
+Input = tuple[Quotes, Orders]
+
+
+@pytest.fixture(scope="module")
+def market_input() -> Input:
+    quotes, orders = [], []
+    for seconds, phase in enumerate(["initial", "warm_up", "measured"]):
+        parameters = {
+            "seed": 7,
+            "symbols": 350,
+            "buckets": 2,
+            "phase": phase,
+            "profile": {"profile": "constant", "messages_per_s": 20_000, "duration_s": 1},
+        }
+        market = Market(MarketParameters.from_mapping(parameters), START_NS + seconds * 10_000_000_000)
+        for quote_stream, order_stream in market.rows():
+            quotes.append(Quotes.from_rows(quote_stream.rows))
+            orders.append(Orders.from_rows(order_stream.rows))
+    return Quotes.concatenate(quotes), Orders.concatenate(orders)
+
+
+def alerted(quotes: Quotes, orders: Orders, *, withheld: bytes = b"") -> Alerts:
+    """What a right system alerts that never sees the quotes of the withheld symbol; each order is read after 200 us."""
+    newest: dict[bytes, int] = {}
+    places, seen = [], []
+    for _, is_order, place in _events(quotes, orders):
+        if not is_order:
+            if quotes.symbol[place] != withheld:
+                newest[quotes.symbol[place]] = place
+            continue
+        quote = newest.get(orders.symbol[place], -1)
+        bid, offer = (int(quotes.bid[quote]), int(quotes.offer[quote])) if quote >= 0 else (0, 0)
+        if offer - bid >= 500 or 40 * (offer - bid) >= bid + offer:
+            places.append(place)
+            seen.append((bid, offer, int(quotes.sequence[quote]) if quote >= 0 else 0))
+    their = orders[np.array(places, np.int64)]
+    named = np.array(seen, np.int64)
+    read_us = their.intended_us + 200
+    return Alerts(
+        their.order_id, their.symbol, their.side, their.account, their.quantity, their.price,
+        named[:, 0], named[:, 1], named[:, 2], their.intended_us, read_us, read_us, read_us, read_us,
+    )  # fmt: skip
+
+
+def _events(quotes: Quotes, orders: Orders) -> Iterator[tuple[int, bool, int]]:
+    events = [(int(time_us), False, place) for place, time_us in enumerate(quotes.intended_us)]
+    events += [(int(time_us), True, place) for place, time_us in enumerate(orders.intended_us)]
+    return iter(sorted(events))
+
+
+def test_right_system_has_no_fault_and_no_order_is_undecided(market_input: Input) -> None:
+    quotes, orders = market_input
+
+    judgement = judge(quotes, orders, alerted(quotes, orders))
+
+    assert judgement.ok
+    assert judgement.undecided == 0
+    assert judgement.expected == judgement.received > 200
+    assert judgement.delay_us == 200
+
+
+def test_withheld_quotes_of_one_symbol_turn_the_verdict(market_input: Input) -> None:
+    quotes, orders = market_input
+    tight = quotes.symbol[np.flatnonzero(quotes.offer - quotes.bid < 500)[0]]
+
+    judgement = judge(quotes, orders, alerted(quotes, orders, withheld=tight))
+
+    assert not judgement.ok
+    assert judgement.unexpected == int((orders.symbol == tight).sum()) > 0
+    assert (judgement.missing, judgement.wrong) == (0, 0)

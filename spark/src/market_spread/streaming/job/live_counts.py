@@ -6,6 +6,7 @@ count their rows, and Spark's SQL status store has these counts while the tasks 
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 _SCAN = "RealTimeStreamScan"
@@ -22,7 +23,13 @@ class LiveCounts:
         self._counters: dict[str, list[int]] = {}
 
     def read(self) -> tuple[int, int]:
-        """Records read and messages processed by the running batch; zeros while none runs."""
+        """Records read and messages processed by the running batch; zeros while none runs, or Spark does not say."""
+        try:
+            return self._read()
+        except Py4JJavaError:  # Spark forgets old executions, also while they are being looked at
+            return 0, 0
+
+    def _read(self) -> tuple[int, int]:
         count = self._store.executionsCount()
         if count == 0:
             return 0, 0

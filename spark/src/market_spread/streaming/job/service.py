@@ -21,6 +21,7 @@ from market_spread.v1.control_pb2 import (
 from market_spread.v1.control_pb2_grpc import JobServicer
 
 _DRAIN_TIMEOUT_S = 600.0
+_DRAIN_MARGIN_S = 0.2  # the answer, and with it the reason, must be there before the caller gives up
 
 
 class JobService(JobServicer):
@@ -58,8 +59,9 @@ class JobService(JobServicer):
 
     def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
         until = {(end.topic, end.partition): end.offset for end in request.until}
-        timeout_s = context.time_remaining()
-        committed = self._supervisor.drain(until, _DRAIN_TIMEOUT_S if timeout_s is None else timeout_s)
+        left_s = context.time_remaining()  # without a deadline None, or far more than a thread can wait
+        timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
+        committed = self._supervisor.drain(until, timeout_s)
         return DrainJobResponse(committed=_partition_offsets(committed))
 
     def Stop(self, request: StopJobRequest, context: grpc.ServicerContext) -> StopJobResponse:  # noqa: N802

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
 from market_spread.streaming.job.progress import Partition, Progress, new_commits
 from market_spread.v1.control_pb2 import Phase
@@ -20,6 +21,8 @@ _log = logging.getLogger(__name__)
 _POLL_S = 0.1
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
+# What Spark may raise; an OSError is a JVM that is gone.
+_SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 
 
 class Engine(Protocol):
@@ -85,20 +88,27 @@ class Supervisor:
             self._stop_by_ns = self._clock.monotonic_ns() + round(wait_s * 1e9)
 
     def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
-        """Wait until everything below the offsets is committed; returns what is. DeadlineError after the time."""
+        """Wait until everything below the offsets is committed; returns what is.
 
-        def finished() -> bool:
-            reached = all(self._state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
-            return reached or self._state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
+        DeadlineError after the time; RunFailedError or WrongStateError if the job ends before.
+        """
+
+        def reached() -> bool:
+            return all(self._state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
+
+        def ended() -> bool:
+            return self._state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
 
         with self._changed:
-            in_time = self._changed.wait_for(finished, timeout_s)
+            self._changed.wait_for(lambda: reached() or ended(), timeout_s)
             state = self._state
+            if reached():
+                return state.progress.offsets
         if state.phase == Phase.PHASE_FAILED:
             raise RunFailedError(f"the job failed before it was drained; {state.detail}")
-        if not in_time:
-            raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
-        return state.progress.offsets
+        if state.phase == Phase.PHASE_FINISHED:
+            raise WrongStateError("the job was stopped before it was drained; start it again, it goes on from there")
+        raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
 
     def run(self) -> None:
         """Keep the query running until `stop`. RunFailedError after too many failures in a row."""
@@ -115,7 +125,7 @@ class Supervisor:
             except UsageError as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
                 raise
-            except (PySparkException, MarketSpreadError) as error:
+            except (*_SPARK_ERRORS, MarketSpreadError) as error:
                 failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
                 self._after_failure(failures, _first_line(error))
         self._change(phase=Phase.PHASE_FINISHED, detail="")
@@ -158,8 +168,12 @@ class Supervisor:
             query.stop()
 
     def _note_commits(self, query: StreamingQuery) -> None:
-        after = self._state.progress.batch_id
-        for commit in new_commits(query.recentProgress[-3:], after_batch=after):
+        after, newest = self._state.progress.batch_id, query.lastProgress
+        if newest is None or newest.batchId <= after:
+            return
+        # Spark keeps 100 of them, and each costs milliseconds to get, so that they are taken only after a gap.
+        recent = [newest] if newest.batchId == after + 1 else query.recentProgress
+        for commit in new_commits(recent, after_batch=after):
             self._change(progress=self._state.progress.after_commit(commit))
             log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
 

@@ -1,0 +1,76 @@
+"""The driver's environment, checked as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.config import from_environment, to_environment
+from market_spread.common.errors import UsageError
+from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.modes.real_time import Topics, slots_needed
+
+REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint"}
+
+
+def test_defaults_need_only_broker_and_checkpoint() -> None:
+    config = from_environment(JobConfig, REQUIRED)
+
+    assert (config.source, config.mode, config.batch_s, config.shuffle_partitions) == ("job", "real-time", 30.0, 1)
+    assert config.topics == Topics(nbbo="nbbo", orders="orders", alerts="alerts", invalid="invalid")
+    assert config.aggregator_address is None
+
+
+def test_every_setting_travels_through_the_environment() -> None:
+    config = JobConfig(
+        bootstrap_servers="broker:9092",
+        checkpoint="/checkpoint",
+        batch_s=10.5,
+        shuffle_partitions=4,
+        orders_topic="orders-7",
+        ports_file=Path("/tmp/ports.json"),
+        java_options="-XX:+UseZGC",
+        restarts_max=1,
+    )
+
+    assert from_environment(JobConfig, to_environment(config)) == config
+
+
+def test_missing_and_malformed_variables_are_named_at_once() -> None:
+    environment = {"MARKET_SPREAD_BATCH_S": "soon", "MARKET_SPREAD_RESTARTS_MAX": "1.5"}
+
+    with pytest.raises(UsageError) as raised:
+        from_environment(JobConfig, environment)
+
+    assert sorted(str(raised.value).split("; ")) == [
+        "MARKET_SPREAD_BATCH_S='soon' is not a number",
+        "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set",
+        "MARKET_SPREAD_CHECKPOINT is not set",
+        "MARKET_SPREAD_RESTARTS_MAX='1.5' is not a whole number",
+    ]
+
+
+def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
+    environment = {
+        **REQUIRED,
+        "MARKET_SPREAD_MODE": "micro-batch",
+        "MARKET_SPREAD_BATCH_S": "4.9",
+        "MARKET_SPREAD_SHUFFLE_PARTITIONS": "0",
+    }
+
+    with pytest.raises(UsageError) as raised:
+        from_environment(JobConfig, environment)
+
+    assert str(raised.value) == (
+        "mode='micro-batch'; use one of real-time; batch_s=4.9; Real-Time Mode takes 5 seconds or more; "
+        "shuffle_partitions=0; use at least 1"
+    )
+
+
+def test_shortest_batch_of_real_time_mode_is_taken() -> None:
+    config = from_environment(JobConfig, {**REQUIRED, "MARKET_SPREAD_BATCH_S": "5"})
+
+    assert config.batch_s == 5
+
+
+def test_job_needs_a_slot_for_each_partition_of_topics_and_state() -> None:
+    assert slots_needed(4, 1) == 5

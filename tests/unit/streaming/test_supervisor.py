@@ -1,0 +1,512 @@
+"""The supervisor, on a clock that tests move, with an engine and queries that do what a test says."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
+from market_spread.streaming.job.supervisor import JobState, Supervisor
+from market_spread.v1.control_pb2 import Phase
+
+END_S = 100_000
+
+
+class ActingClock(ManualClock):
+    """Runs the actions that fall due while someone sleeps, and ends a test that would sleep for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._actions: list[tuple[float, Callable[[], object]]] = []
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.monotonic_ns() / 1e9
+
+    def at(self, time_s: float, action: Callable[[], object]) -> None:
+        self._actions.append((time_s, action))
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        super().sleep_ns(duration_ns)
+        assert self.elapsed_s < END_S, "nothing ends the supervisor"
+        due = [action for time_s, action in self._actions if time_s <= self.elapsed_s]
+        self._actions = [(time_s, action) for time_s, action in self._actions if time_s > self.elapsed_s]
+        for action in due:
+            action()
+
+
+class FakeProgress:
+    """What Spark reports of a batch of 10 messages; partition 0 of `nbbo` stands at 10 records a batch."""
+
+    json = "{}"
+
+    def __init__(self, batch_id: int) -> None:
+        self.batchId = batch_id
+        offset = 10 * (batch_id + 1)
+        self.json = (
+            f'{{"batchId": {batch_id}, "numInputRows": 10, "timestamp": "2026-01-01T00:00:00.000Z", '
+            f'"durationMs": {{"triggerExecution": 5000}}, "sources": [{{"endOffset": {{"nbbo": {{"0": {offset}}}}}}}], '
+            f'"observedMetrics": {{"nbbo_messages": {{"messages": 10}}}}}}'
+        )
+
+
+class FakeQuery:
+    """A query that commits the given batches, one every 5 s, and then ends with the error, or goes on for ever."""
+
+    def __init__(self, clock: ActingClock, batches: Sequence[int], *, error: Exception | None, ends: bool) -> None:
+        self._clock = clock
+        self._start_s = clock.elapsed_s
+        self._batches = batches
+        self._error = error
+        self._ends = ends
+        self.stopped_at_s: float | None = None
+        self.all_progress_asked = 0
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802
+        if self._ends and self._clock.elapsed_s - self._start_s >= 5 * len(self._batches) + 1:
+            if isinstance(self._error, Py4JError | OSError):
+                raise self._error
+            return False
+        return self.stopped_at_s is None
+
+    @property
+    def lastProgress(self) -> FakeProgress | None:  # noqa: N802
+        reported = self._reported()
+        return reported[-1] if reported else None
+
+    @property
+    def recentProgress(self) -> list[FakeProgress]:  # noqa: N802
+        self.all_progress_asked += 1
+        return self._reported()
+
+    def exception(self) -> Exception | None:
+        return self._error
+
+    def stop(self) -> None:
+        self.stopped_at_s = self._clock.elapsed_s
+
+    def _reported(self) -> list[FakeProgress]:
+        done = int((self._clock.elapsed_s - self._start_s) // 5)
+        return [FakeProgress(batch) for batch in self._batches[:done]]
+
+
+class FakeEngine:
+    """Starts the queries that a test has planned, one after the other."""
+
+    def __init__(self, clock: ActingClock) -> None:
+        self._clock = clock
+        self._plans: list[dict[str, Any]] = []
+        self.slots_now = 5
+        self.may_grow = False
+        self.live = (0, 0)
+        self.queries: list[FakeQuery] = []
+        self.started_at_s: list[float] = []
+
+    def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
+        self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
+
+    def plan_refusal(self, error: Exception) -> None:
+        self._plans.append({"refusal": error})
+
+    def slots(self) -> int:
+        return self.slots_now
+
+    def slots_may_grow(self) -> bool:
+        return self.may_grow
+
+    def start_query(self) -> StreamingQuery:
+        self.started_at_s.append(round(self._clock.elapsed_s, 3))
+        plan = self._plans.pop(0)
+        if "refusal" in plan:
+            raise plan["refusal"]
+        self.queries.append(FakeQuery(self._clock, **plan))
+        return cast(StreamingQuery, self.queries[-1])
+
+    def live_counts(self) -> tuple[int, int]:
+        return self.live
+
+
+class Rig:
+    """A supervisor with everything around it."""
+
+    def __init__(self, *, restarts_max: int = 3, slots_needed: int = 5) -> None:
+        self.clock = ActingClock()
+        self.engine = FakeEngine(self.clock)
+        self.states: list[JobState] = []
+        self.supervisor = Supervisor(
+            self.engine,
+            slots_needed=slots_needed,
+            slots_timeout_s=60.0,
+            restarts_max=restarts_max,
+            clock=self.clock,
+            on_change=self.states.append,
+        )
+
+    def stop_at(self, time_s: float, *, wait_s: float = 0.0) -> None:
+        self.clock.at(time_s, lambda: self.supervisor.stop(wait_s))
+
+    def run(self) -> JobState:
+        self.supervisor.run()
+        return self.supervisor.state
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def a_failure(text: str = "the executor is gone") -> StreamingQueryException:
+    return StreamingQueryException(text)
+
+
+def test_commits_are_noted_until_it_is_stopped(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.stop_at(11)
+
+    state = rig.run()
+
+    assert (state.phase, state.detail, state.restarts) == (Phase.PHASE_FINISHED, "", 0)
+    assert state.progress.batch_id == 1
+    assert state.progress.messages_committed == 20
+    assert state.progress.offsets == {("nbbo", 0): 20}
+
+
+def test_phases_pass_from_starting_through_running_to_finished(rig: Rig) -> None:
+    rig.engine.plan(batches=[])
+    rig.stop_at(3)
+
+    rig.run()
+
+    phases = [state.phase for state in rig.states]
+    assert list(dict.fromkeys(phases)) == [
+        Phase.PHASE_STARTING,
+        Phase.PHASE_RUNNING,
+        Phase.PHASE_DRAINING,
+        Phase.PHASE_FINISHED,
+    ]
+
+
+def test_checkpoint_of_an_earlier_process_goes_on_with_its_batch_numbers(rig: Rig) -> None:
+    rig.engine.plan(batches=[57, 58])
+    rig.stop_at(11)
+
+    state = rig.run()
+
+    assert [batch.batch_id for batch in state.progress.batches] == [57, 58]
+
+
+def test_progress_of_all_batches_is_asked_for_only_after_a_gap(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2, 5])
+    rig.stop_at(21)
+
+    state = rig.run()
+
+    assert [batch.batch_id for batch in state.progress.batches] == [0, 1, 2, 5]
+    assert rig.engine.queries[0].all_progress_asked == 1
+
+
+def test_batches_that_were_committed_unseen_are_noted_too(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.clock.at(1, lambda: rig.clock.advance_ns(15_000_000_000))
+    rig.stop_at(17)
+
+    state = rig.run()
+
+    assert [batch.batch_id for batch in state.progress.batches] == [0, 1, 2]
+
+
+def test_live_counts_are_shown_once_a_second(rig: Rig) -> None:
+    rig.engine.plan(batches=[])
+    for second in range(1, 4):
+        rig.clock.at(second - 0.5, partial(setattr, rig.engine, "live", (second, 100 * second)))
+    rig.stop_at(3.5)
+
+    state = rig.run()
+
+    shown = [state.progress.messages_live for state in rig.states if state.phase == Phase.PHASE_RUNNING]
+    assert list(dict.fromkeys(shown)) == [0, 100, 200, 300]
+    assert (state.progress.records_live, state.progress.messages_live) == (3, 300)
+
+
+def test_missing_executors_are_awaited(rig: Rig) -> None:
+    rig.engine.slots_now, rig.engine.may_grow = 2, True
+    rig.engine.plan(batches=[])
+    rig.clock.at(7, lambda: setattr(rig.engine, "slots_now", 5))
+    rig.stop_at(10)
+
+    rig.run()
+
+    assert 7 <= rig.engine.started_at_s[0] < 7.5
+    assert rig.states[0].phase == Phase.PHASE_STARTING
+    assert rig.states[0].detail == "waiting for executors: 2 of 5 slots are there"
+
+
+def test_too_few_local_slots_are_refused_at_once(rig: Rig) -> None:
+    rig.engine.slots_now = 4
+
+    with pytest.raises(UsageError, match=r"^4 of 5 slots are there; give the job 5 cores, or fewer partitions$"):
+        rig.run()
+
+    assert rig.clock.elapsed_s == 0
+    assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+    assert rig.supervisor.state.detail == "4 of 5 slots are there; give the job 5 cores, or fewer partitions"
+
+
+def test_executors_that_never_come_fail_the_job_after_the_time() -> None:
+    rig = Rig(restarts_max=0)
+    rig.engine.slots_now, rig.engine.may_grow = 2, True
+
+    with pytest.raises(RunFailedError, match="2 of 5 slots are there after 60 s; are the executors running"):
+        rig.run()
+
+    assert 60 <= rig.clock.elapsed_s < 61
+    assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+
+
+def test_stop_ends_the_wait_for_executors(rig: Rig) -> None:
+    rig.engine.slots_now, rig.engine.may_grow = 2, True
+    rig.stop_at(3)
+
+    state = rig.run()
+
+    assert state.phase == Phase.PHASE_FINISHED
+    assert rig.engine.started_at_s == []
+
+
+def test_failed_query_is_started_again_after_a_while(rig: Rig) -> None:
+    rig.engine.plan(batches=[0], error=a_failure())
+    rig.engine.plan(batches=[1])
+    rig.stop_at(20)
+
+    state = rig.run()
+
+    assert state.restarts == 1
+    assert [batch.batch_id for batch in state.progress.batches] == [0, 1]
+    assert rig.engine.started_at_s == [0, pytest.approx(7, abs=0.2)]
+    details = [state.detail for state in rig.states]
+    assert "starting again after: the executor is gone" in details
+
+
+def test_query_that_ends_by_itself_counts_as_failed(rig: Rig) -> None:
+    rig.engine.plan(batches=[], ends=True)
+    rig.engine.plan(batches=[])
+    rig.stop_at(10)
+
+    state = rig.run()
+
+    assert state.restarts == 1
+    assert "starting again after: the query ended by itself" in [state.detail for state in rig.states]
+
+
+def test_last_commit_of_a_query_that_fails_is_noted(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1], error=a_failure())
+    rig.engine.plan(batches=[])
+    rig.clock.at(4, lambda: rig.clock.advance_ns(8_000_000_000))
+    rig.stop_at(20)
+
+    state = rig.run()
+
+    assert [batch.batch_id for batch in state.progress.batches] == [0, 1]
+
+
+def test_pauses_between_failures_grow_and_the_job_gives_up(rig: Rig) -> None:
+    for number in range(4):
+        rig.engine.plan_refusal(a_failure(f"failure {number}\nand its long stack"))
+
+    with pytest.raises(RunFailedError, match=r"^the query failed 4 times in a row; the last time: failure 3$"):
+        rig.run()
+
+    assert rig.engine.started_at_s == [0, 1, 3, 8]
+    assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+    assert rig.supervisor.state.detail == "the query failed 4 times in a row; the last time: failure 3"
+    assert rig.supervisor.state.restarts == 3
+
+
+def test_commit_between_failures_begins_the_count_anew() -> None:
+    rig = Rig(restarts_max=1)
+    for number in range(6):
+        rig.engine.plan(batches=[number], error=a_failure())
+    rig.engine.plan(batches=[])
+    rig.stop_at(60)
+
+    state = rig.run()
+
+    assert state.phase == Phase.PHASE_FINISHED
+    assert state.restarts == 6
+
+
+def test_failures_without_a_commit_between_them_add_up_after_one() -> None:
+    rig = Rig(restarts_max=1)
+    rig.engine.plan(batches=[0], error=a_failure())
+    rig.engine.plan(batches=[], error=a_failure("again"))
+
+    with pytest.raises(RunFailedError, match="the query failed 2 times in a row; the last time: again"):
+        rig.run()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Py4JError("an answer from Java is empty"), ConnectionRefusedError(111, "Connection refused")],
+    ids=["broken call", "no JVM"],
+)
+def test_jvm_that_is_gone_fails_the_job_with_one_sentence(error: Exception) -> None:
+    rig = Rig(restarts_max=1)
+    rig.engine.plan(batches=[0], error=error)
+    rig.engine.plan_refusal(error)
+
+    with pytest.raises(RunFailedError, match=r"^the query failed 2 times in a row; the last time: ") as raised:
+        rig.run()
+
+    assert str(error) in str(raised.value)
+    assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+
+
+def test_wrong_configuration_is_not_tried_again(rig: Rig) -> None:
+    rig.engine.plan_refusal(UsageError("the topic orders is missing; create it"))
+
+    with pytest.raises(UsageError, match="the topic orders is missing; create it"):
+        rig.run()
+
+    assert rig.engine.started_at_s == [0]
+    assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+
+
+def test_error_of_our_own_code_is_not_hidden(rig: Rig) -> None:
+    rig.engine.plan_refusal(KeyError("a mistake"))
+
+    with pytest.raises(KeyError, match="a mistake"):
+        rig.run()
+
+
+def test_stop_without_waiting_ends_the_query_at_once(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1])
+    rig.stop_at(7)
+
+    rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(7, abs=0.2)
+
+
+def test_stop_that_waits_ends_the_query_after_the_running_batch(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2, 3])
+    rig.stop_at(7, wait_s=60)
+
+    state = rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(10, abs=0.2)
+    assert state.progress.batch_id == 1
+
+
+def test_stop_waits_no_longer_than_it_was_told(rig: Rig) -> None:
+    rig.engine.plan(batches=[])
+    rig.stop_at(7, wait_s=20)
+
+    rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(27, abs=0.2)
+
+
+def test_second_stop_shortens_the_wait(rig: Rig) -> None:
+    rig.engine.plan(batches=[])
+    rig.stop_at(7, wait_s=600)
+    rig.stop_at(9)
+
+    rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(9, abs=0.2)
+
+
+def test_stop_after_a_failure_does_not_start_the_query_again(rig: Rig) -> None:
+    rig.engine.plan(batches=[], error=a_failure())
+    rig.stop_at(1.5)
+
+    state = rig.run()
+
+    assert state.phase == Phase.PHASE_FINISHED
+    assert rig.engine.started_at_s == [0]
+
+
+class Drain(threading.Thread):
+    """A drain that waits in a thread of its own, as a control call does."""
+
+    def __init__(self, supervisor: Supervisor, until: dict[tuple[str, int], int]) -> None:
+        super().__init__(daemon=True)
+        self._supervisor = supervisor
+        self._until = until
+        self.outcome: object = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.outcome = self._supervisor.drain(self._until, timeout_s=30)
+        except MarketSpreadError as error:
+            self.outcome = error
+
+    def awaited(self) -> object:
+        self.join(30)
+        assert not self.is_alive()
+        return self.outcome
+
+
+def test_drain_returns_when_the_offsets_are_committed(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2])
+    drain = Drain(rig.supervisor, {("nbbo", 0): 20})
+    rig.stop_at(12)
+
+    rig.run()
+
+    assert drain.awaited() == {("nbbo", 0): 20}
+
+
+def test_drain_of_what_is_committed_does_not_wait(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2])
+    drained: list[object] = []
+    rig.clock.at(11, lambda: drained.append(rig.supervisor.drain({("nbbo", 0): 20}, timeout_s=0)))
+    rig.stop_at(12)
+
+    rig.run()
+
+    assert drained == [{("nbbo", 0): 20}]
+
+
+def test_drain_of_nothing_is_done(rig: Rig) -> None:
+    assert rig.supervisor.drain({("orders", 3): 0}, timeout_s=0) == {}
+
+
+def test_drain_ends_after_its_time(rig: Rig) -> None:
+    with pytest.raises(DeadlineError, match=r"^the job did not commit everything within 0 s$"):
+        rig.supervisor.drain({("nbbo", 0): 1}, timeout_s=0)
+
+
+def test_drain_of_a_failed_job_says_why() -> None:
+    rig = Rig(restarts_max=0)
+    rig.engine.plan(batches=[0], error=a_failure())
+    drain = Drain(rig.supervisor, {("nbbo", 0): 20})
+
+    with pytest.raises(RunFailedError):
+        rig.run()
+
+    outcome = drain.awaited()
+    assert isinstance(outcome, RunFailedError)
+    assert str(outcome) == (
+        "the job failed before it was drained; the query failed 1 times in a row; the last time: the executor is gone"
+    )
+
+
+def test_drain_of_a_stopped_job_does_not_claim_that_all_is_committed(rig: Rig) -> None:
+    rig.engine.plan(batches=[0])
+    drain = Drain(rig.supervisor, {("nbbo", 0): 20})
+    rig.stop_at(6)
+
+    rig.run()
+
+    outcome = drain.awaited()
+    assert isinstance(outcome, WrongStateError)
+    assert str(outcome) == "the job was stopped before it was drained; start it again, it goes on from there"

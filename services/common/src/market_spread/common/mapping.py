@@ -91,7 +91,7 @@ class MappingReader:
 
     def errors(self) -> list[str]:
         """A sentence for all that was wrong so far, and for every field that no one has read, parts included."""
-        unknown = sorted(set(self._mapping) - self._read)
+        unknown = sorted(str(name) for name in set(self._mapping) - self._read)  # YAML has keys that are no text
         errors = [*self._errors, *(f"{self._path}{name} is unknown; leave it out" for name in unknown)]
         return errors + [error for part in self._parts for error in part.errors()]
 

@@ -26,9 +26,6 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
     "spark.locality.wait": "0s",
-    # The generated method of the hot path is longer than what HotSpot compiles by default.
-    "spark.driver.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
-    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
 }
 
 _SOURCE_OPTIONS: Mapping[str, str] = {

@@ -1,0 +1,192 @@
+"""The job among noise and kills, on real processes: malformed messages do not stop it, a kill loses nothing."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.kafka import Producer
+from market_spread.common.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.common.ledger import decode_ledger
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle import Oracle
+from market_spread.loadgen.verdicts import Judgement
+from market_spread.runs.clients import Clients, sent_ends
+from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.runs.workload import Workload, read_workload
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
+
+SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Rig:
+    """Running processes, and the loads that went through them."""
+
+    def __init__(self, folder: Path, workload: Workload) -> None:
+        self.plan: RunPlan = plan_of_workload(workload)
+        job = JobSettings.of(workload)
+        self.ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=SystemClock())
+        self.sent: list[SenderStatusResponse] = []
+        self.starts_unix_ns: list[tuple[PlannedLoad, int]] = []
+
+    def start(self) -> None:
+        self.addresses: Addresses = self.ensemble.start()
+        self.clients = Clients(self.addresses)
+        self.wait_for_running_job()
+        self.clients.start_receiving("recovery", WARM_UP_ORDER_ID_MIN)
+
+    def stop(self) -> None:
+        if hasattr(self, "clients"):
+            self.clients.close()
+        self.ensemble.stop()
+
+    def wait_for_running_job(self) -> None:
+        deadline = time.monotonic() + 120
+        while self.clients.job_status().phase != Phase.PHASE_RUNNING:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def begin(self, load: PlannedLoad) -> None:
+        start = self.clients.start_sending(load, run_id="recovery", linger_us=10_000, frame_messages=200)
+        self.starts_unix_ns.append((load, start))
+
+    def finish(self) -> None:
+        deadline = time.monotonic() + 120
+        while (status := self.clients.sender_status()).phase != Phase.PHASE_FINISHED:
+            assert time.monotonic() < deadline, status
+            time.sleep(0.1)
+        self.sent.append(status)
+
+    def send(self, load: PlannedLoad) -> None:
+        self.begin(load)
+        self.finish()
+
+    def wait_for_commit(self) -> JobStatusResponse:
+        """Everything that was sent so far is committed."""
+        self.clients.drain_job(sent_ends(self.sent), 120)
+        return self.clients.job_status()
+
+    def restart_job(self) -> None:
+        self.clients.close()
+        address = self.ensemble.start_job(self.addresses.aggregator)
+        self.addresses = replace(self.addresses, job=address)
+        self.clients = Clients(self.addresses)
+        self.wait_for_running_job()
+
+    def judge(self, *, duplicates_allowed: bool) -> Judgement:
+        self.clients.drain_receiver(60)
+        ledger = decode_ledger(self.clients.ledger("recovery", "alerts"))
+        alerts = Alerts.from_rows(ledger.alert_rows, ledger.received_us)
+        oracle = Oracle(alerts, duplicates_allowed=duplicates_allowed)
+        for load, start in self.starts_unix_ns:
+            for quotes in quotes_of(load.open(start)):
+                oracle.add_quotes(quotes)
+        for load, start in self.starts_unix_ns:
+            for orders in orders_of(load.open(start)):
+                oracle.add_orders(orders)
+        return oracle.judgement()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path, read_workload(SMALL))
+    try:
+        rig.start()
+        yield rig
+    finally:
+        rig.stop()
+
+
+def test_malformed_messages_are_counted_and_the_query_goes_on(rig: Rig) -> None:
+    rig.send(rig.plan.initial)
+    good_quote = b"Q" + b"AAPL  " + b"0000100000" + b"0000100010" + b"1700000000000000" + b"000000000001"
+    bad_number = good_quote.replace(b"0000100010", b"00001O0010")
+    noise = bytes(range(256)) * 8192  # 2 MiB: no whole number of messages
+    reasons: list[tuple[str, str]] = []
+    producer = Producer(rig.addresses.bootstrap_servers, client_id="noise")
+
+    def put(topic: str, value: bytes, reason: str | None, version: bytes = b"1") -> None:
+        problems: list[Exception] = []
+        headers = [("format", version), ("sent_us", b"1700000000000000")]
+        producer.send(topic, 0, value, headers, lambda _, error: problems.append(error) if error else None)
+        if reason:
+            reasons.append((topic, reason))
+        assert not problems
+
+    put("nbbo", b"", "wrong_length")
+    put("nbbo", b"short", "wrong_length")
+    put("nbbo", good_quote + bad_number + good_quote, "unreadable_field")
+    put("nbbo", b"X" + good_quote[1:], "unknown_kind")
+    put("nbbo", good_quote, "unknown_format", version=b"2")
+    put("orders", noise, "wrong_length")
+    put("orders", good_quote + b"    ", "unknown_kind")
+    assert (NBBO.width, ORDER.width) == (55, 59)
+    producer.close(10)
+
+    rig.send(rig.plan.measured)
+    rig.wait_for_commit()
+    judgement = rig.judge(duplicates_allowed=False)
+
+    assert judgement.ok, judgement
+    assert judgement.expected > 1_300
+    status = rig.clients.receiver_status()
+    assert status.invalid_records == len(reasons) == 7
+    lines = rig.clients.ledger("recovery", "invalid").splitlines()
+    reports = [json.loads(line)["invalid"] for line in lines]
+    assert sorted((report["topic"], report["reason"]) for report in reports) == sorted(reasons)
+    (unreadable,) = [report for report in reports if report["reason"] == "unreadable_field"]
+    assert unreadable["position"] == 1
+    job = rig.clients.job_status()
+    assert job.restarts == 0
+    assert job.messages_committed == sum(status.messages_sent for status in rig.sent) + 7 + 2
+
+
+def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) -> None:
+    rig.send(rig.plan.initial)
+    rig.wait_for_commit()
+    rig.begin(rig.plan.measured)
+    time.sleep(3)
+    alerts_before = rig.clients.receiver_status().alerts
+
+    driver = psutil.Process(rig.ensemble.children["job"].pid)
+    family = [driver, *driver.children(recursive=True)]
+    for process in family:
+        process.kill()
+    psutil.wait_procs(family, timeout=10)
+    rig.restart_job()
+    rig.finish()
+    rig.wait_for_commit()
+    judgement = rig.judge(duplicates_allowed=True)
+
+    assert alerts_before > 0
+    assert judgement.ok, judgement
+    assert judgement.received == judgement.expected > 1_300
+
+
+def test_the_live_counts_are_ahead_of_the_commits(rig: Rig) -> None:
+    """Real-Time Mode reports progress only when a batch ends; the aggregator is to know more often."""
+    rig.send(rig.plan.initial)
+    rig.begin(rig.plan.measured)
+    seen: set[tuple[int, int]] = set()
+    deadline = time.monotonic() + 12
+
+    while time.monotonic() < deadline:
+        status = rig.clients.job_status()
+        seen.add((status.batch_id, status.messages_processed))
+        time.sleep(0.25)
+    rig.finish()
+
+    batches = {batch for batch, _ in seen}
+    assert max(len([count for batch, count in seen if batch == wanted]) for wanted in batches) >= 3
+    counts = sorted(count for _, count in seen)
+    assert counts[-1] > 10_000

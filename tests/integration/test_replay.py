@@ -1,0 +1,47 @@
+"""`market-spread replay` of a small recording in the reference's format, from its files to its verdict."""
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = Path(sys.executable).with_name("market-spread")
+ORDERS = 400
+
+
+def nbbo(symbol: bytes, bid: float, offer: float, *, kind: int = 2) -> bytes:
+    return struct.pack(">IB4s21sdd", 42, kind, symbol, b"20160902-15:47:52.000", bid, offer)
+
+
+def order(number: int, symbol: bytes) -> bytes:
+    when = b"20151204-14:30:00.000"
+    return struct.pack(">IBBI6s4sdd21s", 53, 1, 1 + number % 2, 57, b"ID%04d" % number, symbol, -100.0, 20.0, when)
+
+
+def test_fixish_recording_is_judged_on_last_quotes(tmp_path: Path) -> None:
+    """INSM ends tight after wide quotes, " BTU" wide after tight ones, and NONE has no quote."""
+    quotes = [nbbo(b"INSM", 20, 20.06)] * 50 + [nbbo(b" BTU", 20, 20.01)] * 50
+    quotes += [nbbo(b"INSM", 20, 20.01), nbbo(b" BTU", 20, 20.06), nbbo(b" BTU", 20, 20.01, kind=9)]
+    orders = [order(number, (b"INSM", b" BTU", b"NONE", b"INSM")[number % 4]) for number in range(ORDERS)]
+    (tmp_path / "nbbo.msg").write_bytes(b"".join(quotes))
+    (tmp_path / "orders.msg").write_bytes(b"".join(orders) + b"\0\0")
+    options = ["--nbbo", "nbbo.msg", "--orders", "orders.msg", "--format", "fixish", "--rate", "200", "--json"]
+
+    ended = subprocess.run(
+        [COMMAND, "replay", *options], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert (result["verdict"], result["reasons"]) == ("passed", [])
+    assert (result["orders_sent"], result["alerts_expected"], result["alerts_received"]) == (400, 200, 200)
+    assert (result["alerts_missing"], result["alerts_unexpected"], result["alerts_wrong"]) == (0, 0, 0)
+    assert result["alerts_undecided"] == 0
+    assert result["settings"]["nbbo"] == "nbbo.msg"
+    problems = ["nbbo.msg, byte 4692: the type is 9, not 2", "orders.msg, byte 22800: "]
+    assert all(f"left out: {problem}" in ended.stderr for problem in problems)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name == result["run_id"]
+    assert all(problem in (folder / "problems.txt").read_text() for problem in problems)
+    assert (folder / "order-ids.csv").read_text().splitlines()[:3] == ["ordinal,original", "1,ID0000", "2,ID0001"]

@@ -1,0 +1,238 @@
+"""Whole runs of the command, on real processes: what passes, what fails, what is void, and what is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+COMMAND = [str(Path(sys.executable).parent / "market-spread")]
+SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+TIMEOUT_S = 240
+KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
+
+pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
+
+
+@dataclass
+class Ended:
+    exit_status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def result(self) -> dict[str, object]:
+        parsed: dict[str, object] = json.loads(self.stdout)
+        return parsed
+
+
+class Running:
+    """A run in progress, and what it has said so far on standard error."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self._lines: list[str] = []
+        self._said = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def wait_until_said(self, words: str, timeout_s: float = 120) -> None:
+        with self._said:
+            heard = self._said.wait_for(lambda: any(words in line for line in self._lines), timeout_s)
+        assert heard, f"{words!r} was not said: {self._lines}"
+
+    def end(self) -> Ended:
+        assert self.process.stdout is not None
+        self.process.wait(TIMEOUT_S)  # its output is smaller than a pipe's buffer
+        stdout = self.process.stdout.read()
+        self._reader.join(10)
+        return Ended(self.process.returncode, stdout, "".join(self._lines))
+
+    def child(self, is_wanted: Callable[[list[str]], bool]) -> psutil.Process:
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            if is_wanted(child.cmdline()):
+                return child
+        raise AssertionError("no such process")
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        while line := self.process.stderr.readline():
+            with self._said:
+                self._lines.append(line)
+                self._said.notify_all()
+
+
+@contextmanager
+def running(tmp_path: Path, *arguments: str, prefix: tuple[str, ...] = ()) -> Iterator[Running]:
+    process = subprocess.Popen(
+        [*prefix, *COMMAND, "run", str(SMALL), "--runs-folder", str(tmp_path), "--json", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield Running(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(10)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def processes_of(folder: Path) -> list[psutil.Process]:
+    """Every process that was told of the folder, by its arguments or its environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            told = [*process.cmdline(), *process.environ().values()]
+        except psutil.Error:
+            continue
+        if process.pid != os.getpid() and any(str(folder) in text for text in told):
+            found.append(process)
+    return found
+
+
+def assert_nothing_left(folder: Path) -> None:
+    deadline = time.monotonic() + 10
+    while (left := processes_of(folder)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [(process.pid, process.name()) for process in left] == []
+
+
+def test_a_run_passes_judges_every_alert_and_leaves_no_process(tmp_path: Path) -> None:
+    with running(tmp_path, "--keep-input") as run:
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    result = ended.result
+    assert result["verdict"] == "passed"
+    assert result["reasons"] == []
+    assert result["messages_sent"] == 24_000
+    assert result["messages_processed"] == 24_000
+    assert result["orders_sent"] == 12_000
+    assert result["alerts_received"] == result["alerts_expected"]
+    assert int(str(result["alerts_expected"])) > 1_300
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "duplicated", "wrong")] == [0, 0, 0, 0]
+    assert result["invalid_records"] == 0
+    latency = result["latency_ns"]
+    assert isinstance(latency, dict)
+    assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["max"]
+    assert latency["p99.99"] is None  # there are too few alerts to tell
+    assert isinstance(result["cpu_us_per_message"], float)
+    (folder,) = tmp_path.iterdir()
+    assert json.loads((folder / "result.json").read_text()) == result
+    assert_nothing_left(tmp_path)
+    kept = {name: str(folder / file) for name, file in KEPT.items()}
+    check = [*COMMAND, "check", *(part for name in KEPT for part in (f"--{name}", kept[name])), "--without-warm-up"]
+    assert subprocess.run(check, capture_output=True, check=False, timeout=60).returncode == 0
+
+
+def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "2") as run:
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    assert float(str(ended.result["time_to_first_order_s"])) < 60
+
+
+def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("measuring")
+        time.sleep(3)
+
+        run.process.send_signal(signal.SIGINT)
+        ended = run.end()
+
+    assert ended.exit_status == 3
+    assert "the run was interrupted" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    result = ended.result
+    assert 0 < int(str(result["messages_sent"])) < 120_000
+    assert result["messages_processed"] == result["messages_sent"]
+    assert int(str(result["alerts_received"])) > 0
+    assert_nothing_left(tmp_path)
+
+
+def test_a_dead_broker_voids_the_run_in_one_sentence(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("measuring")
+
+        run.child(lambda command: "kafka.Kafka" in command).kill()
+        ended = run.end()
+
+    assert ended.exit_status == 3
+    assert "the broker ended with status -9" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.result["verdict"] == "void"
+    assert_nothing_left(tmp_path)
+
+
+def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("measuring")
+
+        run.child(lambda command: "market_spread.streaming.job" in command).kill()
+        ended = run.end()
+
+    assert ended.exit_status == 1
+    assert "the job ended with status -9" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.result["verdict"] == "failed"
+    assert_nothing_left(tmp_path)
+
+
+def test_a_killed_controller_takes_its_processes_along(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("warming up")
+
+        run.process.kill()
+        run.process.wait(10)
+
+    assert_nothing_left(tmp_path)
+
+
+@contextmanager
+def running_on_a_disk_of(size: str, folder: Path, *arguments: str) -> Iterator[Running]:
+    """A run whose folder is a small disk of its own, which only it sees."""
+    mount = f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"'
+    namespaces = ("--mount",) if os.geteuid() == 0 else ("--user", "--map-root-user", "--mount")
+    with running(folder, *arguments, prefix=("unshare", *namespaces, "sh", "-c", mount, "sh")) as run:
+        yield run
+
+
+def test_a_disk_that_is_too_small_is_one_sentence(tmp_path: Path) -> None:
+    with running_on_a_disk_of("3m", tmp_path) as run:
+        ended = run.end()
+
+    assert ended.exit_status == 2
+    assert ended.stderr.startswith("market-spread: No space left on device")
+    assert len(ended.stderr.splitlines()) == 1
+    assert_nothing_left(tmp_path)
+
+
+def test_a_disk_that_fills_up_voids_the_run_in_one_sentence(tmp_path: Path) -> None:
+    with running_on_a_disk_of("300m", tmp_path, "--duration", "60") as run:
+        run.wait_until_said("measuring")
+
+        filler = Path(f"/proc/{run.process.pid}/root{tmp_path}/filler")
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(1_000_000))
+        ended = run.end()
+
+    assert ended.exit_status in (1, 2, 3)
+    assert "No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert_nothing_left(tmp_path)

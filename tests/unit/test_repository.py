@@ -1,0 +1,134 @@
+"""What must hold of the repository as a whole: locks without addresses, layers, and versions that are pinned."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = sorted((ROOT / "requirements").iterdir())
+LOCKS = [path for path in REQUIREMENTS if path.suffix == ".txt"]
+PROJECTS = sorted(
+    path for path in ROOT.glob("*/**/pyproject.toml") if not any(part.startswith(".") for part in path.parts)
+)
+PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
+
+
+def project(path: Path) -> dict[str, object]:
+    with path.open("rb") as file:
+        return tomllib.load(file)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def pins() -> dict[str, str]:
+    return {
+        canonicalize_name(name): version
+        for name, version in PIN.findall((ROOT / "requirements" / "dev.txt").read_text())
+    }
+
+
+def required_by(path: Path) -> list[Requirement]:
+    """What a distribution needs to run, with all its extras, and to be built; ours left out."""
+    document = project(path)
+    metadata = document["project"]
+    assert isinstance(metadata, dict)
+    build = document["build-system"]
+    assert isinstance(build, dict)
+    extras = [text for texts in metadata.get("optional-dependencies", {}).values() for text in texts]
+    texts = [*metadata["dependencies"], *extras, *build["requires"]]
+    found = [Requirement(text) for text in texts]
+    return [requirement for requirement in found if not requirement.name.startswith("market-spread")]
+
+
+def test_all_requirements_and_projects_are_looked_at() -> None:
+    assert {name_of(path) for path in LOCKS} == {"requirements/dev.txt", "requirements/uv.txt"}
+    assert {name_of(path) for path in PROJECTS} >= {
+        "loadgen/pyproject.toml",
+        "proto/pyproject.toml",
+        "services/common/pyproject.toml",
+        "services/metrics_aggregator/pyproject.toml",
+        "services/receiver/pyproject.toml",
+        "services/sender/pyproject.toml",
+        "spark/pyproject.toml",
+    }
+
+
+@pytest.mark.parametrize("path", REQUIREMENTS, ids=name_of)
+def test_requirements_name_no_address_and_no_index(path: Path) -> None:
+    lines = path.read_text().splitlines()
+
+    assert [line for line in lines if "://" in line or line.startswith(("--", "-e", "-i", "-f"))] == []
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=name_of)
+def test_every_locked_version_has_a_hash(path: Path) -> None:
+    entries = re.split(r"^(?=\S)", path.read_text(), flags=re.MULTILINE)[1:]
+
+    assert entries
+    for entry in entries:
+        assert PIN.match(entry), entry
+        assert re.search(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$", entry, re.MULTILINE), entry
+
+
+def test_lock_of_the_installer_is_the_one_of_the_checkout() -> None:
+    uv = (ROOT / "requirements" / "uv.txt").read_text()
+
+    assert re.findall(PIN, uv) == [("uv", pins()["uv"])]
+    assert uv in (ROOT / "requirements" / "dev.txt").read_text()
+
+
+def test_everything_asked_for_is_locked_as_it_was_asked_for() -> None:
+    asked = [
+        Requirement(line.partition("#")[0].strip())
+        for line in (ROOT / "requirements" / "dev.in").read_text().splitlines()
+        if line.partition("#")[0].strip()
+    ]
+
+    locked = pins()
+    assert len(asked) > 20
+    assert [
+        str(requirement)
+        for requirement in asked
+        if not requirement.specifier.contains(locked.get(canonicalize_name(requirement.name), "0"), prereleases=True)
+    ] == []
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=name_of)
+def test_what_a_distribution_needs_is_locked_at_a_version_that_it_takes(path: Path) -> None:
+    locked = pins()
+
+    missing = [
+        str(requirement)
+        for requirement in required_by(path)
+        if canonicalize_name(requirement.name) not in locked
+        or not requirement.specifier.contains(locked[canonicalize_name(requirement.name)], prereleases=True)
+    ]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=name_of)
+def test_distributions_agree_on_their_version_and_python(path: Path) -> None:
+    metadata = project(path)["project"]
+    assert isinstance(metadata, dict)
+
+    assert metadata["version"] == "0.1.0"
+    assert SpecifierSet(metadata["requires-python"]) == SpecifierSet(">=3.11")
+
+
+def test_imports_point_one_way() -> None:
+    command = Path(sys.executable).parent / "lint-imports"
+
+    ended = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+    assert ended.returncode == 0, ended.stdout
+    assert "0 broken" in ended.stdout

@@ -34,12 +34,12 @@ def test_full_frame_is_due_with_its_last_message() -> None:
     assert summary(frames) == [(0, b"00000001", 20), (0, b"00020003", 40)]
 
 
-def test_lingering_frame_is_due_when_its_first_message_is_that_old() -> None:
+def test_lingering_frame_is_due_at_the_next_multiple_of_the_linger() -> None:
     subject = framer(linger_ns=15, frame_messages=100)
 
-    frames = subject.frames(stream((10, 0), (20, 0), (25, 0), (41, 0)), end_ns=100)
+    frames = subject.frames(stream((16, 0), (20, 0), (30, 0), (46, 0)), end_ns=100)
 
-    assert summary(frames) == [(0, b"00000001", 25), (0, b"0002", 40), (0, b"0003", 56)]
+    assert summary(frames) == [(0, b"00000001", 30), (0, b"0002", 45), (0, b"0003", 60)]
 
 
 def test_frame_of_one_message_is_due_at_its_intended_time() -> None:
@@ -58,12 +58,12 @@ def test_without_linger_only_messages_of_one_moment_share_a_frame() -> None:
     assert [frame.payload for frame in frames] == [b"00000001", b"0002"]
 
 
-def test_partitions_have_frames_of_their_own() -> None:
+def test_partitions_have_frames_of_their_own_that_are_due_together() -> None:
     subject = framer(linger_ns=5, frame_messages=10)
 
     frames = subject.frames(stream((10, 1), (11, 0), (12, 1)), end_ns=100)
 
-    assert summary(frames) == [(0, b"0001", 16), (1, b"00000002", 15)]
+    assert summary(frames) == [(0, b"0001", 15), (1, b"00000002", 15)]
 
 
 def test_open_frame_is_carried_into_the_next_block() -> None:
@@ -75,7 +75,7 @@ def test_open_frame_is_carried_into_the_next_block() -> None:
 
     assert first == []
     assert summary(second) == [(0, b"000000010000", 40)]
-    assert summary(rest) == [(0, b"0001", 145)]
+    assert summary(rest) == [(0, b"0001", 100)]
 
 
 def test_frames_of_both_topics_are_sent_in_order_of_plan() -> None:

@@ -24,8 +24,12 @@ from market_spread.receiver.tally import UNREADABLE, Added, InvalidReport, RunPh
 from market_spread.v1.control_pb2 import Phase
 
 _POLL_S = 0.05
+_TAKE_EVERY_NS = 20_000_000
 _TEXT_CHARACTERS_MAX = 1024
 _REASONS = frozenset(reason.name.lower() for reason in InvalidReason)
+
+# A record and when it was received, Unix microseconds.
+Receipt = tuple[Record, int]
 
 _log = logging.getLogger(__name__)
 
@@ -101,6 +105,8 @@ class Receiving:
         self._recover(recovered)
         self._lock = threading.Lock()
         self._drains: list[_Drain] = []
+        self._held: dict[Partition, list[Receipt]] = {}
+        self._take_at_ns = 0
         self._stopping = threading.Event()
         self._phase: Phase.ValueType = Phase.PHASE_RUNNING
         self._detail = ""
@@ -164,6 +170,7 @@ class Receiving:
             self._consumer.assign(self._positions)
             while not self._stopping.is_set():
                 self.receive_once()
+            self._take_held()
         except Exception as error:  # ends this run, not the process; the ledger allows to go on
             self._detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
             _log.exception("receiving.failed")
@@ -174,14 +181,25 @@ class Receiving:
             self._give_up_drains()
 
     def receive_once(self) -> None:
-        """One poll and everything that it brought."""
+        """One poll; what it brought is taken at once, or with what comes in the next milliseconds.
+
+        The time of receipt is the poll's. Taking costs much the same for one alert and for a hundred.
+        """
         records = self._consumer.poll(_POLL_S)
         received_us = self._clock.unix_ns() // 1000
-        if records:
-            self._take(records, received_us)
+        for partition, found in records.items():
+            self._held.setdefault(partition, []).extend((record, received_us) for record in found)
+        if not records or self._clock.monotonic_ns() >= self._take_at_ns:
+            self._take_held()
         self._answer_drains()
 
-    def _take(self, records: Mapping[Partition, list[Record]], received_us: int) -> None:
+    def _take_held(self) -> None:
+        held, self._held = self._held, {}
+        if held:
+            self._take(held)
+            self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
+
+    def _take(self, held: Mapping[Partition, list[Receipt]]) -> None:
         """Write the records to the ledger, then count them.
 
         What is no alert is written before the alerts: positions are recovered from the alerts, so a kill between the
@@ -189,25 +207,26 @@ class Receiving:
         """
         alert_lines: list[bytes] = []
         alert_rows: list[Bytes2D] = [np.empty((0, ALERT.width), np.uint8)]
+        times_us: list[Int64s] = [np.empty(0, np.int64)]
         invalid_lines: list[InvalidLine] = []
-        for (topic, partition), found in records.items():
+        for (topic, partition), receipts in held.items():
             if topic == self._invalid_topic:
-                invalid_lines += [_invalid_line(partition, record, received_us) for record in found]
+                invalid_lines += [_invalid_line(partition, record, received_us) for record, received_us in receipts]
                 continue
-            rows, offsets, unreadable = _alerts(found)
+            rows, offsets, received_us, unreadable = _alerts(receipts)
             alert_rows.append(rows)
-            alert_lines.append(encode_ledger(rows, partition, offsets, np.full(len(offsets), received_us, np.int64)))
-            invalid_lines += [_unreadable_line(partition, record, received_us) for record in unreadable]
+            times_us.append(received_us)
+            alert_lines.append(encode_ledger(rows, partition, offsets, received_us))
+            invalid_lines += [_unreadable_line(partition, record, time_us) for record, time_us in unreadable]
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
         self._ledger.append(ALERTS, b"".join(alert_lines))
-        rows = np.concatenate(alert_rows)
-        alerts, _ = readable_alerts(rows, np.full(len(rows), received_us, np.int64))
+        alerts, _ = readable_alerts(np.concatenate(alert_rows), np.concatenate(times_us))
         with self._lock:
             added = self._tally.add_alerts(alerts)
             unreadable_before = self._tally.unreadable
             reasons = self._count_lines(invalid_lines)
             unreadable_new = self._tally.unreadable - unreadable_before
-            self._positions |= {partition: found[-1].offset + 1 for partition, found in records.items()}
+            self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
         self._record(added, reasons, unreadable_new)
 
     def _recover(self, recovered: Recovered) -> None:
@@ -271,14 +290,16 @@ class Receiving:
                 drain.answered.set()
 
 
-def _alerts(records: list[Record]) -> tuple[Bytes2D, Int64s, list[Record]]:
-    """The alerts among a partition's records (n, ALERT.width), their offsets (n,), and the records that are none."""
-    right = [record for record in records if len(record.value) == ALERT.width]
-    rows = np.frombuffer(b"".join(record.value for record in right), np.uint8).reshape(-1, ALERT.width)
-    offsets = np.array([record.offset for record in right], np.int64)
-    _, readable = readable_alerts(rows, offsets)
+def _alerts(receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, list[Receipt]]:
+    """The alerts among a partition's records (n, ALERT.width), their offsets and times (n,), and what is no alert."""
+    right = [receipt for receipt in receipts if len(receipt[0].value) == ALERT.width]
+    rows = np.frombuffer(b"".join(record.value for record, _ in right), np.uint8).reshape(-1, ALERT.width)
+    offsets = np.array([record.offset for record, _ in right], np.int64)
+    received_us = np.array([time_us for _, time_us in right], np.int64)
+    _, readable = readable_alerts(rows, received_us)
     alert_offsets = set(offsets[readable].tolist())
-    return rows[readable], offsets[readable], [record for record in records if record.offset not in alert_offsets]
+    others = [receipt for receipt in receipts if receipt[0].offset not in alert_offsets]
+    return rows[readable], offsets[readable], received_us[readable], others
 
 
 def _unreadable_line(partition: int, record: Record, received_us: int) -> InvalidLine:

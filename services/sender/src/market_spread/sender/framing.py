@@ -31,8 +31,10 @@ class Frame:
 class Framer:
     """Gathers the messages of one stream into frames, each of one partition.
 
-    A frame closes when it holds `frame_messages`, and is due with its last message; or when its first message is
-    `linger_ns` old, and is due then. What is still open at the end of a block is carried into the next one.
+    A frame closes when it holds `frame_messages`, and is due with its last message; or at the next multiple of
+    `linger_ns`, and is due then. So no message waits longer than the linger, and the frames of all partitions and
+    topics are due at the same moments: the client puts them into one request, which is what small frames cost most.
+    What is still open at the end of a block is carried into the next one.
     """
 
     def __init__(self, *, topic: str, width: int, linger_ns: int, frame_messages: int) -> None:
@@ -63,7 +65,7 @@ class Framer:
         """Append the closed frames of one partition's messages [begin, end); the index of the first one left open."""
         intended_ns = stream.intended_ns
         while begin < end:
-            close_ns = int(intended_ns[begin]) + self._linger_ns
+            close_ns = (int(intended_ns[begin]) // self._linger_ns + 1) * self._linger_ns
             stop = min(begin + self._frame_messages, end)
             planned_ns = int(intended_ns[stop - 1])
             if planned_ns >= close_ns:

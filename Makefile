@@ -48,7 +48,7 @@ format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff format -q $(CODE)
 
 bench: $(READY)  ## Measure the figures of docs/performance.md; takes more than an hour, wants a quiet machine
-	@$(BIN)/python -m tests.benchmarks
+	@$(BIN)/python tests/benchmarks $(BENCH)
 
 clean:  ## Remove what setup made, and the runs
 	@rm -rf .venv runs .market-spread

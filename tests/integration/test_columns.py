@@ -204,6 +204,19 @@ UNREADABLE_QUOTES = [
     ("offer", b"000010 500"),
     ("intended_us", b"2026-11-21T14:51"),
     ("sequence", b"\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7\xf6\xf5\xf4"),
+    # What Spark's cast would take.
+    ("bid", b"   1000000"),
+    ("bid", b"001000000 "),
+    ("bid", b"+001000000"),
+    ("bid", b"-000000000"),
+    ("offer", b"\n001000500"),
+    ("offer", b"00100050\r\n"),
+    ("offer", b"\x7f001000500"),
+    ("intended_us", b"+000000000000017"),
+    ("intended_us", b"000000000000017\x00"),
+    ("sequence", b"00000000007\n"),
+    ("sequence", b"\t00000000007"),
+    ("sequence", b"0000000000a7"),
 ]
 
 
@@ -231,7 +244,45 @@ UNREADABLE_ORDERS = [
     ("price", b"0100.00000"),
     ("price", b"-000000001"),
     ("intended_us", b"                "),
+    # What Spark's cast would take.
+    ("account", b"+00057"),
+    ("account", b"-00000"),
+    ("account", b"   057"),
+    ("order_id", b"000000042 "),
+    ("quantity", b"000000100"),
+    ("quantity", b"        7"),
+    ("quantity", b" +0000100"),
+    ("quantity", b"+0000100 "),
+    ("quantity", b"+000010\r\n"),
+    ("quantity", b",00000100"),
+    ("quantity", b"\x7f00000100"),
+    ("price", b" 000100000"),
+    ("price", b"+000100000"),
+    ("intended_us", b"\n000000000000017"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("layout", "message", "cases"),
+    [(NBBO, quote(), UNREADABLE_QUOTES), (ORDER, order(), UNREADABLE_ORDERS)],
+    ids=["quotes", "orders"],
+)
+def test_job_refuses_what_the_codec_refuses(
+    spark: SparkSession, layout: Layout, message: bytes, cases: list[tuple[str, bytes]]
+) -> None:
+    texts = [(field.name, text) for field in layout.fields[2:] for text in _texts(field.width)]
+    frame = b"".join(replaced(message, layout, field, text) for field, text in [*cases, *texts])
+
+    reasons = [row["reason"] for row in read(records(spark, frame), layout)]
+
+    assert [reason is None for reason in reasons] == decode(layout, frame).readable.tolist()
+
+
+def _texts(width: int) -> list[bytes]:
+    """Digits, with every byte in turn at the beginning, at the end and in between."""
+    digits = b"1" * width
+    places = {0, width // 2, width - 1}
+    return [digits[:at] + bytes([byte]) + digits[at + 1 :] for at in places for byte in range(128)]
 
 
 def test_order_with_an_unreadable_field_is_malformed_at_its_position(spark: SparkSession) -> None:
@@ -500,6 +551,12 @@ def test_time_of_sending_is_told_within_a_quarter_of_an_hour(spark: SparkSession
     found = alerts(leaving(spark, orders=orders))
 
     assert [alert["sent_us"] for alert in found] == [told_us for _, told_us in sent_and_told]
+
+
+def test_order_without_a_time_of_sending_is_taken_as_sent_when_intended(spark: SparkSession) -> None:
+    found = alerts(leaving(spark, orders=[Record(order(intended_us=1_700_000_000_000_000), [])]))
+
+    assert [alert["sent_us"] for alert in found] == [1_700_000_000_000_000]
 
 
 def test_malformed_message_is_reported_with_its_place(spark: SparkSession) -> None:

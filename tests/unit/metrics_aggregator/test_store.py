@@ -9,6 +9,7 @@ from hdrh.histogram import HdrHistogram
 from market_spread.common.errors import UsageError
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import ALERTS, CPU, END_TO_END, FRAMES_LATE, JOB_BATCH, SEND_LAG, Metric
+from market_spread.metrics_aggregator.exposed import exposed_series, own_counts
 from market_spread.metrics_aggregator.series import CounterSeries, GaugeSeries, HistogramSeries
 from market_spread.metrics_aggregator.store import Store
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
@@ -293,11 +294,87 @@ def test_a_refused_push_may_be_followed_by_its_next() -> None:
     assert store.epochs()[0].missing == 1
 
 
-def test_series_beyond_the_bound_are_refused() -> None:
+def held(store: Store) -> list[tuple[str, str]]:
+    return [(series_id.run_id, series_id.name) for series_id, _ in store.series()]
+
+
+def test_run_that_was_silent_for_longest_makes_room() -> None:
+    store = Store(series_max=3)
+    store.push(push(1, run_id="r1", counters=[sample(FRAMES_LATE, 1)]))
+    store.push(push(1, run_id="r2", epoch_unix_ns=EPOCH + 1, counters=[sample(FRAMES_LATE, 1), sample(CPU, 1)]))
+    store.push(push(2, run_id="r1", counters=[sample(FRAMES_LATE, 2)]))
+
+    store.push(push(1, run_id="r3", epoch_unix_ns=EPOCH + 2, counters=[sample(FRAMES_LATE, 3)]))
+
+    assert held(store) == [("r1", FRAMES_LATE.name), ("r3", FRAMES_LATE.name)]
+    assert (store.evicted, store.refused) == (2, 0)
+
+
+def test_as_many_runs_make_room_as_must() -> None:
+    store = Store(series_max=3)
+    for number in range(3):
+        store.push(push(1, run_id=f"r{number}", epoch_unix_ns=EPOCH + number, counters=[sample(FRAMES_LATE, 1)]))
+
+    store.push(push(1, run_id="new", epoch_unix_ns=EPOCH + 9, counters=[sample(FRAMES_LATE, 1), sample(CPU, 1)]))
+
+    assert {run_id for run_id, _ in held(store)} == {"r2", "new"}
+    assert store.evicted == 2
+
+
+def test_pushing_run_does_not_make_room_for_itself() -> None:
+    store = Store(series_max=2)
+    store.push(push(1, run_id="r1", counters=[sample(FRAMES_LATE, 1)]))
+    store.push(push(1, run_id="r2", epoch_unix_ns=EPOCH + 1, counters=[sample(FRAMES_LATE, 1)]))
+
+    store.push(push(2, run_id="r1", counters=[sample(FRAMES_LATE, 2), sample(CPU, 1)]))
+
+    assert held(store) == [("r1", CPU.name), ("r1", FRAMES_LATE.name)]
+    assert {series_id.name: series.value for series_id, series in store.series()}[FRAMES_LATE.name] == 2  # type: ignore[union-attr]
+
+
+def test_evicted_run_comes_back_with_its_counters_whole() -> None:
+    store = Store(series_max=1)
+    store.push(push(1, run_id="r1", counters=[sample(FRAMES_LATE, 10)]))
+    store.push(push(1, run_id="r2", epoch_unix_ns=EPOCH + 1, counters=[sample(FRAMES_LATE, 1)]))
+
+    store.push(push(2, run_id="r1", counters=[sample(FRAMES_LATE, 12)]))
+
+    assert (held(store), only_counter(store).value) == ([("r1", FRAMES_LATE.name)], 12)
+    assert store.evicted == 2
+
+
+def test_evictions_are_exposed() -> None:
+    store = Store(series_max=1)
+    for number in range(4):
+        store.push(push(1, run_id=f"r{number}", epoch_unix_ns=EPOCH + number, counters=[sample(FRAMES_LATE, 1)]))
+
+    values = {series.metric.name: series.value for series in exposed_series(store)}
+
+    assert values["market_spread_aggregator_series_evicted_total"] == 3
+    assert own_counts(store)["series_evicted"] == 3
+
+
+def test_run_that_alone_exceeds_the_bound_is_refused_and_evicts_nothing() -> None:
+    store = Store(series_max=2)
+    store.push(push(1, run_id="r2", epoch_unix_ns=EPOCH + 1, counters=[sample(FRAMES_LATE, 1)]))
+    three = [sample(FRAMES_LATE, 1), sample(CPU, 1), sample(ALERTS, 1, phase="measured")]
+
+    with pytest.raises(
+        UsageError, match=r"^the run 'r1' has 3 series with this push and the aggregator takes at most 2"
+    ):
+        store.push(push(1, counters=three))
+
+    assert held(store) == [("r2", FRAMES_LATE.name)]
+    assert (store.evicted, store.refused) == (0, 1)
+
+
+def test_series_of_one_run_beyond_the_bound_are_refused() -> None:
     store = Store(series_max=2)
     store.push(push(1, counters=[sample(FRAMES_LATE, 1), sample(ALERTS, 1, phase="measured")]))
 
-    with pytest.raises(UsageError, match="holds 2 series and takes at most 2; restart it"):
+    with pytest.raises(
+        UsageError, match="'r1' has 3 series with this push and the aggregator takes at most 2; push fewer labels"
+    ):
         store.push(push(2, counters=[sample(FRAMES_LATE, 2), sample(ALERTS, 1, phase="warm_up")]))
 
     store.push(push(3, counters=[sample(FRAMES_LATE, 3), sample(ALERTS, 2, phase="measured")]))

@@ -66,6 +66,24 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
     )
 
 
+def test_refused_values_are_named_with_missing_and_malformed_ones() -> None:
+    environment = {
+        "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint",
+        "MARKET_SPREAD_RESTARTS_MAX": "often",
+        "MARKET_SPREAD_BATCH_S": "4.9",
+    }
+
+    with pytest.raises(UsageError) as raised:
+        from_environment(JobConfig, environment)
+
+    assert sorted(str(raised.value).split("; ")) == [
+        "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set",
+        "MARKET_SPREAD_RESTARTS_MAX='often' is not a whole number",
+        "Real-Time Mode takes 5 seconds or more",
+        "batch_s=4.9",
+    ]
+
+
 def test_shortest_batch_of_real_time_mode_is_taken() -> None:
     config = from_environment(JobConfig, {**REQUIRED, "MARKET_SPREAD_BATCH_S": "5"})
 

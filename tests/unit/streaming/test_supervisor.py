@@ -259,15 +259,16 @@ def test_too_few_local_slots_are_refused_at_once(rig: Rig) -> None:
     assert rig.supervisor.state.detail == "4 of 5 slots are there; give the job 5 cores, or fewer partitions"
 
 
-def test_executors_that_never_come_fail_the_job_after_the_time() -> None:
-    rig = Rig(restarts_max=0)
+def test_executors_that_never_come_fail_the_job_after_the_time_for_good(rig: Rig) -> None:
     rig.engine.slots_now, rig.engine.may_grow = 2, True
 
-    with pytest.raises(RunFailedError, match="2 of 5 slots are there after 60 s; are the executors running"):
+    with pytest.raises(DeadlineError, match="2 of 5 slots are there after 60 s; are the executors running"):
         rig.run()
 
     assert 60 <= rig.clock.elapsed_s < 61
     assert rig.supervisor.state.phase == Phase.PHASE_FAILED
+    assert rig.supervisor.state.detail == "2 of 5 slots are there after 60 s; are the executors running?"
+    assert rig.supervisor.state.restarts == 0
 
 
 def test_stop_ends_the_wait_for_executors(rig: Rig) -> None:

@@ -117,7 +117,7 @@ class StartSendingRequest(_message.Message):
     start_unix_ns: _builtins.int
     """Intended time of the first message, Unix epoch in nanoseconds. 0 means half a second from now."""
     linger_us: _builtins.int
-    """A frame closes when its first message is this old, in microseconds."""
+    """A frame closes at the next multiple of this many microseconds: no message waits longer for its frame."""
     frame_messages: _builtins.int
     """A frame closes when it holds this many messages; at least 1."""
     nbbo_topic: _builtins.str

@@ -38,11 +38,31 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
         except ValueError:
             errors.append(f"{variable}={text!r} is not {_name(hints[field.name])}")
     if errors:
-        raise UsageError("; ".join(errors))
+        raise UsageError("; ".join([*errors, *_refused(config_class, values)]))
     try:
         return config_class(**values)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
+    """What the class refuses of the values that could be read; nothing if it needs the others to judge them."""
+    check = getattr(config_class, "__post_init__", None)
+    if check is None:
+        return []
+    incomplete = object.__new__(config_class)
+    for field in dataclasses.fields(config_class):
+        if field.name in values:
+            object.__setattr__(incomplete, field.name, values[field.name])
+        elif field.default is not dataclasses.MISSING:
+            object.__setattr__(incomplete, field.name, field.default)
+    try:
+        check(incomplete)
+    except ValueError as error:
+        return [str(error)]
+    except AttributeError:
+        return []
+    return []
 
 
 def to_environment(config: object) -> dict[str, str]:

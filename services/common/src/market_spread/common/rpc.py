@@ -1,6 +1,8 @@
 """gRPC servers and clients: health, reflection, bounded messages, deadlines, errors as status codes."""
 
 import logging
+import os
+import socket
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -103,6 +105,7 @@ class Server:
             interceptors=[_ErrorsAsStatus()],
             options=SERVER_OPTIONS,
         )
+        require_bindable(address)
         service = register(self._server)
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -128,6 +131,26 @@ class Server:
         """Report NOT_SERVING, finish running calls within the grace, stop."""
         self.set_serving(False)
         self._server.stop(grace_s).wait()
+
+
+@contextmanager
+def listener(host: str, port: int) -> Iterator[socket.socket]:
+    """A listening socket, port 0 a free one. UsageError if the address cannot be bound."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host.strip("[]"), port), family=family, reuse_port=False)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UsageError(f"{host}:{port} cannot be bound: {reason}; choose another port or 0") from error
+    with bound:
+        yield bound
+
+
+def require_bindable(address: str) -> None:
+    """UsageError if the address cannot be bound. Asked before gRPC, which would log a line of its own about it."""
+    host, _, port = address.rpartition(":")
+    with listener(host, int(port)):
+        pass
 
 
 def channel_to(address: str) -> grpc.Channel:

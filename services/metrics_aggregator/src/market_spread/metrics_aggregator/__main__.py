@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import logging
-import os
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +13,8 @@ import uvicorn
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.errors import UsageError
 from market_spread.common.logs import log_event
+from market_spread.common.rpc import listener, require_bindable
 from market_spread.common.rpc_aio import AioServer
 from market_spread.common.service import run_main, write_ports
 from market_spread.metrics_aggregator.service import MetricsService
@@ -54,10 +52,10 @@ async def _serve(config: AggregatorConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     store = Store()
-    with _listener(config.host, config.grpc_port):
-        pass  # gRPC would log a line of its own about a port in use
-    with _listener(config.host, config.http_port) as listener:
-        rpc = AioServer(f"{config.host}:{config.grpc_port}", MetricsService(store).register)
+    grpc_address = f"{config.host}:{config.grpc_port}"
+    require_bindable(grpc_address)
+    with listener(config.host, config.http_port) as web_socket:
+        rpc = AioServer(grpc_address, MetricsService(store).register)
         web = _WebServer(
             uvicorn.Config(
                 web_app(store, SystemClock()),
@@ -69,8 +67,8 @@ async def _serve(config: AggregatorConfig) -> None:
             )
         )
         await rpc.start()
-        serving = asyncio.create_task(web.serve(sockets=[listener]))
-        ports = {"grpc": rpc.port, "http": listener.getsockname()[1]}
+        serving = asyncio.create_task(web.serve(sockets=[web_socket]))
+        ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}
         if config.ports_file is not None:
             write_ports(config.ports_file, ports)
         log_event(_log, "aggregator.started", host=config.host, grpc_port=ports["grpc"], http_port=ports["http"])
@@ -79,18 +77,6 @@ async def _serve(config: AggregatorConfig) -> None:
         web.should_exit = True
         await serving
     log_event(_log, "aggregator.stopped")
-
-
-@contextlib.contextmanager
-def _listener(host: str, port: int) -> Iterator[socket.socket]:
-    """A listening socket. UsageError if the address cannot be bound."""
-    try:
-        listener = socket.create_server((host, port), reuse_port=False)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise UsageError(f"{host}:{port} cannot be bound: {reason}; choose another port or 0") from error
-    with listener:
-        yield listener
 
 
 if __name__ == "__main__":

@@ -25,6 +25,11 @@ DROPPED = Metric(
 )
 REFUSED = Metric("market_spread_aggregator_refused_total", MetricKind.COUNTER, "Pushes refused because they were wrong")
 SERIES = Metric("market_spread_aggregator_series", MetricKind.GAUGE, "Series held")
+EVICTED = Metric(
+    "market_spread_aggregator_series_evicted_total",
+    MetricKind.COUNTER,
+    "Series of earlier runs forgotten to make room",
+)
 NEGATIVE = Metric(
     "market_spread_clock_skew_negative_total", MetricKind.COUNTER, "Values below 0, recorded as 0", _PER_SOURCE
 )
@@ -35,7 +40,7 @@ OVERFLOW = Metric(
     _PER_SOURCE,
 )
 
-OWN_METRICS = (PUSHES, DUPLICATES, MISSING, DROPPED, REFUSED, SERIES, NEGATIVE, OVERFLOW)
+OWN_METRICS = (PUSHES, DUPLICATES, MISSING, DROPPED, REFUSED, SERIES, EVICTED, NEGATIVE, OVERFLOW)
 
 
 def exposed_series(store: Store) -> Iterator[ExposedSeries]:
@@ -60,6 +65,7 @@ def own_counts(store: Store) -> dict[str, int]:
 def _own(store: Store) -> Iterator[ExposedSeries]:
     yield ExposedSeries(REFUSED, {}, store.refused)
     yield ExposedSeries(SERIES, {}, len(store))
+    yield ExposedSeries(EVICTED, {}, store.evicted)
     for (source, run_id), counts in _per_source(store).items():
         for metric, count in counts.items():
             yield ExposedSeries(metric, {"source": source, "run_id": run_id}, count)

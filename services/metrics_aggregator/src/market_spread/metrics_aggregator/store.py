@@ -45,14 +45,17 @@ class Epoch:
 class Store:
     """Series by name, labels, source and run. Not thread-safe: it belongs to one loop.
 
-    At most `series_max` series and EPOCHS_MAX epochs; a push that needs more is refused.
+    At most `series_max` series: those of the run that was silent for longest make room, and are counted in `evicted`.
+    A push by which its run alone would have more is refused, and so is one that needs more than EPOCHS_MAX epochs.
     """
 
     def __init__(self, *, series_max: int = SERIES_MAX) -> None:
         self._series_max = series_max
         self._series: dict[SeriesId, Series] = {}
         self._epochs: dict[tuple[str, int], Epoch] = {}
+        self._runs: dict[str, None] = {}  # in the order of their last push
         self.refused = 0
+        self.evicted = 0
 
     def __len__(self) -> int:
         return len(self._series)
@@ -78,28 +81,48 @@ class Store:
                 known.duplicates += 1
                 return known.sequence
             measured = read_push(request)
-            self._check_room(measured, new_epoch=known is None)
+            self._check_room(measured, request.run_id, new_epoch=known is None)
         except UsageError:
             self.refused += 1
             raise
         epoch = known or Epoch(request.source, request.run_id, request.epoch_unix_ns)
         self._epochs[request.source, request.epoch_unix_ns] = epoch
+        self._make_room(measured, request.run_id)
         self._merge(measured, request, epoch)
         _note(epoch, request)
+        self._runs.pop(request.run_id, None)
+        self._runs[request.run_id] = None
         return epoch.sequence
 
-    def _check_room(self, measured: Measured, *, new_epoch: bool) -> None:
-        new = sum(1 for series_id in measured.ids() if series_id not in self._series)
-        if len(self._series) + new > self._series_max:
+    def _check_room(self, measured: Measured, run_id: str, *, new_epoch: bool) -> None:
+        needed = self._of_run(run_id) + self._new(measured)
+        if needed > self._series_max:
             raise UsageError(
-                f"the aggregator holds {len(self._series)} series and takes at most {self._series_max}; "
-                f"restart it to forget earlier runs, or push fewer labels"
+                f"the run {run_id!r} has {needed} series with this push and the aggregator takes at most "
+                f"{self._series_max}; push fewer labels"
             )
         if new_epoch and len(self._epochs) >= EPOCHS_MAX:
             raise UsageError(
                 f"the aggregator knows {EPOCHS_MAX} starts of processes and takes no more; "
                 f"restart it to forget earlier runs"
             )
+
+    def _make_room(self, measured: Measured, run_id: str) -> None:
+        """Forget the series of the runs that were silent for longest, until there is room; never the pushing run's."""
+        new = self._new(measured)
+        others = (other for other in list(self._runs) if other != run_id)
+        while len(self._series) + new > self._series_max:
+            silent = next(others)
+            del self._runs[silent]
+            kept = {series_id: series for series_id, series in self._series.items() if series_id.run_id != silent}
+            self.evicted += len(self._series) - len(kept)
+            self._series = kept
+
+    def _new(self, measured: Measured) -> int:
+        return sum(1 for series_id in measured.ids() if series_id not in self._series)
+
+    def _of_run(self, run_id: str) -> int:
+        return sum(1 for series_id in self._series if series_id.run_id == run_id)
 
     def _merge(self, measured: Measured, request: PushRequest, epoch: Epoch) -> None:
         span = Span(request.start_unix_ns, request.end_unix_ns)

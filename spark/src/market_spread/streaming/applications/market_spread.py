@@ -84,13 +84,14 @@ def _order_rows(orders: DataFrame) -> DataFrame:
     tag = F.when(F.col("side") == "B", _long(_BUY)).otherwise(_long(_SELL))
     owner = _OWNER.pack(tag=tag, account=F.col("account"), order_id=F.col("order_id"))
     terms = _TERMS.pack(quantity=F.col("quantity"), price=F.col("price"))
+    sent = F.when(F.col("sent_us") == 0, _long(0)).otherwise(_delay("sent_us"))  # not told: taken as sent when intended
     return orders.select(
         _key().alias("key"),
         *(F.lit(None).cast("bigint").alias(f"quote_{i}") for i in range(3)),
         F.when(good, owner).otherwise(_place()).alias("owner"),
         F.when(good, terms).otherwise(_position()).alias("terms"),
         "intended_us",
-        _DELAYS.pack(sent=_delay("sent_us"), read=_delay("read_us")).alias("delays"),
+        _DELAYS.pack(sent=sent, read=_delay("read_us")).alias("delays"),
     )
 
 

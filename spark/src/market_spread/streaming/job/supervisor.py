@@ -111,7 +111,10 @@ class Supervisor:
         raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
 
     def run(self) -> None:
-        """Keep the query running until `stop`. RunFailedError after too many failures in a row."""
+        """Keep the query running until `stop`.
+
+        RunFailedError after too many failures in a row, DeadlineError if slots are missing for too long.
+        """
         failures = 0
         while True:
             committed_before = self._state.progress.batch_id
@@ -122,7 +125,7 @@ class Supervisor:
                 self._change(detail="starting the query")
                 self._follow(self._engine.start_query())
                 break
-            except UsageError as error:
+            except (UsageError, DeadlineError) as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
                 raise
             except (*_SPARK_ERRORS, MarketSpreadError) as error:

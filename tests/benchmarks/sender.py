@@ -1,6 +1,6 @@
 """How punctually one sender process offers a high rate: 99.9% of frames are to leave within 10 ms of their plan.
 
-Run it alone: `python tests/benchmarks/bench_sender.py`. Whatever else wants the CPU that the sender is on makes it
+Run it alone: `make bench BENCH='--only sender'`. Whatever else wants the CPU that the sender is on makes it
 late, the broker included; so its CPU time is told beside its punctuality.
 """
 
@@ -9,6 +9,8 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+
+from figure import Figure, Figures
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
@@ -31,6 +33,18 @@ LINGER_US = 50_000
 WARM_UP_S = 3
 _START_TIMEOUT_S = 30
 _GRACE_S = 60
+
+
+def figures(_runs: Path) -> Figures:
+    """The benchmark's figures."""
+    measured = measure_sender()
+    return [
+        Figure("rate offered", measured["rate_per_s"], "messages/s"),
+        Figure("frames within 10 ms of plan", 100 * (1 - measured["frames_late_share"]), "%"),
+        Figure("delay of frames p50", measured["frame_delay_p50_us"] / 1000, "ms"),
+        Figure("delay of frames p99.9", measured["frame_delay_p99_9_us"] / 1000, "ms"),
+        Figure("CPU of the sender", measured["cpu_us_per_message"], "us/message"),
+    ]
 
 
 def measure_sender(rate_per_s: int = 300_000, duration_s: int = 20) -> dict[str, float]:
@@ -106,8 +120,3 @@ def _figures(status: SenderStatusResponse, *, cpu_us: int, duration_s: int) -> d
         "cpu_us_per_message": cpu_us / status.messages_sent,
         "cpu_cores": cpu_us / (duration_s * 1e6),
     }
-
-
-if __name__ == "__main__":
-    for name, value in measure_sender().items():
-        print(f"{name:24} {value:,.4f}")

@@ -1,0 +1,52 @@
+"""The light examples of the documentation, run exactly as they stand."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+# A marked block of commands, and the block with all that it prints on standard output, if one follows.
+MARKED = re.compile(
+    r"^<!-- runs: exit (?P<status>\d) -->\n```sh\n(?P<script>.*?)^```$"
+    r"(?:\n+<!-- prints -->\n```text\n(?P<output>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+SNIPPETS = [
+    pytest.param(found, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, found in enumerate(MARKED.finditer(page.read_text()))
+]
+
+
+def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the script as a user would in a checkout, with the command on the path; writes stay in the folder."""
+    (folder / "loadgen").symlink_to(ROOT / "loadgen")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=os.environ | {"PATH": path, "COLUMNS": "80"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def without_padding(output: str) -> str:
+    """The output without the blanks that fill up the lines of tables."""
+    return "".join(f"{line.rstrip()}\n" for line in output.splitlines())
+
+
+def test_there_are_snippets() -> None:
+    assert len(SNIPPETS) >= 2
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_snippet_does_what_the_page_says(snippet: "re.Match[str]", tmp_path: Path) -> None:
+    ended = run(snippet["script"], tmp_path)
+
+    assert ended.returncode == int(snippet["status"]), ended.stderr
+    assert ended.stderr == ""
+    if snippet["output"] is not None:
+        assert without_padding(ended.stdout) == snippet["output"]

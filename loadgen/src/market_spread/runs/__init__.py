@@ -1,0 +1,1 @@
+"""Carries a run from its workload file to its run document; the command line."""

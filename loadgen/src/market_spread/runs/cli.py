@@ -1,0 +1,257 @@
+"""The command line: `market-spread`. A list of commands; what they do is in the modules that they import."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import java_home
+from market_spread.runs.exits import Commands, interrupt_once
+
+if TYPE_CHECKING:
+    from market_spread.runs.standing import Standing
+
+_PATH = click.Path(path_type=Path)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_START_UNIX_NS = 1_700_000_000_000_000_000
+
+_runs_folder = click.option(
+    "--runs-folder", type=_FOLDER, default=Path("runs"), show_default=True, help="Where run documents go."
+)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+_rate = click.option("--rate", type=int, help="Messages a second, quotes and orders together.")
+_duration = click.option("--duration", type=float, help="Seconds of measured load.")
+_symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
+_up_folder = click.option(
+    "--folder",
+    type=_FOLDER,
+    default=Path(".market-spread"),
+    show_default=True,
+    help="Where logs, data and the list of processes are.",
+)
+
+
+@click.group(
+    cls=Commands,
+    epilog="Example: market-spread run loadgen/workloads/quick.yaml",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+def main() -> None:
+    """Run Market Spread, and measure how fast it is.
+
+    Exit status: 0 passed, 1 failed, 2 wrong usage or configuration, 3 void (the run says nothing).
+    """
+
+
+@main.command(epilog="Example: market-spread setup")
+def setup() -> None:
+    """Look for Java and fetch the pinned jars, once."""
+    from market_spread.runs.jars import JarCache
+    from market_spread.runs.java import find_java
+
+    fetched = JarCache().fetch(find_java(java_home()))
+    click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
+
+
+@main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
+@click.argument("workload", type=_PATH)
+@_rate
+@_duration
+@click.option("--mode", help="Mode of the job: real-time.")
+@_symbols
+@click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
+@click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
+@_runs_folder
+@_as_json
+def run(
+    workload: Path,
+    rate: int | None,
+    duration: float | None,
+    mode: str | None,
+    symbols: int | None,
+    frame_size: int | None,
+    keep_input: bool,
+    runs_folder: Path,
+    as_json: bool,
+) -> None:
+    """Carry out a run: offer the WORKLOAD and judge every alert.
+
+    Starts everything that it needs, and stops it. Writes result.json into a folder of its own below the runs folder.
+    Ctrl-C ends the load early, drains, and prints what there is.
+    """
+    from market_spread.runs.plan import plan_of_workload
+    from market_spread.runs.running import carry_out
+    from market_spread.runs.workload import Overrides, read_workload
+
+    overrides = Overrides(rate_per_s=rate, duration_s=duration, mode=mode, symbols=symbols, frame_messages=frame_size)
+    plan = plan_of_workload(read_workload(workload, overrides))
+    result = carry_out(plan, runs_folder=runs_folder, as_json=as_json, keep_input=keep_input)
+    sys.exit(result.verdict.exit_status)
+
+
+@main.command(epilog="Example: market-spread replay --nbbo nbbo.msg --orders orders.msg --format fixish")
+@click.option("--nbbo", type=_PATH, required=True, help="File of quotes.")
+@click.option("--orders", type=_PATH, required=True, help="File of orders.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["native", "fixish"]),
+    default="native",
+    show_default=True,
+    help="Format of the files: ours, or the reference's binary one.",
+)
+@click.option(
+    "--rate", type=int, default=20_000, show_default=True, help="Messages a second, of quotes and then of orders."
+)
+@_runs_folder
+@_as_json
+def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
+    """Carry out a run whose input are recorded files.
+
+    All quotes come first, and when these are committed all orders. Messages stay as they are in the files, but for
+    their intended send times. What is no good in a fixish file is reported with its byte offset and left out; its
+    order ids are those in order-ids.csv beside the run's result.
+    """
+    from market_spread.runs.replaying import replay as carry_out_replay
+
+    result = carry_out_replay(
+        nbbo=nbbo, orders=orders, file_format=file_format, rate_per_s=rate, runs_folder=runs_folder, as_json=as_json
+    )
+    sys.exit(result.verdict.exit_status)
+
+
+@main.command(
+    epilog="Example: market-spread generate loadgen/workloads/quick.yaml --nbbo nbbo.messages --orders orders.messages"
+)
+@click.argument("workload", type=_PATH)
+@click.option("--nbbo", type=_PATH, required=True, help="File for the initial and the measured quotes; is replaced.")
+@click.option("--orders", type=_PATH, required=True, help="File for the measured orders; is replaced.")
+@_rate
+@_duration
+@_symbols
+@click.option(
+    "--start",
+    type=int,
+    default=_START_UNIX_NS,
+    show_default=True,
+    help="Intended send time of the first measured message, Unix nanoseconds.",
+)
+def generate(
+    workload: Path,
+    nbbo: Path,
+    orders: Path,
+    rate: int | None,
+    duration: float | None,
+    symbols: int | None,
+    start: int,
+) -> None:
+    """Write the messages of a WORKLOAD to files.
+
+    They are in our format. The same workload and start give the same bytes.
+    """
+    from market_spread.runs.generating import generate as write_messages
+    from market_spread.runs.workload import Overrides, read_workload
+
+    overrides = Overrides(rate_per_s=rate, duration_s=duration, symbols=symbols)
+    written = write_messages(read_workload(workload, overrides), nbbo=nbbo, orders=orders, start_unix_ns=start)
+    click.echo(f"{written.quotes:,} quotes, {written.initial_quotes:,} of them initial, in {nbbo}")
+    click.echo(f"{written.orders:,} orders in {orders}")
+
+
+@main.command(
+    epilog="Example: market-spread check --nbbo nbbo.messages --orders orders.messages --alerts alerts.ledger"
+)
+@click.option("--nbbo", type=_PATH, required=True, help="File of the quotes as they were sent, in our format.")
+@click.option("--orders", type=_PATH, required=True, help="File of the orders as they were sent, in our format.")
+@click.option("--alerts", type=_PATH, required=True, help="The receiver's ledger of alerts.")
+@click.option("--without-warm-up", is_flag=True, help="Leave out orders and alerts of the warm-up.")
+@click.option("--allow-duplicates", is_flag=True, help="A second alert of an order is no fault, as after a restart.")
+def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_duplicates: bool) -> None:
+    """Judge recorded alerts by the quotes and orders that led to them.
+
+    Exit status: 0 all are right, 1 some are missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
+    """
+    from rich.console import Console
+
+    from market_spread.loadgen.check import check_files
+    from market_spread.runs.checking import judgement_table, verdict_of
+
+    judgement = check_files(
+        nbbo, orders, alerts, warm_up_judged=not without_warm_up, duplicates_allowed=allow_duplicates
+    )
+    Console().print(judgement_table(judgement), soft_wrap=True, highlight=False)
+    sys.exit(verdict_of(judgement).exit_status)
+
+
+@main.command(epilog="Example: market-spread up --port 9092")
+@click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="a free one",
+    help="Port of the broker on the loopback interface.",
+)
+@_up_folder
+def up(workload: Path | None, port: int, folder: Path) -> None:
+    """Start the processes without a run; they stay.
+
+    These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
+    """
+    from market_spread.runs.defaults import DEFAULT_WORKLOAD
+    from market_spread.runs.ensemble import JobSettings
+    from market_spread.runs.jars import JarCache
+    from market_spread.runs.java import find_java
+    from market_spread.runs.standing import Standing
+    from market_spread.runs.workload import read_workload
+
+    job = JobSettings.of(read_workload(workload) if workload else DEFAULT_WORKLOAD)
+    standing = Standing(folder, clock=SystemClock())
+    java, jars = find_java(java_home()), JarCache()
+    interrupt_once()
+    standing.bring_up(job=job, java=java, jars=jars, say=lambda line: click.echo(line, err=True), broker_port=port)
+    _show(standing)
+
+
+@main.command(epilog="Example: market-spread down")
+@_up_folder
+def down(folder: Path) -> None:
+    """End the processes that `up` has started, and no others.
+
+    Their topics are deleted, their logs stay.
+    """
+    from market_spread.runs.standing import Standing
+
+    ended = Standing(folder, clock=SystemClock()).bring_down()
+    names = ", ".join(f"{process.title} ({process.pid})" for process in ended)
+    click.echo(f"ended {names}" if ended else "nothing is up")
+
+
+@main.command(epilog="Example: market-spread status")
+@_up_folder
+def status(folder: Path) -> None:
+    """Show the processes that `up` has started, and how they are.
+
+    Exit status: 0 all are well or none was started, 1 one has ended, has failed or does not answer.
+    """
+    from market_spread.runs.standing import Standing
+
+    _show(Standing(folder, clock=SystemClock()))
+
+
+def _show(standing: "Standing") -> None:
+    """Print how the processes are, and end with what that means."""
+    from market_spread.runs.standing import status_lines
+
+    statuses = standing.statuses()
+    if not statuses:
+        click.echo("nothing is up; bring it up with: market-spread up")
+        return
+    click.echo("\n".join(status_lines(statuses)))
+    sys.exit(0 if all(status.well for status in statuses) else 1)
+
+
+if __name__ == "__main__":
+    main()

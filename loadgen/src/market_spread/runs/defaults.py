@@ -1,0 +1,28 @@
+"""The workload where none is named: the job and the frames of loadgen/workloads/quick.yaml."""
+
+from market_spread.common.schedule import Constant
+from market_spread.loadgen.parameters import REJECTED_SHARE
+from market_spread.runs.workload import Workload
+
+DEFAULT_WORKLOAD = Workload(
+    name="default",
+    seed=1,
+    profile=Constant(20_000, 60),
+    symbols=350,
+    changing_symbols=0,
+    rejected_share=REJECTED_SHARE,
+    order_share=0.5,
+    probes_per_s=200,
+    partitions=1,
+    frame_messages=200,
+    linger_ms=2,
+    mode="real-time",
+    batch_s=10,
+    shuffle_partitions=1,
+    driver_memory="2g",
+    warm_up_s=12,
+    settle_s=5,
+    late_ms=10,
+    late_share_max=0.001,
+    p99_ms_max=None,
+)

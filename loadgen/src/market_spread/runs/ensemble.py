@@ -1,0 +1,229 @@
+"""The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.kafka import create_topics
+from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.receiver.__main__ import ReceiverConfig
+from market_spread.runs.broker import Broker
+from market_spread.runs.child import Child
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import Java
+from market_spread.runs.workload import Workload
+from market_spread.sender.__main__ import SenderConfig
+from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.modes.real_time import Topics
+
+START_TIMEOUT_S = 60
+# Log events, stack traces and Spark's time-stamped lines.
+_NOT_FOR_PEOPLE = ("{", " ", "\t", "at ", "Caused by", "Suppressed", *"0123456789")
+TOPICS = Topics()
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the running processes are reached."""
+
+    bootstrap_servers: str
+    sender: str
+    receiver: str
+    job: str
+    aggregator: str
+    aggregator_http: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What the job is started with."""
+
+    mode: str
+    batch_s: float
+    partitions: int
+    shuffle_partitions: int
+    driver_memory: str
+
+    @staticmethod
+    def of(workload: Workload) -> "JobSettings":
+        """Those of a workload."""
+        return JobSettings(
+            workload.mode, workload.batch_s, workload.partitions, workload.shuffle_partitions, workload.driver_memory
+        )
+
+    @property
+    def slots(self) -> int:
+        """Tasks that run at the same time: one for each partition of both topics, and those of the state."""
+        return 2 * self.partitions + self.shuffle_partitions
+
+
+class Ensemble:
+    """All processes of a run on this machine. `start`, then `stop`, also after a failed start."""
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        java: Java,
+        jars: JarCache,
+        job: JobSettings,
+        clock: Clock,
+        run_id: str = "",
+        broker_port: int = 0,
+        on_started: Callable[[str, int], None] = lambda name, pid: None,
+    ) -> None:
+        """Everything the processes write goes below the folder.
+
+        on_started: told the name and the process id of each process as soon as it is started, broker included.
+        """
+        self.folder = folder
+        self._java = java
+        self._jars = jars
+        self._job = job
+        self._clock = clock
+        self._run_id = run_id
+        self._on_started = on_started
+        self._outlives_parent = False
+        self.broker = Broker(
+            folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock, port=broker_port
+        )
+        self.children: dict[str, Child] = {}
+
+    def start(self, *, outlives_parent: bool = False) -> Addresses:
+        """Start all; returns when all answer. UsageError with the reason of the first that does not."""
+        self._outlives_parent = outlives_parent
+        self._start_aggregator()
+        self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
+        partitions = self._job.partitions
+        create_topics(
+            self.broker.bootstrap_servers,
+            {TOPICS.nbbo: partitions, TOPICS.orders: partitions, TOPICS.alerts: 1, TOPICS.invalid: 1},
+        )
+        aggregator = self._ports("metrics_aggregator")
+        pushing = f"127.0.0.1:{aggregator['grpc']}"
+        self._start_job(pushing)
+        self._start_receiver(pushing)
+        self._start_sender(pushing)
+        return Addresses(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            sender=f"127.0.0.1:{self._ports('sender')['grpc']}",
+            receiver=f"127.0.0.1:{self._ports('receiver')['grpc']}",
+            job=f"127.0.0.1:{self._ports('job')['grpc']}",
+            aggregator=pushing,
+            aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
+        )
+
+    def stop(self) -> None:
+        """End all, those on the path of messages first, the broker last."""
+        order = ("sender", "job", "receiver", "metrics_aggregator")
+        with ThreadPoolExecutor(len(order)) as pool:
+            for name in order:
+                if name in self.children:
+                    pool.submit(self.children[name].stop, within_s=10)
+        self.broker.stop()
+
+    def check_alive(self) -> None:
+        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
+        self.broker.check_alive()
+        for name, child in self.children.items():
+            if not child.running:
+                error = RunFailedError if name == "job" else RunVoidError
+                raise error(f"the {name.replace('_', ' ')} ended with status {child.exit_status}; {_reason(child)}")
+
+    def start_job(self, aggregator: str) -> str:
+        """Start the job again, from its checkpoint, after it has ended; returns where it is reached."""
+        self._start_job(aggregator)
+        return f"127.0.0.1:{self._ports('job')['grpc']}"
+
+    def _start_aggregator(self) -> None:
+        config = AggregatorConfig(ports_file=self._ports_file("metrics_aggregator"))
+        self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
+
+    def _start_job(self, aggregator: str) -> None:
+        jars = ",".join(str(path) for path in self._jars.paths("connector"))
+        config = JobConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._ports_file("job"),
+            aggregator_address=aggregator,
+            run_id=self._run_id,
+            mode=self._job.mode,
+            master=f"local[{self._job.slots}]",
+            checkpoint=str(self.folder / "checkpoint"),
+            connector_jars=jars,
+            batch_s=self._job.batch_s,
+            shuffle_partitions=self._job.shuffle_partitions,
+            driver_memory=self._job.driver_memory,
+            local_folder=self.folder / "spark",
+        )
+        java_home = {"JAVA_HOME": str(self._java.executable.resolve().parent.parent)}
+        self._start("job", "market_spread.streaming.job", config, java_home)
+
+    def _start_receiver(self, aggregator: str) -> None:
+        config = ReceiverConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._ports_file("receiver"),
+            aggregator_address=aggregator,
+            data_folder=self.folder / "receiver",
+        )
+        self._start("receiver", "market_spread.receiver", config)
+
+    def _start_sender(self, aggregator: str) -> None:
+        config = SenderConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._ports_file("sender"),
+            aggregator_address=aggregator,
+        )
+        self._start("sender", "market_spread.sender", config)
+
+    def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
+        self._ports_file(name).unlink(missing_ok=True)
+        self.children[name] = Child.start(
+            name,
+            [sys.executable, "-m", module],
+            environment={**inherited_environment(), **to_environment(config), **(environment or {})},
+            log=self.folder / f"{name}.log",
+            outlives_parent=self._outlives_parent,
+        )
+        self._on_started(name, self.children[name].pid)
+
+    def _ports_file(self, name: str) -> Path:
+        return self.folder / f"{name}.ports.json"
+
+    def _ports(self, name: str) -> dict[str, int]:
+        """The ports that a process has bound, once it has."""
+        child, path = self.children[name], self._ports_file(name)
+
+        def read() -> dict[str, int] | None:
+            with suppress(FileNotFoundError):
+                ports: dict[str, int] = json.loads(path.read_text())
+                return ports
+            return None
+
+        for _ in _until(self._clock, START_TIMEOUT_S):
+            if (ports := read()) is not None:
+                return ports
+            if not child.running:
+                raise UsageError(f"the {name.replace('_', ' ')} did not start; {_reason(child)}")
+        raise UsageError(f"the {name.replace('_', ' ')} did not answer within {START_TIMEOUT_S} s (log: {child.log})")
+
+
+def _until(clock: Clock, timeout_s: float, *, every_ns: int = 20_000_000) -> Iterator[None]:
+    deadline_ns = clock.monotonic_ns() + round(timeout_s * 1e9)
+    while clock.monotonic_ns() < deadline_ns:
+        yield
+        clock.sleep_ns(every_ns)
+
+
+def _reason(child: Child) -> str:
+    """The last thing a process said that is meant for a person: our errors are one line without a time stamp."""
+    if child.disk_is_full:
+        return f"No space left on device: {child.log.parent}"
+    lines = [line for line in child.last_lines(50) if line and not line.startswith(_NOT_FOR_PEOPLE)]
+    return f"{lines[-1] if lines else 'it gave no reason'} (log: {child.log})"

@@ -1,0 +1,50 @@
+"""How a command ends: what went wrong is one sentence on standard error, and an exit status that scripts can use."""
+
+import errno
+import sys
+from typing import Any
+
+import click
+
+from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
+from market_spread.common.processes import call_on_signals
+
+
+class Commands(click.Group):
+    """Commands that end with a sentence where another program would show a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MarketSpreadError as error:
+            _end(str(error), error.exit_status)
+        except KeyboardInterrupt:
+            _end("interrupted", RunVoidError.exit_status)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who read the output has gone; click knows what to do
+                raise
+            _end(sentence_of(error), UsageError.exit_status)
+
+
+def interrupt_once() -> None:
+    """Have the first SIGINT or SIGTERM interrupt what is being done, and no further one what cleans up after it."""
+    interrupted = False
+
+    def handle() -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            raise KeyboardInterrupt
+
+    call_on_signals(handle)
+
+
+def sentence_of(error: OSError) -> str:
+    """What the operating system refused, and for which file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{reason}: {error.filename}" if error.filename else reason
+
+
+def _end(sentence: str, status: int) -> None:
+    click.echo(f"market-spread: {sentence}", err=True)
+    sys.exit(status)

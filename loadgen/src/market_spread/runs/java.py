@@ -1,0 +1,42 @@
+"""Finds the Java that Kafka and Spark run on."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.errors import UsageError
+
+VERSION_MIN = 17
+REMEDY = f"install Java {VERSION_MIN} or newer, on Debian: apt-get install openjdk-17-jre-headless"
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that is new enough."""
+
+    executable: Path
+    version: int
+
+
+def find_java(java_home: str | None = None, search_path: str | None = None) -> Java:
+    """The Java of `java_home`, else the one on the path. UsageError if there is none, or none that serves."""
+    found = Path(java_home) / "bin" / "java" if java_home else shutil.which("java", path=search_path)
+    if not found or not Path(found).exists():
+        raise UsageError(f"no Java at {found}; {REMEDY}" if java_home else f"no Java is on the path; {REMEDY}")
+    try:
+        answer = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except OSError as error:
+        raise UsageError(f"{found} cannot be executed: {error.strerror}; {REMEDY}") from error
+    version = _major_version(answer.stderr)
+    if version is None:
+        raise UsageError(f"{found} does not say its version; {REMEDY}")
+    if version < VERSION_MIN:
+        raise UsageError(f"{found} is Java {version}; {REMEDY}")
+    return Java(Path(found), version)
+
+
+def _major_version(text: str) -> int | None:
+    match = re.search(r'version "(\d+)', text)
+    return int(match.group(1)) if match else None

@@ -1,0 +1,135 @@
+"""The plan of a run: which loads are sent in which order, from a workload or from recorded files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.load import Load, find_source
+from market_spread.common.schedule import Constant, Profile
+from market_spread.loadgen.columns import Orders, Quotes
+from market_spread.loadgen.parameters import MarketParameters, Phase
+from market_spread.loadgen.symbols import universe
+from market_spread.runs.workload import Workload
+
+# Initial quotes come this fast; there is one a symbol.
+_INITIAL_PER_S = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLoad:
+    """A load for a sender: a source's name and its parameters."""
+
+    source: str
+    parameters: Mapping[str, object]
+
+    @property
+    def parameters_json(self) -> str:
+        """The parameters as they travel."""
+        return json.dumps(self.parameters)
+
+    def open(self, start_unix_ns: int) -> Load:
+        """The same load as the sender's, for the same start."""
+        return find_source(self.source)(self.parameters, start_unix_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run sends: initial quotes, warm-up (if any), then what is measured.
+
+    probe_symbols: the warm-up must bring an alert for each of them before orders start.
+    """
+
+    workload: Workload
+    initial: PlannedLoad
+    warm_up: PlannedLoad | None
+    measured: PlannedLoad
+    probe_symbols: frozenset[str]
+    origin: Mapping[str, Any]
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether all quotes are committed before the first order, so that each order meets its symbol's last quote."""
+        return self.warm_up is None
+
+    @property
+    def duration_s(self) -> float:
+        """How long the measured load takes."""
+        return self.workload.profile.duration_ns / 1e9
+
+    @property
+    def offered_rate_per_s(self) -> float:
+        """Messages of the measured load over its duration."""
+        return self.workload.profile.total() / self.duration_s
+
+
+def plan_of_workload(workload: Workload) -> RunPlan:
+    """The plan of a synthetic market."""
+
+    def load(phase: Phase, profile: Profile) -> PlannedLoad:
+        parameters = MarketParameters(
+            seed=workload.seed,
+            buckets=workload.partitions,
+            profile=profile,
+            phase=phase,
+            symbols=workload.symbols,
+            rejected_share=workload.rejected_share,
+            order_share=workload.order_share,
+            probes_per_s=workload.probes_per_s,
+            changing_symbols=workload.changing_symbols,
+        )
+        return PlannedLoad("market", parameters.to_mapping())
+
+    warm_up = Constant(workload.profile.highest_per_s, workload.warm_up_s)
+    symbols = universe(workload.symbols, workload.partitions)
+    return RunPlan(
+        workload=workload,
+        initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),
+        warm_up=load(Phase.WARM_UP, warm_up),
+        measured=load(Phase.MEASURED, workload.profile),
+        probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.probe_ids]),
+        origin={"source": "market", "seed": workload.seed},
+    )
+
+
+def plan_of_recording(
+    workload: Workload, *, nbbo: Path, orders: Path, rate_per_s: int, origin: Mapping[str, Any]
+) -> RunPlan:
+    """The plan of a replay: all quotes of a native file, then all orders of another one, at a rate.
+
+    origin: where the files come from, for the result.
+    """
+
+    def load(part: str) -> PlannedLoad:
+        parameters = {
+            "part": part,
+            "nbbo": str(nbbo),
+            "orders": str(orders),
+            "buckets": workload.partitions,
+            "profile": {"profile": "constant", "messages_per_s": rate_per_s},
+        }
+        return PlannedLoad("recorded", parameters)
+
+    return RunPlan(
+        workload=workload,
+        initial=load("initial"),
+        warm_up=None,
+        measured=load("orders"),
+        probe_symbols=frozenset(),
+        origin={"source": "recorded", **origin},
+    )
+
+
+def quotes_of(load: Load) -> Iterator[Quotes]:
+    """The quotes of a load, some thousand at a time."""
+    for block in load.blocks():
+        if len(block.quotes):
+            yield Quotes.from_rows(block.quotes.rows)
+
+
+def orders_of(load: Load) -> Iterator[Orders]:
+    """The orders of a load, some thousand at a time."""
+    for block in load.blocks():
+        if len(block.orders):
+            yield Orders.from_rows(block.orders.rows)

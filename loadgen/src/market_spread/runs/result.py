@@ -1,0 +1,100 @@
+"""The result of a run: its schema, its JSON file and its table."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.errors import UsageError
+
+SCHEMA_VERSION = 1
+
+LatencyNs = Mapping[str, int | None]
+
+
+class Verdict(Enum):
+    """What a run says. The exit status of the command that made it is `exit_status`."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    VOID = "void"
+
+    @property
+    def exit_status(self) -> int:
+        """0 passed, 1 failed, 3 void."""
+        return {"passed": 0, "failed": 1, "void": 3}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A run's result. Latencies are nanoseconds by percentile, null where too few values support one.
+
+    Of `alerts_*` duplicates are alerts after an order's first. Warm-up is in none of these figures; the settling time
+    after it is in all but the latencies. A figure that a run did not come to is null.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: str
+    workload: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    faults: Mapping[str, tuple[str, ...]]
+    started: str
+    duration_s: float
+    mode: str
+    messages_sent: int
+    quotes_sent: int
+    orders_sent: int
+    messages_processed: int
+    alerts_expected: int
+    alerts_received: int
+    alerts_missing: int
+    alerts_unexpected: int
+    alerts_duplicated: int
+    alerts_wrong: int
+    alerts_undecided: int
+    alerts_disagreeing: int
+    invalid_records: int
+    offered_rate_per_s: float
+    achieved_rate_per_s: float | None
+    latency_ns: LatencyNs
+    latency_samples: int
+    latency_between_boundaries_ns: LatencyNs
+    service_time_ns: LatencyNs
+    stages_ns: Mapping[str, LatencyNs]
+    send_lag_ns: LatencyNs
+    frame_delay_ns: LatencyNs
+    frames_sent: int
+    frames_late: int
+    messages_failed: int
+    boundaries: int
+    boundary_gap_ns_median: int | None
+    boundary_gap_ns_max: int | None
+    negative_latencies: int
+    job_restarts: int
+    cpu_us_per_message: float | None
+    broker_cpu_us_per_message: float | None
+    stolen_cpu_share: float
+    time_to_first_order_s: float | None
+    machine: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    def to_json(self) -> str:
+        """The JSON document, versioned by `schema_version`."""
+        values = dataclasses.asdict(self)
+        values["verdict"] = self.verdict.value
+        return json.dumps(values, indent=2) + "\n"
+
+    def write(self, folder: Path) -> Path:
+        """Write it as `result.json`. UsageError if that fails."""
+        path = folder / "result.json"
+        try:
+            unfinished = path.with_suffix(".unfinished")
+            unfinished.write_text(self.to_json())
+            unfinished.replace(path)
+        except OSError as error:
+            raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
+        return path

@@ -1,0 +1,506 @@
+"""The verdict: passed if nothing is wrong, and each thing that can be wrong turns it by itself."""
+
+import dataclasses
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from market_spread.common.errors import DeadlineError, RunFailedError, RunVoidError
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.schedule import Constant, Steps
+from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.verdicts import Judgement
+from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.runs.result import Result, Verdict
+from market_spread.runs.run import Observed, judge_run
+from market_spread.runs.verdict import result_of
+from market_spread.runs.workload import Overrides, read_workload
+from market_spread.v1.control_pb2 import (
+    CommittedBatch,
+    JobStatusResponse,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+STARTS_NS = {
+    "initial": 1_700_000_000_000_000_000,
+    "warm_up": 1_700_000_010_000_000_000,
+    "measured": 1_700_000_030_000_000_000,
+}
+SENT, SENT_BEFORE = 6_000, 12_352
+GOOD = Judgement(
+    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, disagreeing=0, wrong=0,
+    undecided=0, delay_us=200, duplicates_allowed=False,
+    sentences={"missing": (), "unexpected": (), "duplicated": (), "wrong": ()},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan() -> RunPlan:
+    workload = read_workload(QUICK, Overrides(rate_per_s=2_000, duration_s=3))
+    return plan_of_workload(
+        dataclasses.replace(workload, warm_up_s=1.0, settle_s=1.0, late_ms=10, late_share_max=0.001)
+    )
+
+
+@pytest.fixture(scope="module")
+def alerts(plan: RunPlan) -> Alerts:
+    """What a right system alerts; each order is read 100 us after its intended time, and received after 1 ms."""
+    quotes, orders = measured_input(plan)
+    newest: dict[bytes, int] = {}
+    places, named = [], []
+    events = [(int(time_us), 0, place) for place, time_us in enumerate(quotes.intended_us)]
+    events += [(int(time_us), 1, place) for place, time_us in enumerate(orders.intended_us)]
+    for _, is_order, place in sorted(events):
+        if not is_order:
+            newest[quotes.symbol[place]] = place
+            continue
+        quote = newest[orders.symbol[place]]
+        bid, offer = int(quotes.bid[quote]), int(quotes.offer[quote])
+        if offer - bid >= 500 or 40 * (offer - bid) >= bid + offer:
+            places.append(place)
+            named.append((bid, offer, int(quotes.sequence[quote])))
+    their, quote_columns = orders[np.array(places, np.int64)], np.array(named, np.int64)
+    at = their.intended_us
+    return Alerts(
+        their.order_id, their.symbol, their.side, their.account, their.quantity, their.price,
+        quote_columns[:, 0], quote_columns[:, 1], quote_columns[:, 2], at, at + 50, at + 100, at + 200, at + 1_000,
+    )  # fmt: skip
+
+
+def measured_input(plan: RunPlan) -> tuple[Quotes, Orders]:
+    """All quotes of the run, and its measured orders."""
+    assert plan.warm_up is not None
+    loads = {"initial": plan.initial, "warm_up": plan.warm_up, "measured": plan.measured}
+    quotes = [part for phase, load in loads.items() for part in quotes_of(load.open(STARTS_NS[phase]))]
+    orders = list(orders_of(plan.measured.open(STARTS_NS["measured"])))
+    return Quotes.concatenate(quotes), Orders.concatenate(orders)
+
+
+def histogram(*values_us: int) -> bytes:
+    counts = HdrCounts()
+    counts.record(np.array(values_us, np.int64))
+    return counts.encode()
+
+
+@pytest.fixture
+def observed(alerts: Alerts) -> Observed:
+    """A run in which all is well. A test plants what is wrong."""
+    return Observed(
+        started=datetime(2026, 11, 21, 14, 43, 1, tzinfo=UTC),
+        sent=SenderStatusResponse(
+            messages_sent=SENT,
+            quotes_sent=3_000,
+            orders_sent=3_000,
+            frames_sent=1_000,
+            frame_delay_histogram=histogram(*[500] * 1_000),
+            send_lag_histogram=histogram(*[700] * SENT),
+        ),
+        received=ReceiverStatusResponse(alerts=len(alerts)),
+        job=JobStatusResponse(
+            messages_committed=SENT_BEFORE + SENT,
+            messages_processed=SENT_BEFORE + SENT,
+            batches=[CommittedBatch(batch_id=0, start_unix_ns=STARTS_NS["initial"], duration_ns=10_100_000_000)],
+        ),
+        job_before=JobStatusResponse(messages_processed=SENT_BEFORE, cpu_us=1_000_000),
+        job_after=JobStatusResponse(messages_processed=SENT_BEFORE + 5_000, cpu_us=1_015_000),
+        starts_unix_ns=dict(STARTS_NS),
+        sent_before=SENT_BEFORE,
+        broker_cpu_us=9_000,
+        stolen_share=0.01,
+        time_to_first_order_s=21.5,
+        alerts=alerts,
+        judgement=GOOD,
+        drained=True,
+    )
+
+
+def test_run_without_a_fault_is_passed(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.PASSED, ())
+    assert result.verdict.exit_status == 0
+
+
+def test_exit_statuses_are_those_of_the_command() -> None:
+    assert [verdict.exit_status for verdict in (Verdict.PASSED, Verdict.FAILED, Verdict.VOID)] == [0, 1, 3]
+
+
+def judged(**changes: Any) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        observed.judgement = dataclasses.replace(GOOD, **changes)
+
+    return plant
+
+
+def having(**values: object) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        for name, value in values.items():
+            setattr(observed, name, value)
+
+    return plant
+
+
+def late_frames(count: int) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        observed.sent.frame_delay_histogram = histogram(*[500] * (1_000 - count), *[12_000] * count)
+
+    return plant
+
+
+VOID = {
+    "a spoiled broker": (
+        having(error=RunVoidError("the broker ended with status 1; it gave no reason")),
+        "the broker ended with status 1; it gave no reason",
+    ),
+    "an interruption": (having(interrupted=True, judgement=None), "the run was interrupted"),
+    "a late generator": (
+        late_frames(2),
+        "the generator was late: 2 of 1000 frames (0.20%) went out more than 10 ms after their plan, at most 0.10% "
+        "may; lower the rate or give the sender a core of its own",
+    ),
+    "lost messages": (
+        lambda observed: setattr(observed.sent, "messages_failed", 17),
+        "the broker did not take 17 messages",
+    ),
+    "a stolen CPU": (having(stolen_share=0.25), "25% of the CPU time was taken by the machine's neighbours"),
+    "too many undecided orders": (
+        judged(undecided=31),
+        "31 of 3000 orders (1.0%) cannot be decided with delays up to 200 us; at most 1% may be; "
+        "let verdicts change less often",
+    ),
+    "no orders": (judged(orders=0, expected=0), "the input has no orders"),
+}
+
+FAILED = {
+    "a dead job": (
+        having(error=RunFailedError("the job ended with status 1; it gave no reason"), drained=False, judgement=None),
+        "the job ended with status 1; it gave no reason",
+    ),
+    "a drain that takes too long": (
+        having(error=DeadlineError("the job did not commit everything within 300 s"), drained=False, judgement=None),
+        "the job did not commit everything within 300 s",
+    ),
+    "missing alerts": (judged(missing=3), "3 alerts are missing"),
+    "unexpected alerts": (judged(unexpected=2), "2 alerts are unexpected"),
+    "wrong alerts": (judged(wrong=1), "1 alerts are wrong"),
+    "duplicates": (judged(duplicated=5), "5 alerts came twice without a restart"),
+    "malformed messages": (
+        lambda observed: setattr(observed.received, "invalid_records", 4),
+        "4 messages were malformed",
+    ),
+    "messages that the job did not process": (
+        lambda observed: setattr(observed.job, "messages_committed", SENT_BEFORE + SENT - 1),
+        "the job processed 18351 messages of the 18352 that were sent",
+    ),
+    "messages that the job processed twice": (
+        lambda observed: setattr(observed.job, "messages_committed", SENT_BEFORE + SENT + 1),
+        "the job processed 18353 messages of the 18352 that were sent",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", VOID)
+def test_run_is_void_by_each_thing_that_spoils_it(plan: RunPlan, observed: Observed, fault: str) -> None:
+    plant, reason = VOID[fault]
+    plant(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, (reason,))
+
+
+@pytest.mark.parametrize("fault", FAILED)
+def test_run_is_failed_by_each_thing_that_the_job_does_wrong(plan: RunPlan, observed: Observed, fault: str) -> None:
+    plant, reason = FAILED[fault]
+    plant(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
+
+
+def test_spoiled_run_is_void_even_if_the_job_failed_and_says_both(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=3)(observed)
+    observed.stolen_share = 0.5
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.VOID
+    assert result.reasons == (
+        "50% of the CPU time was taken by the machine's neighbours",
+        "3 alerts are missing",
+    )
+
+
+def test_limits_themselves_are_allowed(plan: RunPlan, observed: Observed) -> None:
+    late_frames(1)(observed)
+    judged(undecided=30)(observed)
+    observed.stolen_share = 0.1
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.PASSED
+    assert result.frames_late == 1
+
+
+def test_frame_just_within_its_time_is_not_late(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.frame_delay_histogram = histogram(*[10_000] * 1_000)
+
+    assert result_of(plan, observed, "a-run").frames_late == 0
+
+
+def test_duplicates_after_a_restart_are_no_fault(plan: RunPlan, observed: Observed) -> None:
+    judged(duplicated=5, duplicates_allowed=True)(observed)
+    observed.job.restarts = 1
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_restarted_job_counts_anew_and_is_not_held_to_the_count(plan: RunPlan, observed: Observed) -> None:
+    observed.job.restarts = 1
+    observed.job.messages_committed = 5
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def with_latency(alerts: Alerts, latency_us: np.ndarray[Any, np.dtype[np.int64]]) -> Alerts:
+    return dataclasses.replace(alerts, received_us=alerts.intended_us + latency_us)
+
+
+def test_queue_that_grows_fails_the_run(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 100_000 + np.maximum(0, age_us - 1_500_000))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert len(result.reasons) == 1
+    assert result.reasons[0].startswith("the job does not keep up: the median latency grew by 1,")
+    assert result.reasons[0].endswith(" ms in 2.0 s; lower the rate")
+
+
+def test_queue_of_a_load_that_is_not_constant_does_not_fail_the_run(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 100_000 + age_us)
+    steps = dataclasses.replace(plan.workload, profile=Steps((Constant(2_000, 3),)))
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+    assert result_of(dataclasses.replace(plan, workload=steps), observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_small_latency_may_grow(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 1_000 + np.maximum(0, age_us - 2_000_000) // 20)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("p99_ms_max", "verdict", "reasons"),
+    [(40.0, Verdict.PASSED, ()), (39.9, Verdict.FAILED, ("p99 is 40.0 ms, the workload allows 39.9 ms",))],
+)
+def test_latency_above_the_workloads_limit_fails_the_run(
+    plan: RunPlan, observed: Observed, p99_ms_max: float, verdict: Verdict, reasons: tuple[str, ...]
+) -> None:
+    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=p99_ms_max, settle_s=0))
+    order_ids = np.arange(1, 2_001)
+    zeros = np.zeros(2_000, np.int64)
+    at = STARTS_NS["measured"] // 1_000 + order_ids * 1_500
+    observed.alerts = Alerts(
+        order_ids, np.full(2_000, b"AAPL  "), np.full(2_000, 66, np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
+        at, at, at, at, at + 40_000,
+    )  # fmt: skip
+
+    result = result_of(limited, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (verdict, reasons)
+
+
+def test_limit_is_not_held_against_too_few_alerts(plan: RunPlan, observed: Observed) -> None:
+    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=0.5))
+
+    result = result_of(limited, observed, "a-run")
+
+    assert result.latency_ns["p99"] is None
+    assert result.verdict is Verdict.PASSED
+
+
+def test_figures_are_those_that_were_observed(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.messages_sent, result.quotes_sent, result.orders_sent) == (6_000, 3_000, 3_000)
+    assert result.messages_processed == 6_000
+    assert result.offered_rate_per_s == 2_000
+    assert result.achieved_rate_per_s == pytest.approx(2_000, rel=0.01)
+    assert result.cpu_us_per_message == 3.0
+    assert result.broker_cpu_us_per_message == 1.5
+    assert result.time_to_first_order_s == 21.5
+    assert result.started == "2026-11-21T14:43:01+00:00"
+    assert result.latency_ns["p50"] == 1_000_000
+    assert result.service_time_ns["p50"] == 950_000
+    assert {name: latency["p50"] for name, latency in result.stages_ns.items()} == {
+        "send_lag": 50_000,
+        "ingest": 50_000,
+        "compute": 100_000,
+        "delivery": 800_000,
+    }
+    assert result.frame_delay_ns["p50"] == 500_000
+    assert result.send_lag_ns["p99.9"] is None
+    assert result.send_lag_ns["p99"] == 700_000
+    assert (result.boundaries, result.boundary_gap_ns_median, result.boundary_gap_ns_max) == (0, None, None)
+
+
+def test_settling_time_is_judged_but_has_no_latency(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    settled_us = STARTS_NS["measured"] // 1_000 + 1_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.latency_samples == int((alerts.intended_us >= settled_us).sum())
+    assert 0 < result.latency_samples < result.alerts_received == len(alerts)
+
+
+def test_standstill_is_a_figure_of_its_own(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    begin_us = STARTS_NS["measured"] // 1_000
+    held_up = (alerts.emitted_us > begin_us + 1_500_000) & (alerts.emitted_us < begin_us + 1_900_000)
+    emitted_us = np.where(held_up, begin_us + 1_900_000, alerts.emitted_us)
+    observed.alerts = dataclasses.replace(alerts, emitted_us=emitted_us, received_us=emitted_us + 800)
+    observed.job.batches[0].start_unix_ns = STARTS_NS["measured"] - 8_500_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.boundaries == 1
+    assert result.boundary_gap_ns_max == pytest.approx(400_000_000, rel=0.1)
+    assert result.boundary_gap_ns_median == result.boundary_gap_ns_max
+    steady, whole = result.latency_between_boundaries_ns["max"], result.latency_ns["max"]
+    assert steady is not None
+    assert whole is not None
+    assert steady == 1_000_000 < whole
+
+
+@pytest.fixture
+def nothing_happened() -> Observed:
+    return Observed(
+        started=datetime(2026, 11, 21, tzinfo=UTC), error=RunVoidError("the broker ended with status 137; killed")
+    )
+
+
+def test_run_that_came_to_nothing_has_a_result_too(plan: RunPlan, nothing_happened: Observed) -> None:
+    result = result_of(plan, nothing_happened, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the broker ended with status 137; killed",))
+    assert set(result.latency_ns.values()) == {None}
+    assert (result.achieved_rate_per_s, result.cpu_us_per_message, result.broker_cpu_us_per_message) == (None,) * 3
+    assert isinstance(result, Result)
+    assert result.to_json()
+
+
+# The oracle, over the run's own plan
+
+
+def test_right_alerts_are_judged_right(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    judgement = judge_run(plan, observed)
+
+    assert judgement.ok
+    assert judgement.orders == 3_000
+    assert judgement.expected == judgement.received == len(alerts) > 500
+    assert judgement.delay_us == 200
+
+
+FAULTS: dict[str, tuple[Callable[[Alerts], Alerts], str, str]] = {
+    "removed": (lambda alerts: alerts[1:], "missing", "1 alerts are missing"),
+    "doubled": (
+        lambda alerts: Alerts.concatenate([alerts, alerts[5:6]]),
+        "duplicated",
+        "1 alerts came twice without a restart",
+    ),
+    "invented": (
+        lambda alerts: Alerts.concatenate(
+            [alerts, dataclasses.replace(alerts[5:6], order_id=np.array([8_999_999_999], np.int64))]
+        ),
+        "unexpected",
+        "1 alerts are unexpected",
+    ),
+    "of another price": (
+        lambda alerts: Alerts.concatenate(
+            [alerts[1:], dataclasses.replace(alerts[:1], price=alerts.price[:1] + 1)]
+        ),
+        "wrong",
+        "1 alerts are wrong",
+    ),
+    "on another quote": (
+        lambda alerts: Alerts.concatenate(
+            [alerts[1:], dataclasses.replace(alerts[:1], quote_sequence=alerts.quote_sequence[:1] + 10**11)]
+        ),
+        "wrong",
+        "1 alerts are wrong",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_false_alert_fails_the_run_and_is_named(
+    plan: RunPlan, observed: Observed, alerts: Alerts, fault: str
+) -> None:
+    falsify, kind, reason = FAULTS[fault]
+    observed.alerts = falsify(alerts)
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
+    assert {name: len(sentences) for name, sentences in result.faults.items() if sentences} == {kind: 1}
+
+
+def test_withheld_quotes_fail_the_run(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    """A system that has seen no quote of a symbol rejects its orders, on a quote of zeros."""
+    _, orders = measured_input(plan)
+    accepted = orders[~np.isin(orders.order_id, alerts.order_id)]
+    false = accepted[accepted.symbol == accepted.symbol[0]]
+    zeros = np.zeros(len(false), np.int64)
+    at = false.intended_us
+    observed.alerts = Alerts.concatenate(
+        [
+            alerts,
+            Alerts(
+                false.order_id, false.symbol, false.side, false.account, false.quantity, false.price,
+                zeros, zeros, zeros, at, at + 50, at + 100, at + 200, at + 1_000,
+            ),
+        ]
+    )  # fmt: skip
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert result.alerts_unexpected == len(false) > 0
+    assert len(result.faults["unexpected"]) == min(10, len(false))
+
+
+def test_duplicates_are_allowed_once_the_job_was_restarted(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = Alerts.concatenate([alerts, alerts[:3]])
+    observed.job.restarts = 1
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert observed.judgement.duplicated == 3
+    assert result.verdict is Verdict.PASSED
+
+
+def test_run_without_any_alert_misses_all_of_them(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = alerts[:0]
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert result.alerts_missing == result.alerts_expected == len(alerts)
+    assert len(result.faults["missing"]) == 10

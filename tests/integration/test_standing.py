@@ -95,7 +95,7 @@ def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
     assert [row[4] for row in rows] == ["serving", "idle", "running", "idle", "serving"]
     assert rows[0][3] == f"127.0.0.1:{port}"
     assert up.stdout == status.stdout
-    assert topics == {"nbbo": 2, "orders": 2, "alerts": 1, "invalid": 1}
+    assert topics == {"nbbo": 1, "orders": 1, "alerts": 1, "invalid": 1}
     assert again.returncode == 2
     assert again.stderr.startswith("market-spread: the processes are up already (")
     assert again.stderr.count("\n") == 1

@@ -15,7 +15,6 @@ import psutil
 
 from market_spread.common.errors import UsageError
 
-
 _FREE_BYTES_MIN = 1024 * 1024
 
 

@@ -124,7 +124,7 @@ def find_boundaries(emitted_us: Int64s, batches: Sequence[Batch]) -> tuple[Bound
 def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     """How the latency grew over the intended times, with what was to be sent at a boundary left out; none if too few.
 
-    The slope is that of Theil and Sen, the median of the slopes of all pairs: some slices that stand out do not bend it.
+    The slope is that of Theil and Sen, the median of the slopes of all pairs: a few slices that stand out leave it.
     """
     apart = np.ones(len(alerts), np.bool_)
     for boundary in boundaries:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -119,9 +119,10 @@ class Run:
         self._wait_for_job(clients)
         clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
         self._send("initial", clients, observed, "loading the initial quotes")
+        initial_ends = dict(self._ends)
         if self._plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
-        self._wait_for_commit(clients)
+        self._wait_for_commit(clients, initial_ends)
 
     def _measure(self, clients: Clients, observed: Observed) -> None:
         """The measured load, to its end or to the user's."""
@@ -207,11 +208,10 @@ class Run:
                 raise RunFailedError(f"the job did not start: {status.detail}")
             self._clock.sleep_ns(_POLL_NS)
 
-    def _wait_for_commit(self, clients: Clients) -> None:
+    def _wait_for_commit(self, clients: Clients, initial_ends: Mapping[Partition, int]) -> None:
         """Until a committed batch covers the initial quotes, and the probe of each bucket has answered."""
         timeout_s = 3 * self._plan.workload.batch_s + _START_TIMEOUT_S
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
-        initial_ends = dict(self._ends)
         while not self._interrupted.is_set():
             self._ensemble.check_alive()
             job, receiver = clients.job_status(), clients.receiver_status()

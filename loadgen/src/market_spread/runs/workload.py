@@ -75,7 +75,7 @@ def read_workload(path: Path, overrides: Overrides | None = None) -> Workload:
         lines = _lines(text)
     except yaml.YAMLError as error:
         raise UsageError(f"the workload {path} is no YAML: {' '.join(str(error).split())}") from error
-    except _ContainsItself as error:
+    except _ContainsItselfError as error:
         raise UsageError(f"{path}:{error.line}: this part contains itself; write it out without the alias") from error
     if not isinstance(mapping, dict):
         raise UsageError(f"the workload {path} is no mapping; start with name:")
@@ -197,7 +197,7 @@ def _part(mapping: Mapping[str, object], name: str) -> Mapping[str, object]:
     return part if isinstance(part, Mapping) else {}
 
 
-class _ContainsItself(Exception):
+class _ContainsItselfError(Exception):
     """A part of the file that an alias puts within itself. `line` is where it begins."""
 
     def __init__(self, line: int) -> None:
@@ -213,7 +213,7 @@ def _lines(text: str) -> dict[str, int]:
 
     def note(node: Any, path: str) -> None:
         if id(node) in around:
-            raise _ContainsItself(node.start_mark.line + 1)
+            raise _ContainsItselfError(node.start_mark.line + 1)
         if id(node) in seen:
             return
         seen.add(id(node))

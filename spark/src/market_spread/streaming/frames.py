@@ -67,27 +67,57 @@ def frames_to_messages(frames: DataFrame, layout: Layout) -> DataFrame:
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
     rows = frames.select("value", *source, position)
     fields = (_field(layout, field.name).alias(field.name) for field in layout.fields)
-    cut = rows.select(*fields, *source, "position")
-    return cut.withColumn("reason", F.coalesce("frame_reason", _message_reason(layout))).drop("frame_reason")
+    cut = rows.select(*fields, _strict(layout).alias("strict"), *source, "position")
+    return cut.withColumn("reason", F.coalesce("frame_reason", _message_reason(layout))).drop("frame_reason", "strict")
 
 
 def _field(layout: Layout, name: str) -> Column:
     field = layout.field(name)
-    start = F.col("position") * layout.width + (layout.offset(name) + 1)
-    text = F.substring("value", start, F.lit(field.width)).cast("string")
+    text = _text(layout, layout.offset(name), field.width)
     if field.kind in (Kind.DIGITS, Kind.SIGNED):
         return text.try_cast("bigint")
     return text
 
 
+def _text(layout: Layout, offset: int, width: int) -> Column:
+    start = F.col("position") * layout.width + (offset + 1)
+    return F.substring("value", start, F.lit(width)).cast("string")
+
+
+def _strict(layout: Layout) -> Column:
+    """Whether numbers have digits and signs where the layout has them.
+
+    Spark's cast takes blanks and other signs, too; `unhex` takes neither, and digits of all fields in a row at once.
+    """
+    strict = F.lit(True)
+    for offset, width in _digit_blocks(layout):
+        strict = strict & F.unhex(_text(layout, offset, width)).isNotNull()
+    for field in layout.fields:
+        if field.kind is Kind.SIGNED:
+            strict = strict & _text(layout, layout.offset(field.name), 1).isin("+", "-")
+    return strict
+
+
+def _digit_blocks(layout: Layout) -> list[tuple[int, int]]:
+    """Offset and width of the longest stretches of digits, over the borders of fields."""
+    blocks: list[tuple[int, int]] = []
+    for field in layout.fields:
+        if field.kind not in (Kind.DIGITS, Kind.SIGNED):
+            continue
+        sign = 1 if field.kind is Kind.SIGNED else 0
+        offset, width = layout.offset(field.name) + sign, field.width - sign
+        if blocks and sum(blocks[-1]) == offset:
+            before, width_before = blocks.pop()
+            offset, width = before, width_before + width
+        blocks.append((offset, width))
+    return blocks
+
+
 def _message_reason(layout: Layout) -> Column:
-    numbers = [field for field in layout.fields if field.kind in (Kind.DIGITS, Kind.SIGNED)]
-    readable = F.lit(True)
-    for field in numbers:
-        column = F.col(field.name)
-        readable = readable & (
-            column.isNotNull() if field.kind is Kind.SIGNED else F.coalesce(column >= 0, F.lit(False))
-        )
+    readable = F.col("strict")
+    for field in layout.fields:
+        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+            readable = readable & F.col(field.name).isNotNull()
     for field in layout.fields[1:]:
         if field.kind is Kind.LETTER:
             readable = readable & F.col(field.name).isin(*field.letters)

@@ -21,7 +21,6 @@ def open_session(config: JobConfig) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
     }
-    import os; settings.update(dict(x.split("=",1) for x in os.environ.get("MS_EXTRA","").split(";") if x))  # HACK
     builder = SparkSession.builder.master(config.master).appName("market-spread")
     for name, value in settings.items():
         if value:

@@ -138,7 +138,8 @@ class Ensemble:
                 raise error(f"the {name.replace('_', ' ')} ended with status {child.exit_status}; {_reason(child)}")
 
     def start_job(self, aggregator: str) -> str:
-        """Start the job again, from its checkpoint, after it has ended; returns where it is reached."""
+        """Start the job again, from its checkpoint; whatever is left of the old one is ended. Where it is reached."""
+        self.children["job"].stop()
         self._start_job(aggregator)
         return f"127.0.0.1:{self._ports('job')['grpc']}"
 

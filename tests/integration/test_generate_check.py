@@ -103,7 +103,7 @@ def test_same_workload_gives_the_same_bytes(generated: Files, tmp_path: Path) ->
     quotes, orders = again.nbbo.stat().st_size // 55, again.orders.stat().st_size // 59
     assert quotes + orders == 351 + 4000
     assert ended.stdout.splitlines() == [
-        f"{quotes:,} quotes, 352 of them initial, in {again.nbbo}",
+        f"{quotes:,} quotes, 351 of them initial, in {again.nbbo}",
         f"{orders:,} orders in {again.orders}",
     ]
 
@@ -123,9 +123,9 @@ def test_initial_quotes_come_before_everything_else(generated: Files) -> None:
     quotes = decode(NBBO, generated.nbbo.read_bytes()).columns
     intended_us = quotes["intended_us"].astype(np.int64)
 
-    assert len(set(quotes["symbol"][:352].tolist())) == 351
+    assert len(set(quotes["symbol"][:351].tolist())) == 351
     assert intended_us[0] == START_US - 10_000_000
-    assert intended_us[351] < START_US <= intended_us[352]
+    assert intended_us[350] < START_US <= intended_us[351]
     assert int(decode(ORDER, generated.orders.read_bytes()).ints("intended_us")[0]) >= START_US
 
 

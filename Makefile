@@ -47,7 +47,7 @@ format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true
 	@$(BIN)/ruff format -q $(CODE)
 
-bench: $(READY)  ## Measure the figures of docs/performance.md; takes more than an hour, wants a quiet machine
+bench: $(READY)  ## Measure the figures of the README; takes more than an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks $(BENCH)
 
 clean:  ## Remove what setup made, and the runs

@@ -7,7 +7,7 @@ from enum import Enum
 from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import RATE_PER_S_MAX, Profile, read_profile
-from market_spread.loadgen.symbols import BUCKETS_MAX, REJECT_TICKERS, SYMBOLS_MAX, SYMBOLS_MIN
+from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 REJECTED_SHARE = 1 / 70_000
 ORDER_ID_END = 10_000_000_000
@@ -87,7 +87,7 @@ def messages_max(phase: Phase) -> int:
 
 
 def _check_together(parameters: MarketParameters, reader: MappingReader) -> None:
-    accepting = parameters.symbols - parameters.symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
+    accepting = accepting_count(parameters.symbols)
     if parameters.changing_symbols > accepting:
         reader.refuse(f"changing_symbols={parameters.changing_symbols}; use at most {accepting}, the accepting symbols")
     if parameters.shard >= parameters.shards:

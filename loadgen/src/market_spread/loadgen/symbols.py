@@ -68,7 +68,7 @@ def universe(symbols: int, buckets: int) -> Universe:
 
     15 of 350 symbols reject, and the same share, rounded down, of more. symbols: 350 to 100,000; buckets: 1 to 1024.
     """
-    rejecting = symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
+    rejecting = symbols - accepting_count(symbols)
     names = [*islice(_names(), symbols), *_probe_names(buckets)]
     padded = "".join(name.ljust(SYMBOL_WIDTH) for name in names)
     return Universe(
@@ -79,6 +79,11 @@ def universe(symbols: int, buckets: int) -> Universe:
         accepting_ids=np.arange(rejecting, symbols),
         probe_ids=np.arange(symbols, symbols + buckets),
     )
+
+
+def accepting_count(symbols: int) -> int:
+    """How many symbols of a universe of that many accept orders."""
+    return symbols - symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
 
 
 def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:

@@ -12,7 +12,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.loadgen.parameters import REJECTED_SHARE
-from market_spread.loadgen.symbols import BUCKETS_MAX, REJECT_TICKERS, SYMBOLS_MAX, SYMBOLS_MIN
+from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 MODES = ("real-time",)
 FRAME_MESSAGES_MAX = 100_000
@@ -118,10 +118,10 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
     if reader.clean:
         if workload.settle_s * 1e9 >= profile.duration_ns:
             warm_up.refuse(f"settle_s={workload.settle_s:g}; use less than the load's {profile.duration_ns / 1e9:g} s")
-        if workload.changing_symbols > _accepting(workload.symbols):
+        if workload.changing_symbols > accepting_count(workload.symbols):
             market.refuse(
                 f"changing_symbols={workload.changing_symbols}; "
-                f"use at most {_accepting(workload.symbols)}, the accepting ones of {workload.symbols} symbols"
+                f"use at most {accepting_count(workload.symbols)}, the accepting ones of {workload.symbols} symbols"
             )
     return workload
 
@@ -146,9 +146,9 @@ def overridden(workload: Workload, overrides: Overrides) -> Workload:
         problems.append(f"--mode {changed.mode}; use one of {', '.join(MODES)}")
     if not SYMBOLS_MIN <= changed.symbols <= SYMBOLS_MAX:
         problems.append(f"--symbols {changed.symbols}; use {SYMBOLS_MIN} to {SYMBOLS_MAX}")
-    elif changed.changing_symbols > _accepting(changed.symbols):
+    elif changed.changing_symbols > accepting_count(changed.symbols):
         problems.append(
-            f"--symbols {changed.symbols} has {_accepting(changed.symbols)} accepting ones; "
+            f"--symbols {changed.symbols} has {accepting_count(changed.symbols)} accepting ones; "
             f"use more for the workload's changing_symbols={changed.changing_symbols}"
         )
     if not 1 <= changed.frame_messages <= FRAME_MESSAGES_MAX:
@@ -175,11 +175,6 @@ def _name(reader: MappingReader) -> str:
     if name and not _NAME.fullmatch(name):
         reader.refuse(f"name={name!r}; use small letters, digits and hyphens, and no hyphen first")
     return name
-
-
-def _accepting(symbols: int) -> int:
-    """How many of the symbols accept, and so may change."""
-    return symbols - symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
 
 
 def _rejected_share(market: MappingReader, mapping: Mapping[str, object]) -> float:

@@ -32,14 +32,14 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("sender", sender.figures, 0.6),
-    Benchmark("drain", drain.figures, 2.5),
+    Benchmark("drain", drain.figures, 4),
     Benchmark("rate-20000", whole_runs.at_rate(20_000), 2.5),
     Benchmark("rate-100000", whole_runs.at_rate(100_000), 2.5),
     Benchmark("rate-175000", whole_runs.at_rate(175_000), 2.5),
     Benchmark("sustained-200000", whole_runs.sustained(200_000), 2.5),
     Benchmark("sustained-300000", whole_runs.sustained(300_000), 2.5),
     Benchmark("sustained-400000", whole_runs.sustained(400_000), 2.5),
-    Benchmark("latency", whole_runs.latency, 17),
+    Benchmark("latency", whole_runs.latency, 12.5),
 )
 
 

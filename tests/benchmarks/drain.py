@@ -2,8 +2,10 @@
 
 import signal
 import tempfile
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 import psutil
 from figure import Figure, Figures
@@ -22,28 +24,52 @@ from market_spread.runs.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import Phase
 
 MESSAGES = 6_000_000
-WARM_UP_ROUNDS = 2
+WARM_UP_ROUNDS = 3
+ROUNDS = 6
+_BATCH_S = 60  # a round takes about a third of it, so that some meet a boundary and most do not
 _RATE_PER_S = 1_000_000
 _TIMEOUT_S = 300
 _CLOCK = SystemClock()
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A backlog that was worked off."""
+
+    rate_per_s: float
+    cpu_us_per_message: float
+    across_boundary: bool
+
+
 def figures(_runs: Path) -> Figures:
-    """One drain of a backlog, after two others to warm up."""
+    """Medians over the rounds of one job, those that met a batch boundary apart."""
     with tempfile.TemporaryDirectory() as folder:
-        return measure_drain(Path(folder))
+        rounds = list(drains(Path(folder)))
+    between = [found for found in rounds if not found.across_boundary]
+    across = [found for found in rounds if found.across_boundary]
+    return [*_medians(between, "between boundaries"), *_medians(across, "across a boundary")]
 
 
-def measure_drain(folder: Path) -> Figures:
-    """The job's JVM is stopped by a signal while the backlog is produced, so it stays as warm as it was.
+def _medians(rounds: Sequence[Round], which: str) -> Figures:
+    if not rounds:
+        return []
+    return [
+        Figure(f"rate {which}", median(found.rate_per_s for found in rounds), "messages/s"),
+        Figure(f"CPU of the job {which}", median(found.cpu_us_per_message for found in rounds), "us/message"),
+    ]
 
-    The rate is taken from the continuation to the moment when the job's live count, which is up to a second old, has
-    all messages; the CPU is that of the job's processes in this time.
+
+def drains(folder: Path) -> Iterator[Round]:
+    """Rounds of one job, after some to warm it up.
+
+    The job's JVM is stopped by a signal while the backlog is produced, so it stays as warm as it was. The rate is taken
+    from the continuation to the moment when the job's live count, which is up to a second old, has all messages; the
+    CPU is that of the job's processes in this time.
     """
     profile = Overrides(rate_per_s=_RATE_PER_S, duration_s=MESSAGES / _RATE_PER_S)
-    workload = read_workload(Path("loadgen/workloads/steady.yaml"), profile)
+    workload = read_workload(Path("loadgen/workloads/sustained.yaml"), profile)
     plan = plan_of_workload(workload)
-    job = replace(JobSettings.of(workload), batch_s=60)
+    job = replace(JobSettings.of(workload), batch_s=_BATCH_S)
     ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=_CLOCK)
     clients = Clients(ensemble.start())
     try:
@@ -51,24 +77,26 @@ def measure_drain(folder: Path) -> Figures:
         clients.start_receiving("drain", WARM_UP_ORDER_ID_MIN)
         total = _send(clients, plan.initial)
         parameters = MarketParameters.from_mapping(plan.measured.parameters)
-        for number in range(WARM_UP_ROUNDS + 1):
-            driver = psutil.Process(ensemble.children["job"].pid)
+        driver = psutil.Process(ensemble.children["job"].pid)
+        java = next(child for child in driver.children(recursive=True) if "java" in child.name())
+        for number in range(WARM_UP_ROUNDS + ROUNDS):
             backlog = replace(parameters, seed=number, profile=Constant(_RATE_PER_S, MESSAGES / _RATE_PER_S))
-            java = next(child for child in driver.children(recursive=True) if "java" in child.name())
             java.send_signal(signal.SIGSTOP)
             total += _send(clients, PlannedLoad("market", backlog.to_mapping()))
-            before_us, begun_ns = cpu_us(driver, children=True), _CLOCK.monotonic_ns()
+            batch, before_us, begun_ns = clients.job_status().batch_id, _cpu_us(driver), _CLOCK.monotonic_ns()
             java.send_signal(signal.SIGCONT)
             _wait_until_processed(clients, total)
-            seconds = (_CLOCK.monotonic_ns() - begun_ns) / 1e9
-            used_us = cpu_us(driver, children=True) - before_us
+            rate_per_s = MESSAGES / ((_CLOCK.monotonic_ns() - begun_ns) / 1e9)
+            used_us = _cpu_us(driver) - before_us
+            if number >= WARM_UP_ROUNDS:
+                yield Round(rate_per_s, used_us / MESSAGES, clients.job_status().batch_id > batch)
     finally:
         clients.close()
         ensemble.stop()
-    return [
-        Figure("rate", MESSAGES / seconds, "messages/s"),
-        Figure("CPU of the job", used_us / MESSAGES, "us/message"),
-    ]
+
+
+def _cpu_us(driver: psutil.Process) -> int:
+    return cpu_us(driver, children=True)
 
 
 def _send(clients: Clients, load: PlannedLoad) -> int:

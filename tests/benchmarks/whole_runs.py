@@ -29,7 +29,7 @@ def sustained(rate_per_s: int) -> Callable[[Path], Figures]:
     """Whether a rate is held for a minute: the rate achieved, and 1 if the run passed."""
 
     def measure(runs: Path) -> Figures:
-        result = _run(runs, "steady.yaml", "--rate", str(rate_per_s))
+        result = _run(runs, "sustained.yaml", "--rate", str(rate_per_s))
         return [
             Figure("run passed", float(result["verdict"] == "passed"), "1 or 0"),
             Figure("achieved rate", result["achieved_rate_per_s"] or 0.0, "messages/s"),

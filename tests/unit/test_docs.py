@@ -30,7 +30,7 @@ load: {load}
 market: {{symbols: 350, changing_symbols: 1, rejected_orders: 0.1, order_share: 0.5, probes_per_s: 1, partitions: 2}}
 frames: {{messages: 200, linger_ms: 2}}
 job: {{mode: real-time, batch_s: 10, shuffle_partitions: 1, memory: 2g}}
-warm_up: {{duration_s: 5, settle_s: 1}}
+warm_up: {{batches: 5, duration_s: 5, settle_s: 1}}
 limits: {{late_ms: 10, late_share: 0.001, p99_ms: 50}}
 """
 LOADS = (

@@ -17,7 +17,9 @@ from market_spread.runs.java import Java
 from market_spread.runs.remembered import Remembered
 from market_spread.runs.standing import Standing
 
-JOB = JobSettings(mode="real-time", batch_s=5, partitions=1, shuffle_partitions=1, driver_memory="1g")
+JOB = JobSettings(
+    mode="real-time", batch_s=5, partitions=1, shuffle_partitions=1, driver_memory="1g", warm_up_batches=0
+)
 JAVA = Java(Path("/usr/bin/java"), 17)
 
 

@@ -84,6 +84,7 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
         batch_s=5,
         shuffle_partitions=1,
         driver_memory="2g",
+        warm_up_batches=30,
         warm_up_s=2,
         settle_s=0,
         late_ms=10,

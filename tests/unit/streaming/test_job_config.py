@@ -55,6 +55,7 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
         "MARKET_SPREAD_MODE": "micro-batch",
         "MARKET_SPREAD_BATCH_S": "4.9",
         "MARKET_SPREAD_SHUFFLE_PARTITIONS": "0",
+        "MARKET_SPREAD_WARM_UP_BATCHES": "-1",
     }
 
     with pytest.raises(UsageError) as raised:
@@ -62,7 +63,7 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
 
     assert str(raised.value) == (
         "mode='micro-batch'; use one of real-time; batch_s=4.9; Real-Time Mode takes 5 seconds or more; "
-        "shuffle_partitions=0; use at least 1"
+        "shuffle_partitions=0; use at least 1; warm_up_batches=-1; use 0 or more"
     )
 
 

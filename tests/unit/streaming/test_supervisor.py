@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
-from market_spread.streaming.job.supervisor import JobState, Supervisor
+from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
 from market_spread.v1.control_pb2 import Phase
 
 END_S = 100_000
@@ -108,6 +108,7 @@ class FakeEngine:
         self.live = (0, 0)
         self.queries: list[FakeQuery] = []
         self.started_at_s: list[float] = []
+        self.started: list[str] = []
 
     def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
         self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
@@ -122,6 +123,16 @@ class FakeEngine:
         return self.may_grow
 
     def start_query(self) -> StreamingQuery:
+        return self._start("full")
+
+    def start_warm_up(self) -> StreamingQuery:
+        return self._start("short")
+
+    def live_counts(self) -> tuple[int, int]:
+        return self.live
+
+    def _start(self, batches: str) -> StreamingQuery:
+        self.started.append(batches)
         self.started_at_s.append(round(self._clock.elapsed_s, 3))
         plan = self._plans.pop(0)
         if "refusal" in plan:
@@ -129,14 +140,11 @@ class FakeEngine:
         self.queries.append(FakeQuery(self._clock, **plan))
         return cast(StreamingQuery, self.queries[-1])
 
-    def live_counts(self) -> tuple[int, int]:
-        return self.live
-
 
 class Rig:
     """A supervisor with everything around it."""
 
-    def __init__(self, *, restarts_max: int = 3, slots_needed: int = 5) -> None:
+    def __init__(self, *, restarts_max: int = 3, slots_needed: int = 5, warm_up_batches: int = 0) -> None:
         self.clock = ActingClock()
         self.engine = FakeEngine(self.clock)
         self.states: list[JobState] = []
@@ -145,6 +153,7 @@ class Rig:
             slots_needed=slots_needed,
             slots_timeout_s=60.0,
             restarts_max=restarts_max,
+            warm_up=WarmUp(warm_up_batches, timeout_s=60.0),
             clock=self.clock,
             on_change=self.states.append,
         )
@@ -233,6 +242,67 @@ def test_live_counts_are_shown_once_a_second(rig: Rig) -> None:
     shown = [state.progress.messages_live for state in rig.states if state.phase == Phase.PHASE_RUNNING]
     assert list(dict.fromkeys(shown)) == [0, 100, 200, 300]
     assert (state.progress.records_live, state.progress.messages_live) == (3, 300)
+
+
+def test_a_new_checkpoint_begins_with_short_batches() -> None:
+    rig = Rig(warm_up_batches=3)
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.engine.plan(batches=[3])
+    rig.stop_at(22)
+
+    state = rig.run()
+
+    assert rig.engine.started == ["short", "full"]
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(15, abs=0.2)
+    assert [batch.batch_id for batch in state.progress.batches] == [0, 1, 2, 3]
+    details = dict.fromkeys(state.detail for state in rig.states if state.phase == Phase.PHASE_STARTING)
+    assert "warming up: 2 of 3 batches" in details
+
+
+def test_a_checkpoint_that_had_its_short_batches_is_not_warmed_up_again() -> None:
+    rig = Rig(warm_up_batches=3)
+    rig.engine.plan(batches=[57])
+    rig.engine.plan(batches=[58])
+    rig.stop_at(12)
+
+    rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(5, abs=0.2)
+
+
+def test_slow_short_batches_end_after_their_time() -> None:
+    rig = Rig(warm_up_batches=30)
+    rig.engine.plan(batches=range(30))
+    rig.engine.plan(batches=[])
+    rig.stop_at(70)
+
+    rig.run()
+
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(60, abs=0.2)
+
+
+def test_a_failure_among_the_short_batches_is_tried_again_from_where_they_were() -> None:
+    rig = Rig(warm_up_batches=3)
+    rig.engine.plan(batches=[0], error=a_failure())
+    rig.engine.plan(batches=[1, 2])
+    rig.engine.plan(batches=[])
+    rig.stop_at(30)
+
+    state = rig.run()
+
+    assert rig.engine.started == ["short", "short", "full"]
+    assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 1)
+
+
+def test_stop_ends_the_warm_up() -> None:
+    rig = Rig(warm_up_batches=3)
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.stop_at(7)
+
+    state = rig.run()
+
+    assert rig.engine.started == ["short"]
+    assert (rig.engine.queries[0].stopped_at_s, state.phase) == (pytest.approx(7, abs=0.2), Phase.PHASE_FINISHED)
 
 
 def test_missing_executors_are_awaited(rig: Rig) -> None:

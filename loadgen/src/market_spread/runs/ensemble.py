@@ -50,12 +50,18 @@ class JobSettings:
     partitions: int
     shuffle_partitions: int
     driver_memory: str
+    warm_up_batches: int
 
     @staticmethod
     def of(workload: Workload) -> "JobSettings":
         """Those of a workload."""
         return JobSettings(
-            workload.mode, workload.batch_s, workload.partitions, workload.shuffle_partitions, workload.driver_memory
+            workload.mode,
+            workload.batch_s,
+            workload.partitions,
+            workload.shuffle_partitions,
+            workload.driver_memory,
+            workload.warm_up_batches,
         )
 
     @property
@@ -161,6 +167,7 @@ class Ensemble:
             batch_s=self._job.batch_s,
             shuffle_partitions=self._job.shuffle_partitions,
             driver_memory=self._job.driver_memory,
+            warm_up_batches=self._job.warm_up_batches,
             local_folder=self.folder / "spark",
         )
         java_home = {"JAVA_HOME": str(self._java.executable.resolve().parent.parent)}

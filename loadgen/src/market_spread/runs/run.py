@@ -31,7 +31,7 @@ from market_spread.v1.control_pb2 import (
 )
 
 _POLL_NS = 250_000_000
-_START_TIMEOUT_S = 120
+_START_TIMEOUT_S = 180
 _DRAIN_TIMEOUT_S = 300
 _SEND_AHEAD_NS = 500_000_000
 
@@ -115,11 +115,14 @@ class Run:
         return observed
 
     def _prepare(self, clients: Clients, observed: Observed) -> None:
-        """Initial quotes, seen by the job and committed; warm-up in the meantime."""
-        self._wait_for_job(clients)
+        """Initial quotes, seen by the job and committed; warm-up in the meantime.
+
+        The quotes are there before the job is, so that the short batches that it begins with commit them.
+        """
         clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
         self._send("initial", clients, observed, "loading the initial quotes")
         initial_ends = dict(self._ends)
+        self._wait_for_job(clients)
         if self._plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
         self._wait_for_commit(clients, initial_ends)
@@ -215,7 +218,7 @@ class Run:
         while not self._interrupted.is_set():
             self._ensemble.check_alive()
             job, receiver = clients.job_status(), clients.receiver_status()
-            self._show(self._progress("waiting for the first commit", receiver=receiver, job=job))
+            self._show(self._progress("waiting for the quotes' commit", receiver=receiver, job=job))
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
             silent = self._plan.probe_symbols - set(receiver.warm_up_symbols)
             behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]

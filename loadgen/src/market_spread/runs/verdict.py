@@ -197,6 +197,7 @@ def _settings(plan: RunPlan) -> Mapping[str, object]:
         "linger_ms": workload.linger_ms,
         "batch_s": workload.batch_s,
         "shuffle_partitions": workload.shuffle_partitions,
+        "warm_up_batches": workload.warm_up_batches,
         "warm_up_s": workload.warm_up_s,
         "settle_s": workload.settle_s,
     }

@@ -40,6 +40,7 @@ class Workload:
     batch_s: float
     shuffle_partitions: int
     driver_memory: str
+    warm_up_batches: int
     warm_up_s: float
     settle_s: float
     late_ms: float
@@ -109,6 +110,7 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
         batch_s=job.number("batch_s", low=5, high=3600, default=30),
         shuffle_partitions=job.integer("shuffle_partitions", low=1, high=1000, default=1),
         driver_memory=job.choice("memory", ("1g", "2g", "3g", "4g", "8g", "16g"), "2g"),
+        warm_up_batches=warm_up.integer("batches", low=0, high=1000, default=30),
         warm_up_s=warm_up.number("duration_s", low=1, high=3600),
         settle_s=warm_up.number("settle_s", low=0, high=3600, default=0),
         late_ms=limits.number("late_ms", low=1, high=10_000, default=10),

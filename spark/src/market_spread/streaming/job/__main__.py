@@ -25,8 +25,8 @@ from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.live_counts import LiveCounts
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.session import open_session
-from market_spread.streaming.job.supervisor import JobState, Supervisor
-from market_spread.streaming.modes.real_time import slots_needed, start_query
+from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
+from market_spread.streaming.modes.real_time import WARM_UP_BATCH_S, slots_needed, start_query
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
@@ -46,16 +46,22 @@ class SparkEngine:
         return not self._config.master.startswith("local")
 
     def start_query(self) -> StreamingQuery:
+        return self._start_query(self._config.batch_s)
+
+    def start_warm_up(self) -> StreamingQuery:
+        return self._start_query(WARM_UP_BATCH_S)
+
+    def live_counts(self) -> tuple[int, int]:
+        return self._live_counts.read()
+
+    def _start_query(self, batch_s: float) -> StreamingQuery:
         return start_query(
             self._spark,
             bootstrap_servers=self._config.bootstrap_servers,
             topics=self._config.topics,
             checkpoint=self._config.checkpoint,
-            batch_s=self._config.batch_s,
+            batch_s=batch_s,
         )
-
-    def live_counts(self) -> tuple[int, int]:
-        return self._live_counts.read()
 
 
 def main() -> int:
@@ -75,6 +81,7 @@ def _run() -> None:
         slots_needed=slots_needed(partitions, config.shuffle_partitions),
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
+        warm_up=WarmUp(config.warm_up_batches, config.warm_up_timeout_s),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),
     )

@@ -16,7 +16,8 @@ class JobConfig(ServiceConfig):
     checkpoint: a folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark
     has them already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them,
     after which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it
-    nothing is lost, but the next start does the batch again).
+    nothing is lost, but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint
+    begins with, or fewer if they take longer than warm_up_timeout_s.
     """
 
     source: str = "job"
@@ -37,6 +38,8 @@ class JobConfig(ServiceConfig):
     restarts_max: int = 3
     slots_timeout_s: float = 300.0
     stop_wait_s: float = 0.0
+    warm_up_batches: int = 30
+    warm_up_timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
         errors = []
@@ -46,6 +49,8 @@ class JobConfig(ServiceConfig):
             errors.append(f"batch_s={self.batch_s}; Real-Time Mode takes 5 seconds or more")
         if self.shuffle_partitions < 1:
             errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
+        if self.warm_up_batches < 0:
+            errors.append(f"warm_up_batches={self.warm_up_batches}; use 0 or more")
         if errors:
             raise ValueError("; ".join(errors))
 

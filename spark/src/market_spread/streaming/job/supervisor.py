@@ -37,6 +37,9 @@ class Engine(Protocol):
     def start_query(self) -> StreamingQuery:
         """Start the query from its checkpoint."""
 
+    def start_warm_up(self) -> StreamingQuery:
+        """Start the same query from the same checkpoint, with batches that are as short as they can be."""
+
     def live_counts(self) -> tuple[int, int]:
         """Records read and messages processed by the running batch."""
 
@@ -49,6 +52,14 @@ class JobState:
     detail: str = "starting"
     restarts: int = 0
     progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """How many short batches a checkpoint begins with, and how long they may take in all."""
+
+    batches: int
+    timeout_s: float
 
 
 class Supervisor:
@@ -64,6 +75,7 @@ class Supervisor:
         slots_needed: int,
         slots_timeout_s: float,
         restarts_max: int,
+        warm_up: WarmUp,
         clock: Clock,
         on_change: Callable[[JobState], None],
     ) -> None:
@@ -71,6 +83,7 @@ class Supervisor:
         self._slots_needed = slots_needed
         self._slots_timeout_s = slots_timeout_s
         self._restarts_max = restarts_max
+        self._warm_up = warm_up
         self._clock = clock
         self._on_change = on_change
         self._changed = threading.Condition()
@@ -120,6 +133,7 @@ class Supervisor:
             committed_before = self._state.progress.batch_id
             try:
                 self._wait_for_slots()
+                self._warm_the_query_up()
                 if self._stop_by_ns is not None:
                     break
                 self._change(detail="starting the query")
@@ -145,6 +159,32 @@ class Supervisor:
             self._change(detail=f"waiting for executors: {missing}")
             self._clock.sleep_ns(round(_POLL_S * 1e9))
 
+    def _warm_the_query_up(self) -> None:
+        """Take the checkpoint's first batches as short ones.
+
+        Planning and committing run once a batch: with long batches they would stay interpreted for an hour, and the
+        query would stand still twice as long between two of them. A checkpoint that has these batches is not warmed up
+        again: it has a backlog to work off.
+        """
+        if not self._batches_to_warm_up() or self._stop_by_ns is not None:
+            return
+        deadline_ns = self._clock.monotonic_ns() + round(self._warm_up.timeout_s * 1e9)
+        query = self._engine.start_warm_up()
+        try:
+            while query.isActive:
+                self._note_commits(query)
+                left = self._batches_to_warm_up()
+                if not left or self._stop_by_ns is not None or self._clock.monotonic_ns() >= deadline_ns:
+                    return
+                self._change(detail=f"warming up: {self._warm_up.batches - left} of {self._warm_up.batches} batches")
+                self._clock.sleep_ns(round(_POLL_S * 1e9))
+            raise query.exception() or RunFailedError("the query ended by itself")
+        finally:
+            query.stop()
+
+    def _batches_to_warm_up(self) -> int:
+        return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
+
     def _follow(self, query: StreamingQuery) -> None:
         """Follow the query until it is to stop. Raises what ended it if it ends by itself."""
         self._change(phase=Phase.PHASE_RUNNING, detail="")
@@ -165,8 +205,7 @@ class Supervisor:
                         return
                 self._clock.sleep_ns(round(_POLL_S * 1e9))
             self._note_commits(query)
-            error = query.exception()
-            raise error if error is not None else RunFailedError("the query ended by itself")
+            raise query.exception() or RunFailedError("the query ended by itself")
         finally:
             query.stop()
 

@@ -10,26 +10,36 @@ from market_spread.common.layout import NBBO, ORDER, Layout
 from market_spread.streaming.applications.market_spread import alerts_and_invalid, decide
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
 
+# So short only while the job warms up: such a batch is nearly all planning and committing, which is to become warm.
+WARM_UP_BATCH_S = 0.05
+
+# The state's generated projection is longer than what HotSpot compiles by default: interpreted, it would be the
+# bottleneck. The parallel collector costs the threads that allocate less than G1 does (docs/adr/0006).
+_JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
+
 # Read at launch only, so they belong into the session and not into the query.
 SESSION_SETTINGS: Mapping[str, str] = {
     # The shuffle's buffers leave after at most this long: the main part of the latency. Not 0: its thread would spin.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-    "spark.shuffle.streaming.networkBufferSize": "8192",
+    "spark.shuffle.streaming.networkBufferSize": "32768",
     "spark.shuffle.streaming.checksum.enabled": "false",
     "spark.rpc.io.threads": "2",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # The default one asks `readlink` about every file that it renames: processes started while the query stands still.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.realTimeMode.minBatchDuration": str(round(WARM_UP_BATCH_S * 1000)),
     "spark.sql.session.timeZone": "UTC",
     # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
     "spark.executor.heartbeatInterval": "1s",
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
     "spark.locality.wait": "0s",
-    # The state's generated projection is longer than what HotSpot compiles by default: interpreted, it would be the
-    # bottleneck (measured: a drain of 211,000 messages a second instead of twice that).
-    "spark.driver.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
-    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
+    "spark.driver.defaultJavaOptions": _JAVA_OPTIONS,
+    "spark.executor.defaultJavaOptions": _JAVA_OPTIONS,
 }
 
 _SOURCE_OPTIONS: Mapping[str, str] = {

@@ -21,7 +21,8 @@ from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.workload import Workload, read_workload
+from market_spread.runs.workload import Overrides, Workload, read_workload
+from market_spread.streaming.modes.settings import MODES, REAL_TIME
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
@@ -103,9 +104,9 @@ class Rig:
         return oracle.judgement()
 
 
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, read_workload(SMALL))
+@pytest.fixture(params=MODES)
+def rig(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Rig]:
+    rig = Rig(tmp_path, read_workload(SMALL, Overrides(mode=request.param)))
     try:
         rig.start()
         yield rig
@@ -178,6 +179,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) ->
     assert judgement.received == judgement.expected > 1_300
 
 
+@pytest.mark.parametrize("rig", [REAL_TIME], indirect=True)
 def test_the_live_counts_are_ahead_of_the_commits(rig: Rig) -> None:
     """Real-Time Mode reports progress only when a batch ends; the aggregator is to know more often."""
     rig.send(rig.plan.initial)

@@ -126,7 +126,7 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
     [
         (["run", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
         (["run", QUICK, "--symbols", "7"], "--symbols 7; use 350 to 100000"),
-        (["run", QUICK, "--mode", "warp"], "--mode warp; use one of real-time"),
+        (["run", QUICK, "--mode", "warp"], "--mode warp; use one of real-time, micro-batch"),
         (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use 1 to 100000"),
         (["run", QUICK, "--rate", "-5"], "load.messages_per_s=-5; use a whole number from"),
         (["up", "--workload", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),

@@ -149,7 +149,7 @@ frames:
   messages: 0
   linger_ms: -1
 job:
-  mode: micro-batch
+  mode: mega-batch
   batch_s: 4
   memory: 5g
 warm_up:
@@ -172,7 +172,7 @@ speed: 3
             "11: market.colour is unknown; leave it out",
             "13: frames.messages=0; use a whole number from 1 to 100000",
             "14: frames.linger_ms=-1; use a number from 0 to 10000",
-            "16: job.mode='micro-batch'; use one of real-time",
+            "16: job.mode='mega-batch'; use one of real-time, micro-batch",
             "17: job.batch_s=4; use a number from 5 to 3600",
             "18: job.memory='5g'; use one of 1g, 2g, 3g, 4g, 8g, 16g",
             "20: warm_up.duration_s=True; use a number from 1 to 3600",
@@ -348,6 +348,12 @@ def test_options_replace_what_the_file_says() -> None:
     assert (workload.name, workload.seed) == ("quick", 1)
 
 
+def test_another_mode_brings_its_own_batch_time() -> None:
+    workload = read_workload(QUICK, Overrides(mode="micro-batch"))
+
+    assert (workload.mode, workload.batch_s) == ("micro-batch", 0.5)
+
+
 def test_rate_alone_keeps_the_duration_and_duration_alone_the_rate() -> None:
     assert read_workload(QUICK, Overrides(rate_per_s=7)).profile == Constant(7, 60)
     assert read_workload(QUICK, Overrides(duration_s=7)).profile == Constant(20_000, 7)
@@ -372,13 +378,13 @@ def test_settling_time_is_left_as_it_is_while_the_duration_is(read: Callable[[st
         (Overrides(rate_per_s=0), "load.messages_per_s=0; use a whole number from 1 to 10000000"),
         (Overrides(rate_per_s=-5), "load.messages_per_s=-5; use a whole number from 1 to 10000000"),
         (Overrides(duration_s=0), "load.duration_s=0; use a number from 0.001 to 604800"),
-        (Overrides(mode="turbo"), "--mode turbo; use one of real-time"),
+        (Overrides(mode="turbo"), "--mode turbo; use one of real-time, micro-batch"),
         (Overrides(symbols=3), "--symbols 3; use 350 to 100000"),
         (Overrides(symbols=100_001), "--symbols 100001; use 350 to 100000"),
         (Overrides(frame_messages=0), "--frame-size 0; use 1 to 100000"),
         (
             Overrides(mode="turbo", symbols=3, frame_messages=0),
-            "--mode turbo; use one of real-time; --symbols 3; use 350 to 100000; --frame-size 0; use 1 to 100000",
+            "--mode turbo; use one of real-time, micro-batch; --symbols 3; use 350 to 100000; --frame-size 0; use 1 to 100000",
         ),
     ],
 )

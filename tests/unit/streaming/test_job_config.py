@@ -7,7 +7,8 @@ import pytest
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
 from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.real_time import Topics, slots_needed
+from market_spread.streaming.modes.real_time import slots_needed
+from market_spread.streaming.modes.settings import Topics
 
 REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint"}
 
@@ -52,7 +53,7 @@ def test_missing_and_malformed_variables_are_named_at_once() -> None:
 def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
     environment = {
         **REQUIRED,
-        "MARKET_SPREAD_MODE": "micro-batch",
+        "MARKET_SPREAD_MODE": "turbo",
         "MARKET_SPREAD_BATCH_S": "4.9",
         "MARKET_SPREAD_SHUFFLE_PARTITIONS": "0",
         "MARKET_SPREAD_WARM_UP_BATCHES": "-1",
@@ -62,7 +63,7 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
         from_environment(JobConfig, environment)
 
     assert str(raised.value) == (
-        "mode='micro-batch'; use one of real-time; batch_s=4.9; Real-Time Mode takes 5 seconds or more; "
+        "mode='turbo'; use one of real-time, micro-batch; "
         "shuffle_partitions=0; use at least 1; warm_up_batches=-1; use 0 or more"
     )
 
@@ -80,8 +81,8 @@ def test_refused_values_are_named_with_missing_and_malformed_ones() -> None:
     assert sorted(str(raised.value).split("; ")) == [
         "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set",
         "MARKET_SPREAD_RESTARTS_MAX='often' is not a whole number",
-        "Real-Time Mode takes 5 seconds or more",
         "batch_s=4.9",
+        "real-time takes 5 seconds or more",
     ]
 
 

@@ -14,6 +14,7 @@ from market_spread.common.schedule import RATE_PER_S_MAX, Constant
 from market_spread.loadgen.blocks import cut
 from market_spread.loadgen.market import Market
 from market_spread.loadgen.parameters import MarketParameters
+from market_spread.loadgen.recorded import map_native
 from market_spread.loadgen.symbols import BUCKETS_MAX, buckets_of
 
 STRETCH_MESSAGES = 4096
@@ -91,17 +92,7 @@ class Recording:
 
 def _mapped(path: Path, layout: Layout) -> Bytes2D:
     """The file's messages, uint8 (n, width), not yet read. UsageError if it is no native file of the layout."""
-    try:
-        size = path.stat().st_size
-        data = np.memmap(path, np.uint8, mode="r") if size else np.empty(0, np.uint8)
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror or error}; name a native {layout.name} file"
-        ) from error
-    if size % layout.width:
-        at = size - size % layout.width
-        raise UsageError(f"{path} ends within a {layout.width}-byte {layout.name} message, at byte {at}; cut it there")
-    rows = data.reshape(-1, layout.width)
-    if size and rows[0, 0] != ord(layout.letter):
+    rows = map_native(path, layout)
+    if len(rows) and rows[0, 0] != ord(layout.letter):
         raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
     return rows

@@ -59,7 +59,7 @@ def setup() -> None:
 @click.argument("workload", type=_PATH)
 @_rate
 @_duration
-@click.option("--mode", help="Mode of the job: real-time.")
+@click.option("--mode", help="Mode of the job: real-time or micro-batch.")
 @_symbols
 @click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")

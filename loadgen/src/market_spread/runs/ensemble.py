@@ -21,7 +21,7 @@ from market_spread.runs.java import Java
 from market_spread.runs.workload import Workload
 from market_spread.sender.__main__ import SenderConfig
 from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.real_time import Topics
+from market_spread.streaming.modes.settings import Topics
 
 START_TIMEOUT_S = 60
 # Log events, stack traces and Spark's time-stamped lines.

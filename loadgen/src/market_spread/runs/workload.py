@@ -13,8 +13,8 @@ from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
+from market_spread.streaming.modes.settings import BATCH_S_DEFAULT, BATCH_S_MIN, MODES, REAL_TIME
 
-MODES = ("real-time",)
 FRAME_MESSAGES_MAX = 100_000
 # It becomes a part of the run's id, and so of a folder's name.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -94,6 +94,7 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
     warm_up = reader.part("warm_up")
     limits = reader.optional_part("limits")
     profile = read_profile(reader.part("load"))
+    mode = job.choice("mode", MODES, REAL_TIME)
     workload = Workload(
         name=_name(reader),
         seed=reader.integer("seed", low=0, high=2**63 - 1),
@@ -106,8 +107,8 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
         partitions=market.integer("partitions", low=1, high=BUCKETS_MAX),
         frame_messages=frames.integer("messages", low=1, high=FRAME_MESSAGES_MAX),
         linger_ms=frames.number("linger_ms", low=0, high=10_000),
-        mode=job.choice("mode", MODES, MODES[0]),
-        batch_s=job.number("batch_s", low=5, high=3600, default=30),
+        mode=mode,
+        batch_s=job.number("batch_s", low=BATCH_S_MIN[mode], high=3600, default=BATCH_S_DEFAULT[mode]),
         shuffle_partitions=job.integer("shuffle_partitions", low=1, high=1000, default=1),
         driver_memory=job.choice("memory", ("1g", "2g", "3g", "4g", "8g", "16g"), "2g"),
         warm_up_batches=warm_up.integer("batches", low=0, high=1000, default=30),
@@ -133,10 +134,12 @@ def overridden(workload: Workload, overrides: Overrides) -> Workload:
     profile = workload.profile
     if overrides.rate_per_s is not None or overrides.duration_s is not None:
         profile = _constant(profile, overrides)
+    mode = overrides.mode or workload.mode
     changed = replace(
         workload,
         profile=profile,
-        mode=overrides.mode or workload.mode,
+        mode=mode,
+        batch_s=workload.batch_s if mode == workload.mode else BATCH_S_DEFAULT.get(mode, workload.batch_s),
         symbols=overrides.symbols if overrides.symbols is not None else workload.symbols,
         frame_messages=overrides.frame_messages if overrides.frame_messages is not None else workload.frame_messages,
         settle_s=workload.settle_s

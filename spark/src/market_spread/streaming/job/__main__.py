@@ -26,7 +26,7 @@ from market_spread.streaming.job.live_counts import LiveCounts
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.session import open_session
 from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.modes.real_time import WARM_UP_BATCH_S, slots_needed, start_query
+from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
@@ -37,6 +37,7 @@ class SparkEngine:
     def __init__(self, spark: SparkSession, config: JobConfig) -> None:
         self._spark = spark
         self._config = config
+        self._mode = BY_NAME[config.mode]
         self._live_counts = LiveCounts(spark)
 
     def slots(self) -> int:
@@ -49,13 +50,13 @@ class SparkEngine:
         return self._start_query(self._config.batch_s)
 
     def start_warm_up(self) -> StreamingQuery:
-        return self._start_query(WARM_UP_BATCH_S)
+        return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
 
     def live_counts(self) -> tuple[int, int]:
         return self._live_counts.read()
 
     def _start_query(self, batch_s: float) -> StreamingQuery:
-        return start_query(
+        return self._mode.start_query(
             self._spark,
             bootstrap_servers=self._config.bootstrap_servers,
             topics=self._config.topics,
@@ -75,13 +76,14 @@ def _run() -> None:
     recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
     topics = (config.nbbo_topic, config.orders_topic)
     partitions = sum(partition_counts(config.bootstrap_servers, topics).values())
+    mode = BY_NAME[config.mode]
     spark = open_session(config)
     supervisor = Supervisor(
         SparkEngine(spark, config),
-        slots_needed=slots_needed(partitions, config.shuffle_partitions),
+        slots_needed=mode.slots_needed(partitions, config.shuffle_partitions),
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
-        warm_up=WarmUp(config.warm_up_batches, config.warm_up_timeout_s),
+        warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),
     )

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.service import ServiceConfig
-from market_spread.streaming.modes.real_time import Topics
-
-MODES = ("real-time",)
+from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME, Topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,7 @@ class JobConfig(ServiceConfig):
 
     source: str = "job"
     run_id: str = ""
-    mode: str = "real-time"
+    mode: str = REAL_TIME
     master: str = "local[8]"
     checkpoint: str
     connector_jars: str = ""
@@ -45,8 +43,8 @@ class JobConfig(ServiceConfig):
         errors = []
         if self.mode not in MODES:
             errors.append(f"mode={self.mode!r}; use one of {', '.join(MODES)}")
-        if self.batch_s < 5:
-            errors.append(f"batch_s={self.batch_s}; Real-Time Mode takes 5 seconds or more")
+        elif self.batch_s < BATCH_S_MIN[self.mode]:
+            errors.append(f"batch_s={self.batch_s}; {self.mode} takes {BATCH_S_MIN[self.mode]:g} seconds or more")
         if self.shuffle_partitions < 1:
             errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
         if self.warm_up_batches < 0:

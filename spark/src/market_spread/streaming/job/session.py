@@ -1,15 +1,18 @@
 """The Spark session of the driver."""
 
+import os
+import sys
+
 from pyspark.sql import SparkSession
 
 from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.real_time import SESSION_SETTINGS
+from market_spread.streaming.modes.registry import BY_NAME
 
 
 def open_session(config: JobConfig) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
     settings = {
-        **SESSION_SETTINGS,
+        **BY_NAME[config.mode].session_settings,
         "spark.jars": config.connector_jars,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -21,6 +24,8 @@ def open_session(config: JobConfig) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
     }
+    # The workers of Spark need what the driver has, and not the first Python of the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(config.master).appName("market-spread")
     for name, value in settings.items():
         if value:

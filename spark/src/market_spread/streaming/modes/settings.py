@@ -1,0 +1,54 @@
+"""What both modes share: their names, the topics, how these are read and written, and settings of the session."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+REAL_TIME = "real-time"
+MICRO_BATCH = "micro-batch"
+MODES = (REAL_TIME, MICRO_BATCH)
+
+# Time between the starts of two batches, seconds: the least that a mode takes, and what it has unless told otherwise.
+BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
+BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
+
+SESSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # The default one asks `readlink` about every file that it renames: processes started while the query stands still.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
+    "spark.executor.heartbeatInterval": "1s",
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.speculation": "false",
+    "spark.locality.wait": "0s",
+}
+
+SOURCE_OPTIONS: Mapping[str, str] = {
+    "startingOffsets": "earliest",
+    "failOnDataLoss": "true",
+    "includeHeaders": "true",
+    "kafka.fetch.min.bytes": "1",
+    "kafka.fetch.max.wait.ms": "5",
+    "kafka.max.partition.fetch.bytes": "8388608",
+    "kafka.fetch.max.bytes": "16777216",
+}
+
+SINK_OPTIONS: Mapping[str, str] = {
+    "kafka.linger.ms": "0",
+    "kafka.acks": "all",
+    "kafka.compression.type": "none",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """Names of the topics that the job reads and writes."""
+
+    nbbo: str = "nbbo"
+    orders: str = "orders"
+    alerts: str = "alerts"
+    invalid: str = "invalid"

@@ -1,0 +1,1 @@
+"""Computations on arrays: what micro-batch mode runs in its Python workers."""

@@ -1,0 +1,92 @@
+"""Fields of many messages at once, against the codec, which reads them digit by digit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from market_spread.common.codec import decode, encode
+from market_spread.common.fields import Fields
+from market_spread.common.layout import ALERT, NBBO, ORDER, Kind, Layout
+
+LAYOUTS = st.sampled_from([NBBO, ORDER, ALERT])
+
+
+def messages(layout: Layout, count: int, seed: int) -> bytes:
+    random = np.random.default_rng(seed)
+    columns: dict[str, np.ndarray] = {}
+    for field in layout.fields:
+        if field.kind is Kind.LETTER:
+            columns[field.name] = random.choice(np.frombuffer(field.letters.encode(), np.uint8), count)
+        elif field.kind is Kind.TEXT:
+            names = [b" /.A09Z"[i:] for i in range(7)]
+            columns[field.name] = np.array(names, f"S{field.width}")[random.integers(0, len(names), count)]
+        else:
+            signed = field.kind is Kind.SIGNED
+            high = 10 ** (field.width - signed) - 1
+            columns[field.name] = random.integers(-high if signed else 0, high, count, endpoint=True)
+    return encode(layout, columns).tobytes().replace(b"\0", b" ")
+
+
+@given(LAYOUTS, st.integers(0, 300), st.integers(0, 9))
+def test_numbers_are_what_the_codec_reads(layout: Layout, count: int, seed: int) -> None:
+    data = messages(layout, count, seed)
+    fields, decoded = Fields(layout, [data]), decode(layout, data)
+
+    assert fields.count == count
+    assert fields.unreadable() is None
+    for field in layout.fields:
+        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+            assert fields.number(field.name).tolist() == decoded.ints(field.name).tolist()
+
+
+@given(LAYOUTS, st.lists(st.tuples(st.integers(0, 49), st.integers(0, 138), st.integers(0, 255)), max_size=5))
+def test_unreadable_is_what_the_codec_cannot_read(layout: Layout, changes: list[tuple[int, int, int]]) -> None:
+    data = bytearray(messages(layout, 50, 1))
+    for message, place, byte in changes:
+        data[message * layout.width + place % layout.width] = byte
+
+    unreadable = Fields(layout, [bytes(data)]).unreadable()
+
+    expected = ~decode(layout, bytes(data)).readable
+    assert (np.zeros(50, np.bool_) if unreadable is None else unreadable).tolist() == expected.tolist()
+    assert (unreadable is None) == (not expected.any())
+
+
+def test_equal_texts_have_equal_words_wherever_they_stand() -> None:
+    names = [b"A", b"B", b"A", b"AA", b" A"]
+    orders = {
+        "symbol": np.array(names, "S6"),
+        "side": np.full(5, ord("B"), np.uint8),
+        **{name: np.zeros(5, np.int64) for name in ("account", "order_id", "quantity", "price", "intended_us")},
+    }
+    data = encode(ORDER, orders).tobytes().replace(b"\0", b" ")
+    quotes = messages(NBBO, 1, 0)
+    quotes = quotes[:1] + b"A     " + quotes[7:]
+
+    words = Fields(ORDER, [data[: 2 * ORDER.width], data[2 * ORDER.width :]]).word("symbol").tolist()
+
+    assert words[0] == words[2] == Fields(NBBO, [quotes]).word("symbol")[0]
+    assert len(set(words)) == 4
+
+
+def test_a_part_of_a_message_is_refused() -> None:
+    with pytest.raises(ValueError, match="54 bytes are not a whole number of 55-byte nbbo messages"):
+        Fields(NBBO, [b"Q" * 54])
+
+
+def test_no_message_has_no_fields() -> None:
+    fields = Fields(NBBO, [])
+
+    assert (fields.count, len(fields.number("bid")), len(fields.word("symbol")), fields.unreadable()) == (0, 0, 0, None)
+
+
+@pytest.mark.parametrize(("ask", "reason"), [("symbol", "and no number"), ("kind", "and no number")])
+def test_what_is_no_number_is_refused(ask: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Fields(NBBO, []).number(ask)
+
+
+def test_what_does_not_fit_a_word_is_refused() -> None:
+    with pytest.raises(ValueError, match="has 10 bytes, and a word 8"):
+        Fields(NBBO, []).word("bid")

@@ -1,4 +1,4 @@
-"""Fields of many messages at once, against the codec, which reads them digit by digit."""
+"""Fields of many messages at once, and the codec, which reads with them, against a reading byte by byte."""
 
 import numpy as np
 import pytest
@@ -28,29 +28,58 @@ def messages(layout: Layout, count: int, seed: int) -> bytes:
     return encode(layout, columns).tobytes().replace(b"\0", b" ")
 
 
+def field_of(layout: Layout, data: bytes, name: str) -> list[bytes]:
+    """The field of each message, as it stands there."""
+    begin, width = layout.offset(name), layout.field(name).width
+    return [data[at + begin : at + begin + width] for at in range(0, len(data), layout.width)]
+
+
+def is_readable(layout: Layout, message: bytes) -> bool:
+    for field in layout.fields:
+        (text,) = field_of(layout, message, field.name)
+        digits = text[1:] if field.kind is Kind.SIGNED else text
+        if field.kind is Kind.LETTER and text not in [letter.encode() for letter in field.letters]:
+            return False
+        if field.kind is Kind.SIGNED and text[:1] not in (b"+", b"-"):
+            return False
+        if field.kind in (Kind.DIGITS, Kind.SIGNED) and not all(ord("0") <= byte <= ord("9") for byte in digits):
+            return False
+    return True
+
+
 @given(LAYOUTS, st.integers(0, 300), st.integers(0, 9))
-def test_numbers_are_what_the_codec_reads(layout: Layout, count: int, seed: int) -> None:
+def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> None:
     data = messages(layout, count, seed)
+
     fields, decoded = Fields(layout, [data]), decode(layout, data)
 
     assert fields.count == count
     assert fields.unreadable() is None
+    assert decoded.readable.all()
     for field in layout.fields:
+        texts = field_of(layout, data, field.name)
         if field.kind in (Kind.DIGITS, Kind.SIGNED):
-            assert fields.number(field.name).tolist() == decoded.ints(field.name).tolist()
+            assert fields.number(field.name).tolist() == decoded.ints(field.name).tolist() == [int(t) for t in texts]
+        elif field.kind is Kind.TEXT:
+            assert decoded.texts(field.name).tolist() == [text.rstrip(b" ") for text in texts]
+        else:
+            assert bytes(decoded.columns[field.name].tolist()) == b"".join(texts)
 
 
 @given(LAYOUTS, st.lists(st.tuples(st.integers(0, 49), st.integers(0, 138), st.integers(0, 255)), max_size=5))
-def test_unreadable_is_what_the_codec_cannot_read(layout: Layout, changes: list[tuple[int, int, int]]) -> None:
+def test_a_wrong_byte_anywhere_makes_its_message_unreadable(
+    layout: Layout, changes: list[tuple[int, int, int]]
+) -> None:
     data = bytearray(messages(layout, 50, 1))
     for message, place, byte in changes:
         data[message * layout.width + place % layout.width] = byte
+    expected = [is_readable(layout, bytes(data[at : at + layout.width])) for at in range(0, len(data), layout.width)]
 
-    unreadable = Fields(layout, [bytes(data)]).unreadable()
+    unreadable, decoded = Fields(layout, [bytes(data)]).unreadable(), decode(layout, bytes(data))
 
-    expected = ~decode(layout, bytes(data)).readable
-    assert (np.zeros(50, np.bool_) if unreadable is None else unreadable).tolist() == expected.tolist()
-    assert (unreadable is None) == (not expected.any())
+    assert decoded.readable.tolist() == expected
+    assert (unreadable is None) == all(expected)
+    assert all(decoded.ints(name)[i] == 0 for i in range(50) if not expected[i] for name in ("intended_us",))
 
 
 def test_equal_texts_have_equal_words_wherever_they_stand() -> None:

@@ -384,7 +384,8 @@ def test_settling_time_is_left_as_it_is_while_the_duration_is(read: Callable[[st
         (Overrides(frame_messages=0), "--frame-size 0; use 1 to 100000"),
         (
             Overrides(mode="turbo", symbols=3, frame_messages=0),
-            "--mode turbo; use one of real-time, micro-batch; --symbols 3; use 350 to 100000; --frame-size 0; use 1 to 100000",
+            "--mode turbo; use one of real-time, micro-batch; --symbols 3; use 350 to 100000; "
+            "--frame-size 0; use 1 to 100000",
         ),
     ],
 )

@@ -43,9 +43,9 @@ def test_every_row_finds_what_a_loop_finds_batch_after_batch(
     batches: list[tuple[list[tuple[int, int, int, int]], list[tuple[int, int]]]],
 ) -> None:
     plain, state = Plain({}), Newest.empty(1)
-    for updates, looks in batches:
+    for drawn, looks in batches:
         # Rows of one key and sequence are the same row: sequences are declared to be unique.
-        updates = [(key, time, sequence, (7 * key + sequence) % 10) for key, time, sequence, _ in updates]
+        updates = [(key, time, sequence, (7 * key + sequence) % 10) for key, time, sequence, _ in drawn]
         expected = plain.run(updates, looks)
         table = np.array(looks, np.int64).reshape(-1, 2)
 

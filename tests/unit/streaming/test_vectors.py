@@ -1,6 +1,7 @@
 """Market Spread on arrays: what leaves a batch, by small cases and by the market's own oracle."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -69,7 +70,12 @@ def test_an_alert_says_what_order_and_quote_say() -> None:
     assert [alert.ints(name)[0] for name in fields] == [1_000, 9_000, 2, 57, 100, 1_000_000, 8, 8, 9]
     assert alert.ints("emitted_us")[0] == clock.unix_ns() // 1000
     assert alert.texts("symbol")[0] == b"A"
-    assert [decode(ALERT, unseen).ints(name)[0] for name in ("bid", "offer", "quote_sequence", "sent_us")] == [0, 0, 0, 7]
+    assert [decode(ALERT, unseen).ints(name)[0] for name in ("bid", "offer", "quote_sequence", "sent_us")] == [
+        0,
+        0,
+        0,
+        7,
+    ]
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_goes_on() -> None:
@@ -120,7 +126,7 @@ def test_how_input_is_cut_into_batches_does_not_matter(cuts: int, seed: int) -> 
                 expected.append(at)
     places = [0, *sorted(random.integers(0, 120, cuts - 1).tolist()), 120]
     state, found = None, []
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         part = events[begin:end]
         quotes, orders = [m for is_quote, m in part if is_quote], [m for is_quote, m in part if not is_quote]
         state, batch = run(state, [frame(*quotes)], [frame(*orders)])

@@ -170,8 +170,12 @@ class Ensemble:
             warm_up_batches=self._job.warm_up_batches,
             local_folder=self.folder / "spark",
         )
-        java_home = {"JAVA_HOME": str(self._java.executable.resolve().parent.parent)}
-        self._start("job", "market_spread.streaming.job", config, java_home)
+        # Spark's Python workers need what the driver has, and not the first Python of the path.
+        interpreters = {
+            "JAVA_HOME": str(self._java.executable.resolve().parent.parent),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        self._start("job", "market_spread.streaming.job", config, interpreters)
 
     def _start_receiver(self, aggregator: str) -> None:
         config = ReceiverConfig(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from market_spread.common.fields import Fields
 from market_spread.common.layout import Field, Kind, Layout
 
 Int64s = npt.NDArray[np.int64]
@@ -67,7 +68,7 @@ def put_digits(cells: Bytes2D, values: Int64s, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Columns of messages, and which of them could be read. Columns hold zeros where a number could not."""
+    """Columns of messages, and which of them could be read; the numbers of one that could not are 0."""
 
     columns: dict[str, npt.NDArray[np.generic]]
     readable: npt.NDArray[np.bool_]
@@ -86,38 +87,22 @@ def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
 
     Numbers come as int64, texts as `S<width>`, letters as uint8.
     """
-    if len(data) % layout.width:
-        raise ValueError(f"{len(data)} bytes are not a whole number of {layout.width}-byte {layout.name} messages")
-    rows = np.frombuffer(data, np.uint8).reshape(-1, layout.width)
-    readable = np.ones(len(rows), np.bool_)
-    columns: dict[str, npt.NDArray[np.generic]] = {}
-    offset = 0
+    fields = Fields(layout, [data])
+    unreadable = fields.unreadable()
+    columns = {field.name: _get(fields, field) for field in layout.fields}
+    if unreadable is None:
+        return Decoded(columns, np.ones(fields.count, np.bool_))
     for field in layout.fields:
-        cells = rows[:, offset : offset + field.width]
-        columns[field.name] = _get(cells, field, readable)
-        offset += field.width
-    return Decoded(columns, readable)
+        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+            columns[field.name][unreadable] = 0
+    return Decoded(columns, ~unreadable)
 
 
-def _get(cells: Bytes2D, field: Field, readable: npt.NDArray[np.bool_]) -> npt.NDArray[np.generic]:
+def _get(fields: Fields, field: Field) -> npt.NDArray[np.generic]:
+    offset = fields.layout.offset(field.name)
     if field.kind is Kind.LETTER:
-        letters = np.frombuffer(field.letters.encode(), np.uint8)
-        readable &= np.isin(cells[:, 0], letters)
-        return cells[:, 0].copy()
+        return fields.rows[:, offset].copy()
     if field.kind is Kind.TEXT:
+        cells = fields.rows[:, offset : offset + field.width]
         return np.ascontiguousarray(cells).view(f"S{field.width}").reshape(-1)
-    if field.kind is Kind.SIGNED:
-        sign = cells[:, 0]
-        readable &= (sign == ord("+")) | (sign == ord("-"))
-        return np.where(sign == ord("-"), -1, 1) * _digits(cells[:, 1:], readable)
-    return _digits(cells, readable)
-
-
-def _digits(cells: Bytes2D, readable: npt.NDArray[np.bool_]) -> Int64s:
-    digits = cells - np.uint8(ord("0"))
-    bad = (digits > 9).any(axis=1)
-    readable &= ~bad
-    powers = 10 ** np.arange(cells.shape[1] - 1, -1, -1, dtype=np.int64)
-    values: Int64s = digits.astype(np.int64) @ powers
-    values[bad] = 0
-    return values
+    return fields.number(field.name)

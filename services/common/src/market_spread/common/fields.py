@@ -25,7 +25,7 @@ _ZEROS = np.uint64(0x3030303030303030)
 class Fields:
     """Messages of one layout, concatenated, and their fields as columns of n values."""
 
-    def __init__(self, layout: Layout, frames: Iterable[bytes]) -> None:
+    def __init__(self, layout: Layout, frames: Iterable[bytes | memoryview]) -> None:
         """ValueError if the frames are not a whole number of messages."""
         self.layout = layout
         # A word is read so that it ends with its field; for the first message it may begin before the data.

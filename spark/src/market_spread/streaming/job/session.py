@@ -1,8 +1,5 @@
 """The Spark session of the driver."""
 
-import os
-import sys
-
 from pyspark.sql import SparkSession
 
 from market_spread.streaming.job.config import JobConfig
@@ -24,8 +21,6 @@ def open_session(config: JobConfig) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
     }
-    # The workers of Spark need what the driver has, and not the first Python of the path.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(config.master).appName("market-spread")
     for name, value in settings.items():
         if value:

@@ -1,8 +1,8 @@
 """Micro-batch mode: a batch at a time, whole frames in numpy, so that the cost of a message is small.
 
 Frames go to the bucket that they belong to, which is their Kafka partition, and there both topics are worked off
-together in the order of their intended times. State is one binary a bucket, in Spark's checkpointed state store; a batch
-that is done again begins with the same state and the same offsets, and ends with the same alerts.
+together in the order of their intended times. State is one binary a bucket, in Spark's checkpointed state store; a
+batch that is done again begins with the same state and the same offsets, and ends with the same alerts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -62,12 +62,16 @@ def start_query(
         return count_messages(records_to_frames(records, layout), layout).drop("messages")
 
     both = frames(topics.nbbo, NBBO).unionByName(frames(topics.orders, ORDER))
-    leaving = both.withColumn("bucket", _bucket_key(spark)).groupBy("bucket").applyInPandasWithState(
-        partial(work_off, topics=topics),
-        outputStructType="topic string, key binary, value binary",
-        stateStructType="newest binary",
-        outputMode="append",
-        timeoutConf=GroupStateTimeout.NoTimeout,
+    leaving = (
+        both.withColumn("bucket", _bucket_key(spark))
+        .groupBy("bucket")
+        .applyInPandasWithState(
+            partial(work_off, topics=topics),
+            outputStructType="topic string, key binary, value binary",
+            stateStructType="newest binary",
+            outputMode="append",
+            timeoutConf=GroupStateTimeout.NoTimeout,
+        )
     )
     writer = (
         leaving.writeStream.format("kafka")
@@ -79,7 +83,7 @@ def start_query(
 
 
 def _bucket_key(spark: SparkSession) -> Column:
-    """A number for each Kafka partition, so chosen that Spark's hash spreads them evenly over the state's partitions."""
+    """A number for each Kafka partition, chosen so that Spark's hash spreads them evenly over those of the state."""
     state_partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     places = F.pmod(F.hash(F.col("id").cast("int")), F.lit(state_partitions))
     candidates = spark.range(_BUCKETS_MAX * 2 * state_partitions).select(F.col("id").cast("int"), places).collect()
@@ -102,7 +106,7 @@ def work_off(
     orders = Messages(topics.orders, ORDER, frames[topics.orders])
     newest, batch = judge(state.get[0] if state.exists else None, quotes, orders, SystemClock())
     state.update((newest,))
-    records = [(topics.alerts, key, value) for key, value in batch.alerts]
+    records: list[tuple[str, bytes | None, bytes]] = [(topics.alerts, key, value) for key, value in batch.alerts]
     records += [(topics.invalid, None, report) for report in batch.invalid]
     yield pd.DataFrame.from_records(records, columns=["topic", "key", "value"])
 

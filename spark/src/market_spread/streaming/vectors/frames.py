@@ -63,5 +63,3 @@ class Messages:
     def _report(self, frame: Frame, position: int, reason: InvalidReason) -> bytes:
         where = {"topic": self._topic, "partition": frame.partition, "offset": frame.offset, "position": position}
         return json.dumps({"reason": reason.name.lower(), **where}, separators=(",", ":")).encode()
-
-

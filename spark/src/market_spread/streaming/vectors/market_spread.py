@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from market_spread.streaming.vectors.frames import Messages
 from market_spread.streaming.vectors.newest import Found, Newest, Updates, look_up
 
 Int64s = npt.NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
 
 _QUOTE_COLUMNS = ("bid", "offer")
 
@@ -76,5 +78,5 @@ def _alerts(orders: Messages, rows: Int64s, quote: Found, clock: Clock) -> Itera
         yield value[start : start + width], value
 
 
-def _of(chosen: Int64s | None, column: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _of(chosen: Int64s | None, column: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return column if chosen is None else column[chosen]

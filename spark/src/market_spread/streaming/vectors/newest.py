@@ -1,7 +1,7 @@
 """The newest row of a key as of each moment: an as-of join of two streams, on arrays.
 
-Rows take effect in the order of their times; at the same time, those that are looked up in come first. A row counts only
-if its sequence is higher than those before it, so one that comes again, or late, changes nothing.
+Rows take effect in the order of their times; at the same time, updates come before those that look up. An update
+counts only if its sequence is higher than those before it, so one that comes again, or late, changes nothing.
 """
 
 from dataclasses import dataclass

@@ -67,6 +67,7 @@ class FakeQuery:
         self._ends = ends
         self.stopped_at_s: float | None = None
         self.all_progress_asked = 0
+        self.hangs = False
 
     @property
     def isActive(self) -> bool:  # noqa: N802
@@ -91,6 +92,8 @@ class FakeQuery:
 
     def stop(self) -> None:
         self.stopped_at_s = self._clock.elapsed_s
+        if self.hangs:
+            raise StreamingQueryException("stop timed out")
 
     def _reported(self) -> list[FakeProgress]:
         done = int((self._clock.elapsed_s - self._start_s) // 5)
@@ -482,6 +485,28 @@ def test_stop_waits_no_longer_than_it_was_told(rig: Rig) -> None:
     rig.run()
 
     assert rig.engine.queries[0].stopped_at_s == pytest.approx(27, abs=0.2)
+
+
+def test_query_that_does_not_stop_does_not_keep_the_process(rig: Rig) -> None:
+    rig.engine.plan(batches=[])
+    rig.clock.at(2, lambda: setattr(rig.engine.queries[0], "hangs", True))
+    rig.stop_at(3)
+
+    state = rig.run()
+
+    assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 0)
+
+
+def test_short_batches_that_do_not_stop_are_a_failure() -> None:
+    rig = Rig(warm_up_batches=1)
+    rig.engine.plan(batches=[0])
+    rig.engine.plan(batches=[1])
+    rig.clock.at(2, lambda: setattr(rig.engine.queries[0], "hangs", True))
+    rig.stop_at(20)
+
+    state = rig.run()
+
+    assert (rig.engine.started, state.restarts) == (["short", "full"], 1)
 
 
 def test_second_stop_shortens_the_wait(rig: Rig) -> None:

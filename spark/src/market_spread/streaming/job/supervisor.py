@@ -180,7 +180,7 @@ class Supervisor:
                 self._clock.sleep_ns(round(_POLL_S * 1e9))
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
-            query.stop()
+            self._end(query)
 
     def _batches_to_warm_up(self) -> int:
         return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
@@ -207,7 +207,16 @@ class Supervisor:
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
+            self._end(query)
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Stop it. One that hangs, as by a broker that is gone, ends with the process, if that is to end."""
+        try:
             query.stop()
+        except _SPARK_ERRORS as error:
+            if self._stop_by_ns is None:
+                raise
+            log_event(_log, "query.not_stopped", logging.WARNING, reason=_first_line(error))
 
     def _note_commits(self, query: StreamingQuery) -> None:
         after, newest = self._state.progress.batch_id, query.lastProgress

@@ -22,6 +22,8 @@ SESSION_SETTINGS: Mapping[str, str] = {
     ),
     # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
     "spark.executor.heartbeatInterval": "1s",
+    # Without it, a query that waits for a broker that is gone cannot be stopped for a minute.
+    "spark.sql.streaming.stopTimeout": "4s",
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
     "spark.locality.wait": "0s",

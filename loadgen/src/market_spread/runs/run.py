@@ -117,14 +117,16 @@ class Run:
     def _prepare(self, clients: Clients, observed: Observed) -> None:
         """Initial quotes, seen by the job and committed; warm-up in the meantime.
 
-        The quotes are there before the job is, so that the short batches that it begins with commit them.
+        The quotes are there before the job is, so that the short batches that it begins with commit them; and the
+        warm-up's load comes while it works these off, so that what they warm up is what a full batch does.
         """
         clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
         self._send("initial", clients, observed, "loading the initial quotes")
         initial_ends = dict(self._ends)
-        self._wait_for_job(clients)
+        self._wait_for_job(clients, lambda job: job.batch_id >= 0 or job.phase == Phase.PHASE_RUNNING)
         if self._plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
+        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
         self._wait_for_commit(clients, initial_ends)
 
     def _measure(self, clients: Clients, observed: Observed) -> None:
@@ -202,9 +204,9 @@ class Run:
         if phase != "measured":
             observed.sent_before += status.messages_sent
 
-    def _wait_for_job(self, clients: Clients) -> None:
+    def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
         deadline_ns = self._clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
-        while (status := clients.job_status()).phase != Phase.PHASE_RUNNING:
+        while not ready(status := clients.job_status()):
             self._ensemble.check_alive()
             self._show(self._progress("starting", job=status))
             if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:

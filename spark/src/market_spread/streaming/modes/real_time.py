@@ -11,8 +11,8 @@ from market_spread.streaming.frames import count_messages, frames_to_messages, r
 from market_spread.streaming.modes import settings
 from market_spread.streaming.modes.settings import SINK_OPTIONS, SOURCE_OPTIONS, Topics
 
-# So short only while the job warms up: such a batch is nearly all planning and committing, which is to become warm.
-WARM_UP_BATCH_S = 0.05
+# So short only while the job warms up, and long enough that a batch reads something (at 50 ms none did).
+WARM_UP_BATCH_S = 0.4
 
 # The state's generated projection is longer than what HotSpot compiles by default: interpreted, it would be the
 # bottleneck. The parallel collector costs the threads that allocate less than G1 does (docs/adr/0006).

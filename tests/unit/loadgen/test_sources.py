@@ -146,7 +146,10 @@ def test_an_empty_file_has_no_messages(tmp_path: Path) -> None:
 def test_a_truncated_file_is_refused_with_the_byte(tmp_path: Path) -> None:
     (tmp_path / "nbbo").write_bytes(write_quotes(tmp_path / "nbbo", 3)[:-1])
 
-    with pytest.raises(UsageError, match="nbbo is cut short: the message at byte 110 has "):
+    with pytest.raises(
+        UsageError,
+        match="nbbo is cut short: the message at byte 110 has 54 of the 55 bytes of an nbbo message; cut the file",
+    ):
         recorded(parameters(tmp_path, "initial"), START_NS)
 
 
@@ -158,7 +161,7 @@ def test_a_file_of_the_other_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="orders cannot be read: No such file or directory"):
+    with pytest.raises(UsageError, match="orders cannot be read: No such file or directory; name a native order file"):
         recorded(parameters(tmp_path, "orders"), START_NS)
 
 

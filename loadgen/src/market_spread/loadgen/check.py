@@ -42,7 +42,7 @@ def read_ledger(path: Path, *, warm_up_judged: bool = True) -> Alerts:
     UsageError if the file cannot be read or a line is damaged.
     """
     try:
-        lines = decode_ledger(map_bytes(path).data)
+        lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
         alerts = Alerts.from_rows(lines.alert_rows, lines.received_us)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error

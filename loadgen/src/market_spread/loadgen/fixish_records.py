@@ -94,7 +94,7 @@ def read_records(path: Path, record: np.dtype[Any], problems: list[Problem]) -> 
 
 
 def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Stretch]:
-    data = map_bytes(path)
+    data = map_bytes(path, "a fixish file")
     ordinal, begin, limit = 1, 0, _STRETCH_RECORDS_MIN
     while begin < len(data):
         fitting = min(limit, (len(data) - begin) // record.itemsize)

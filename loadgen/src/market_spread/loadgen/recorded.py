@@ -30,7 +30,7 @@ def map_native(path: Path, layout: Layout) -> Bytes2D:
 
     UsageError if the file cannot be read, or ends within a message.
     """
-    data = map_bytes(path)
+    data = map_bytes(path, f"a native {layout.name} file")
     if len(data) % layout.width:
         begin = len(data) - len(data) % layout.width
         raise UsageError(
@@ -58,9 +58,9 @@ def read_native(path: Path, layout: Layout) -> Iterator[Decoded]:
         yield decoded
 
 
-def map_bytes(path: Path) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """A file's bytes, read only when used. UsageError if it cannot be read."""
+def map_bytes(path: Path, wanted: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """A file's bytes, read only when used. UsageError that asks for what is wanted if it cannot be read."""
     try:
         return np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}; name {wanted}") from error

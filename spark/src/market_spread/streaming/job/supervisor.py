@@ -162,9 +162,9 @@ class Supervisor:
     def _warm_the_query_up(self) -> None:
         """Take the checkpoint's first batches as short ones.
 
-        Planning and committing run once a batch: with long batches they would stay interpreted for an hour, and the
-        query would stand still twice as long between two of them. A checkpoint that has these batches is not warmed up
-        again: it has a backlog to work off.
+        Planning and committing run once a batch: with long batches alone they would stay interpreted for long, and the
+        query would stand still longer between two of them (docs/adr/0006). A checkpoint that has these batches is not
+        warmed up again: it has a backlog to work off.
         """
         if not self._batches_to_warm_up() or self._stop_by_ns is not None:
             return

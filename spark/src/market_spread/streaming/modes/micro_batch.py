@@ -38,7 +38,7 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.executor.defaultJavaOptions": "-XX:+UseParallelGC",
 }
 
-# A batch takes at most so many frames a partition: one that has a backlog to work off must not outgrow the memory.
+# A batch takes at most so many frames of a topic: one that has a backlog to work off must not outgrow the memory.
 _FRAMES_PER_BATCH = 10_000
 _BUCKETS_MAX = 1024
 

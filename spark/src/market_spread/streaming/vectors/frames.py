@@ -26,7 +26,7 @@ class Frame:
 
 
 class Messages:
-    """The messages of frames of one topic, n in all; those that cannot be read are reported and not among them."""
+    """The messages of frames of one topic. `fields` has all of them, also those that `readable` leaves out."""
 
     def __init__(self, topic: str, layout: Layout, frames: Iterable[Frame]) -> None:
         self._topic = topic

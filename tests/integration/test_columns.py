@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 
 from market_spread.common.codec import decode
 from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
-from market_spread.streaming.applications.market_spread import alerts_and_invalid, decide
+from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
+from market_spread.streaming.plans import real_time
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.words import Part, Word
+from market_spread.streaming.words import Packing, Part
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, "
@@ -178,7 +179,7 @@ def test_largest_numbers_of_every_field_are_read(spark: SparkSession) -> None:
 def test_messages_are_counted_malformed_frames_as_one(spark: SparkSession) -> None:
     frames = records_to_frames(records(spark, quote() * 3, b"noise", None), NBBO)
 
-    counted = count_messages(frames, NBBO)
+    counted = count_messages(frames, "nbbo")
 
     assert [row["messages"] for row in counted.orderBy("offset").collect()] == [3, 1, 1]
 
@@ -350,45 +351,70 @@ def test_two_megabytes_of_noise_are_malformed_and_harm_no_other_frame(spark: Spa
 
 # Words
 
-WORD = Word(Part("tag", 4), Part("signed", 28, bias=100_000_000), Part("low", 31))
+PARTS = (Part("signed", 28, bias=100_000_000), Part("low", 31), Part("price", 34))
+PACKINGS = {
+    "whole": (Packing(PARTS, head=Part("tag", 4)), 2),
+    "cut": (Packing([*PARTS, Part("rest", 29)], head=Part("tag", 4)), 2),
+    "on top": (Packing(PARTS, on_top=Part("tag", 40)), 5),
+}
 
 
-def test_word_gives_back_what_was_packed(spark: SparkSession) -> None:
+@pytest.mark.parametrize("name", PACKINGS)
+def test_words_give_back_what_was_packed(spark: SparkSession, name: str) -> None:
+    packing, words = PACKINGS[name]
     values = [
-        (0, -100_000_000, 0),
-        (0, 0, 2**31 - 1),
-        (1, -99_999_999, 2**30),
-        (8, -1, 1),
-        (15, 99_999_999, 2**31 - 1),
-        (15, 168_435_455, 0),
+        (0, -100_000_000, 0, 0),
+        (1, 0, 2**31 - 1, 1),
+        (2, -99_999_999, 2**30, 2**34 - 1),
+        (8, -1, 1, 2**33),
+        (14, 99_999_999, 2**31 - 1, 2**20 + 7),
+        (15, 168_435_455, 0, 2**34 - 1),
     ]
-    frame = spark.createDataFrame(values, "tag int, signed bigint, low bigint")
-    packed = frame.select(WORD.pack(tag=F.col("tag"), signed=F.col("signed"), low=F.col("low")).alias("word"))
+    names = ("tag", "signed", "low", "price")
+    frame = spark.createDataFrame(values, "tag int, signed bigint, low bigint, price bigint")
+    packed = packing.pack({name: F.col(name) for name in names})
+    assert len(packed) == packing.words == words
 
-    parts = packed.select("word", *(WORD.unpack(F.col("word"), name).alias(name) for name in ("tag", "signed", "low")))
+    columns = [column.alias(f"w{i}") for i, column in enumerate(packed)]
+    read = [packing.unpack([F.col(f"w{i}") for i in range(words)], name).alias(name) for name in names]
+    rows = frame.select(*columns).select("*", *read).orderBy("tag").collect()
 
-    rows = parts.orderBy("tag", "signed").collect()
-    assert [(row["tag"], row["signed"], row["low"]) for row in rows] == values
-    assert all(row["word"] >= 0 for row in rows)
+    assert [tuple(row[name] for name in names) for row in rows] == values
+    assert all(row[f"w{i}"] >= 0 for row in rows for i in range(words))
 
 
-def test_words_compare_as_their_highest_part_does(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([(1, 99_999_999), (2, -100_000_000)], "tag bigint, signed bigint")
+def test_every_word_compares_as_what_stands_on_top(spark: SparkSession) -> None:
+    packing, words = PACKINGS["on top"]
+    given = [(1, 99_999_999, 2**31 - 1, 2**34 - 1), (2, -100_000_000, 0, 0)]
+    frame = spark.createDataFrame(given, "tag bigint, signed bigint, low bigint, price bigint")
+    packed = packing.pack({name: F.col(name) for name in frame.columns})
 
-    packed = frame.select("tag", WORD.pack(tag=F.col("tag"), signed=F.col("signed")).alias("word"))
+    largest = frame.agg(*(F.max(column).alias(f"w{i}") for i, column in enumerate(packed)))
 
-    assert [row["tag"] for row in packed.orderBy("word").collect()] == [1, 2]
+    read = [packing.unpack([F.col(f"w{i}") for i in range(words)], name).alias(name) for name in frame.columns]
+    assert tuple(largest.select(*read).collect()[0]) == given[1]
 
 
 def test_word_of_a_null_is_null(spark: SparkSession) -> None:
+    packing, _ = PACKINGS["whole"]
     frame = spark.createDataFrame([(1, None)], "tag bigint, low bigint")
 
-    assert frame.select(WORD.pack(tag=F.col("tag"), low=F.col("low")).isNull().alias("null")).collect()[0]["null"]
+    packed = packing.pack({"tag": F.col("tag"), "low": F.col("low")})
+
+    row = frame.select(*(column.isNull().alias(f"w{i}") for i, column in enumerate(packed))).collect()[0]
+    assert any(row)
 
 
-def test_parts_that_need_the_sign_are_refused() -> None:
-    with pytest.raises(ValueError, match="64 bits do not fit in 63"):
-        Word(Part("a", 32), Part("b", 32))
+def test_part_wider_than_a_word_is_cut_and_given_back(spark: SparkSession) -> None:
+    packing = Packing([Part("wide", 54), Part("wide too", 54)], on_top=Part("tag", 40))
+    values = {"tag": 2**40 - 1, "wide": 2**54 - 1, "wide too": 12_345_678_901_234_567 % 2**54}
+    frame = spark.range(1).select(*(F.lit(value).alias(name) for name, value in values.items()))
+
+    packed = frame.select(*packing.pack({name: F.col(f"`{name}`") for name in values}))
+    words = [F.col(f"`{name}`") for name in packed.toDF(*(f"w{i}" for i in range(packing.words))).columns]
+    read = packed.toDF(*(f"w{i}" for i in range(packing.words))).select(*(packing.unpack(words, n) for n in values))
+
+    assert tuple(read.collect()[0]) == tuple(values.values())
 
 
 # The rule
@@ -415,11 +441,8 @@ def test_rule_on_columns_is_the_rule_on_arrays(spark: SparkSession) -> None:
 
 def leaving(spark: SparkSession, *, quotes: Sequence[Given] = (), orders: Sequence[Given] = ()) -> list[Row]:
     """The Kafka records that the job makes of these frames. One order a symbol: a batch has no order of arrival."""
-    decisions = decide(
-        messages(records(spark, *quotes), NBBO),
-        messages(records(spark, *orders, topic="orders", partition=3), ORDER),
-    )
-    left = alerts_and_invalid(decisions, alerts_topic="the-alerts", invalid_topic="the-invalid")
+    given = {"nbbo": records(spark, *quotes), "orders": records(spark, *orders, topic="orders", partition=3)}
+    left = real_time.leaving(market_spread(), given, {"alerts": "the-alerts", "invalid": "the-invalid"})
     assert left.dtypes == [("topic", "string"), ("key", "binary"), ("value", "binary")]
     return left.orderBy("topic", "value").collect()
 
@@ -599,9 +622,9 @@ def test_malformed_quote_changes_no_market(spark: SparkSession) -> None:
 
 def test_largest_place_of_a_malformed_message_is_told(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(None, b"x", "orders", 2**31 - 1, 2**53, None)], SCHEMA)
-    decisions = decide(messages(records(spark), NBBO), messages(frame, ORDER))
+    topics = {"alerts": "the-alerts", "invalid": "the-invalid"}
 
-    rows = alerts_and_invalid(decisions, alerts_topic="the-alerts", invalid_topic="the-invalid").collect()
+    rows = real_time.leaving(market_spread(), {"nbbo": records(spark), "orders": frame}, topics).collect()
 
     assert json.loads(reports(rows)[0]) == {
         "reason": "wrong_length",

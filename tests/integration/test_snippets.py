@@ -16,6 +16,8 @@ MARKED = re.compile(
     r"(?:\n+<!-- prints -->\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
+# A file that the page has its reader write before the commands that follow.
+FILE = re.compile(r"^<!-- file: (?P<name>[\w./-]+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SNIPPETS = [
     pytest.param(found, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
@@ -23,9 +25,14 @@ SNIPPETS = [
 ]
 
 
-def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run the script as a user would in a checkout, with the command on the path; writes stay in the folder."""
+def run(script: str, folder: Path, before: str) -> "subprocess.CompletedProcess[str]":
+    """Run the script as a user would in a checkout, with the command on the path; writes stay in the folder.
+
+    before: the page up to the script; the files in it are written first.
+    """
     (folder / "loadgen").symlink_to(ROOT / "loadgen")
+    for file in FILE.finditer(before):
+        (folder / file["name"]).write_text(file["text"])
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         ["bash", "-c", script], cwd=folder, env=os.environ | {"PATH": path, "COLUMNS": "80"},
@@ -44,7 +51,7 @@ def test_there_are_snippets() -> None:
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_snippet_does_what_the_page_says(snippet: "re.Match[str]", tmp_path: Path) -> None:
-    ended = run(snippet["script"], tmp_path)
+    ended = run(snippet["script"], tmp_path, snippet.string[: snippet.start()])
 
     assert ended.returncode == int(snippet["status"]), ended.stderr
     assert ended.stderr == ""

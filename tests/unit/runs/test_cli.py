@@ -21,7 +21,7 @@ from market_spread.runs.exits import Commands
 from market_spread.runs.replaying import plan_of_files
 from market_spread.runs.workload import read_workload
 
-COMMANDS = ["check", "down", "generate", "replay", "run", "setup", "status", "up"]
+COMMANDS = ["check", "describe", "down", "generate", "pipeline", "replay", "run", "setup", "status", "up"]
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 

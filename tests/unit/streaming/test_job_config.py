@@ -8,7 +8,6 @@ from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.modes.real_time import slots_needed
-from market_spread.streaming.modes.settings import Topics
 
 REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint"}
 
@@ -17,7 +16,7 @@ def test_defaults_need_only_broker_and_checkpoint() -> None:
     config = from_environment(JobConfig, REQUIRED)
 
     assert (config.source, config.mode, config.batch_s, config.shuffle_partitions) == ("job", "real-time", 30.0, 1)
-    assert config.topics == Topics(nbbo="nbbo", orders="orders", alerts="alerts", invalid="invalid")
+    assert config.topic_names(["orders", "invalid"]) == {"orders": "orders", "invalid": "invalid"}
     assert config.aggregator_address is None
 
 
@@ -27,7 +26,8 @@ def test_every_setting_travels_through_the_environment() -> None:
         checkpoint="/checkpoint",
         batch_s=10.5,
         shuffle_partitions=4,
-        orders_topic="orders-7",
+        application="word_count",
+        topics="lines=lines-7,counts=totals",
         ports_file=Path("/tmp/ports.json"),
         java_options="-XX:+UseZGC",
         restarts_max=1,
@@ -57,6 +57,7 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
         "MARKET_SPREAD_BATCH_S": "4.9",
         "MARKET_SPREAD_SHUFFLE_PARTITIONS": "0",
         "MARKET_SPREAD_WARM_UP_BATCHES": "-1",
+        "MARKET_SPREAD_TOPICS": "orders=orders-7,invalid",
     }
 
     with pytest.raises(UsageError) as raised:
@@ -64,7 +65,8 @@ def test_values_that_the_job_cannot_use_are_refused_at_once() -> None:
 
     assert str(raised.value) == (
         "mode='turbo'; use one of real-time, micro-batch; "
-        "shuffle_partitions=0; use at least 1; warm_up_batches=-1; use 0 or more"
+        "shuffle_partitions=0; use at least 1; warm_up_batches=-1; use 0 or more; "
+        "topics='orders=orders-7,invalid'; use name=topic, joined by commas"
     )
 
 
@@ -94,3 +96,9 @@ def test_shortest_batch_of_real_time_mode_is_taken() -> None:
 
 def test_job_needs_a_slot_for_each_partition_of_topics_and_state() -> None:
     assert slots_needed(4, 1) == 5
+
+
+def test_topics_that_have_other_names_are_named() -> None:
+    config = JobConfig(bootstrap_servers="broker:9092", checkpoint="/checkpoint", topics="orders=orders-7")
+
+    assert config.topic_names(["nbbo", "orders"]) == {"nbbo": "nbbo", "orders": "orders-7"}

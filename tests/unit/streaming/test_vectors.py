@@ -1,6 +1,5 @@
-"""Market Spread on arrays: what leaves a batch, by small cases and by the market's own oracle."""
+"""A Newest step on arrays, by Market Spread's: what leaves a batch, by small cases and by a loop."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -8,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.clock import ManualClock
-from market_spread.common.codec import decode
-from market_spread.common.layout import ALERT, NBBO, ORDER, InvalidReason
+from market_spread.common.layout import NBBO, ORDER, InvalidReason
+from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.rule import too_wide
+from market_spread.streaming.states import Newest
 from market_spread.streaming.vectors.frames import Frame, Messages
-from market_spread.streaming.vectors.market_spread import Batch, judge
+from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
-CLOCK = ManualClock()
+REJECTED = market_spread().stream.state
+ORDERS = Side(ORDER, "symbol", "intended_us")
+QUOTES = Side(NBBO, "symbol", "intended_us", "sequence")
 
 
 def quote(symbol: str, bid: int, offer: int, *, at: int, sequence: int) -> bytes:
@@ -27,15 +28,18 @@ def order(symbol: str, order_id: int, *, at: int) -> bytes:
 
 
 def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) -> Frame:
-    return Frame(b"".join(messages), 3, offset, sent_us, 9, reason)
+    return Frame(b"".join(messages), "orders", 3, offset, sent_us, 9, reason)
 
 
-def run(state: bytes | None, quotes: list[Frame], orders: list[Frame]) -> tuple[bytes, Batch]:
-    return judge(state, Messages("nbbo", NBBO, quotes), Messages("orders", ORDER, orders), CLOCK)
+def run(state: bytes | None, quotes: list[Frame], orders: list[Frame]) -> tuple[bytes, Leaving]:
+    assert isinstance(REJECTED, Newest)
+    joining = Joining(REJECTED, remembered=QUOTES, looking=ORDERS)
+    return joining.run(state, Messages(NBBO, quotes), Messages(ORDER, orders))
 
 
-def ids(batch: Batch) -> list[int]:
-    return [int(order_id) for order_id, _ in batch.alerts]
+def ids(leaving: Leaving) -> list[int]:
+    found: list[int] = leaving.columns["order_id"].tolist()
+    return found
 
 
 def test_an_order_is_judged_on_the_quote_that_was_newest_when_it_was_intended() -> None:
@@ -55,30 +59,57 @@ def test_state_goes_from_batch_to_batch_and_ignores_what_is_not_newer() -> None:
     assert (ids(repeated), ids(newer)) == ([1], [])
 
 
-def test_an_alert_says_what_order_and_quote_say() -> None:
-    clock = ManualClock()
-    clock.advance_ns(12_345_000)
-    quotes = Messages("nbbo", NBBO, [frame(quote("A", 1_000, 9_000, at=5, sequence=2))])
-    orders = Messages("orders", ORDER, [frame(order("B", 1, at=6)), frame(order("A", 42, at=8), sent_us=0)])
+def test_a_row_that_leaves_says_what_order_and_quote_say() -> None:
+    orders = [frame(order("B", 1, at=6), offset=5), frame(order("B", 2, at=7), order("A", 42, at=8), sent_us=0)]
 
-    _, batch = judge(None, quotes, orders, clock)
+    _, leaving = run(None, [frame(quote("A", 1_000, 9_000, at=5, sequence=2))], orders)
 
-    (_, unseen), (key, value) = batch.alerts
-    assert key == b"0000000042"
-    alert = decode(ALERT, value)
-    fields = ("bid", "offer", "quote_sequence", "account", "quantity", "price", "intended_us", "sent_us", "read_us")
-    assert [alert.ints(name)[0] for name in fields] == [1_000, 9_000, 2, 57, 100, 1_000_000, 8, 8, 9]
-    assert alert.ints("emitted_us")[0] == clock.unix_ns() // 1000
-    assert alert.texts("symbol")[0] == b"A"
-    assert [decode(ALERT, unseen).ints(name)[0] for name in ("bid", "offer", "quote_sequence", "sent_us")] == [
-        0,
-        0,
-        0,
-        7,
-    ]
+    rows = {name: column.tolist() for name, column in leaving.columns.items()}
+    assert rows == {
+        "symbol": [b"B     ", b"B     ", b"A     "],
+        "side": [b"B", b"B", b"B"],
+        "account": [57, 57, 57],
+        "order_id": [1, 2, 42],
+        "quantity": [100, 100, 100],
+        "price": [1_000_000] * 3,
+        "intended_us": [6, 7, 8],
+        "sent_us": [7, 7, 8],  # not told: taken as sent when intended
+        "read_us": [9, 9, 9],
+        "bid": [0, 0, 1_000],
+        "offer": [0, 0, 9_000],
+        "quote_sequence": [0, 0, 2],
+    }
+    assert [frame.offset for frame in leaving.frames] == [5, 0, 0]
+    assert leaving.positions.tolist() == [0, 0, 1]
 
 
-def test_what_cannot_be_read_is_reported_and_the_rest_goes_on() -> None:
+def test_all_rows_leave_if_nothing_says_which() -> None:
+    step = Newest("newest", of="nbbo", added={"number": "sequence"})
+    joining = Joining(step, remembered=QUOTES, looking=ORDERS)
+    quotes = Messages(NBBO, [frame(quote("A", 1, 2, at=5, sequence=2))])
+
+    _, leaving = joining.run(None, quotes, Messages(ORDER, [frame(order("A", 1, at=1), order("A", 2, at=9))]))
+
+    assert leaving.columns["number"].tolist() == [0, 2]
+
+
+def test_a_function_may_ask_for_any_field_of_the_row() -> None:
+    step = Newest(
+        "newest",
+        of="nbbo",
+        added={"bid": "bid"},
+        emit=lambda row: (row.side == "B") & (row.quantity > 0) & (row.price > row.bid),
+    )
+    joining = Joining(step, remembered=QUOTES, looking=ORDERS)
+    quotes = Messages(NBBO, [frame(quote("A", 999_999, 2, at=0, sequence=1), quote("C", 10**6, 2, at=0, sequence=1))])
+    orders = [order("A", 1, at=1), order("C", 2, at=1), order("A", 3, at=1).replace(b"B0", b"S0")]
+
+    _, leaving = joining.run(None, quotes, Messages(ORDER, [frame(*orders)]))
+
+    assert ids(leaving) == [1]
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
     good = order("A", 1, at=1)
     orders = [
         frame(good, good.replace(b"+", b"x"), b"X" + good[1:], offset=4),
@@ -86,24 +117,23 @@ def test_what_cannot_be_read_is_reported_and_the_rest_goes_on() -> None:
         frame(good, offset=6, reason=InvalidReason.UNKNOWN_FORMAT.value),
     ]
 
-    _, batch = run(None, [], orders)
+    _, leaving = run(None, [], orders)
 
-    assert ids(batch) == [1]
-    assert sorted(json.loads(report)["reason"] for report in batch.invalid) == [
-        "unknown_format", "unknown_kind", "unreadable_field", "wrong_length",
-    ]  # fmt: skip
-    assert {"reason": "unreadable_field", "topic": "orders", "partition": 3, "offset": 4, "position": 1} in [
-        json.loads(report) for report in batch.invalid
+    assert ids(leaving) == [1]
+    assert sorted((bad.frame.offset, bad.position, bad.reason.name) for bad in Messages(ORDER, orders).malformed()) == [
+        (4, 1, "UNREADABLE_FIELD"),
+        (4, 2, "UNKNOWN_KIND"),
+        (5, 0, "WRONG_LENGTH"),
+        (6, 0, "UNKNOWN_FORMAT"),
     ]
 
 
 def test_an_unreadable_quote_does_not_count() -> None:
     quotes = [quote("A", 1_000, 1_001, at=1, sequence=1), quote("A", 1, 9_000, at=2, sequence=2).replace(b"Q", b"q")]
 
-    _, batch = run(None, [frame(*quotes)], [frame(order("A", 1, at=3))])
+    _, leaving = run(None, [frame(*quotes)], [frame(order("A", 1, at=3))])
 
-    assert ids(batch) == []
-    assert len(batch.invalid) == 1
+    assert ids(leaving) == []
 
 
 @pytest.mark.parametrize("cuts", [1, 3, 7])

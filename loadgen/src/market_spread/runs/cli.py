@@ -185,6 +185,58 @@ def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_d
     sys.exit(verdict_of(judgement).exit_status)
 
 
+@main.command(epilog="Example: market-spread describe word_count")
+@click.argument("application")
+def describe(application: str) -> None:
+    """Show the steps of a pipeline, and which modes run it.
+
+    APPLICATION is one of ours (market_spread, word_count, counting, pass_through, sequence_window) or a file of your
+    own and the function in it that returns the pipeline, such as folder/totals.py:totals.
+    """
+    from market_spread.runs.pipelines import describe as describe_pipeline
+
+    click.echo(describe_pipeline(application))
+
+
+@main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
+@click.argument("application")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="SOURCE=FILE",
+    help="Lines of the file are messages of the source. May be given once for each source.",
+)
+@click.option("--mode", type=click.Choice(["real-time", "micro-batch"]), default="micro-batch", show_default=True)
+def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
+    """Run a pipeline on files, with a broker of its own, and print what its sinks get.
+
+    APPLICATION is named as for `describe`. A line of output is a sink and a record, divided by a tab; what could not be
+    read is reported by the sink `invalid`. Everything is ended when all input is committed.
+    """
+    from market_spread.runs.jars import JarCache
+    from market_spread.runs.java import find_java
+    from market_spread.runs.pipelines import inputs_of, run_pipeline
+
+    def say(line: str) -> None:
+        """For a person who waits; output that goes into a file or a pipe is output alone."""
+        if sys.stderr.isatty():
+            click.echo(line, err=True)
+
+    interrupt_once()
+    outcome = run_pipeline(
+        application,
+        mode=mode,
+        inputs=inputs_of(inputs),
+        java=find_java(java_home()),
+        jars=JarCache(),
+        clock=SystemClock(),
+        show=lambda sink, value: click.echo(sink.encode() + b"\t" + value),
+        say=say,
+    )
+    say(", ".join(f"{sink}: {count:,} records" for sink, count in outcome.records.items()))
+
+
 @main.command(epilog="Example: market-spread up --port 9092")
 @click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
 @click.option(

@@ -31,14 +31,42 @@ from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
 Partition = tuple[str, int]
 
 
-class Clients:
-    """The control side of sender, receiver and job. `close` it."""
+class JobClient:
+    """The control side of a job. `close` it."""
+
+    def __init__(self, address: str) -> None:
+        self._channels = [channel_to(address)]
+        self._job = JobStub(self._channels[0])
+
+    def job_status(self) -> JobStatusResponse:
+        """What the job has done."""
+        status: JobStatusResponse = _call("job", self._job.Status, JobStatusRequest())
+        return status
+
+    def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
+        """Wait until the job has committed everything below the offsets."""
+        ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
+        _call("job", self._job.Drain, DrainJobRequest(until=ends), timeout_s)
+
+    def stop_job(self, wait_s: float) -> None:
+        """Have the job end, after the running batch if that commits within the time."""
+        _call("job", self._job.Stop, StopJobRequest(wait_ms=round(wait_s * 1000)))
+
+    def close(self) -> None:
+        """Disconnect."""
+        for channel in self._channels:
+            channel.close()
+
+
+class Clients(JobClient):
+    """The control side of all of a run: sender, receiver and job. `close` it."""
 
     def __init__(self, addresses: Addresses) -> None:
-        self._channels = [channel_to(address) for address in (addresses.sender, addresses.receiver, addresses.job)]
-        self._sender = SenderStub(self._channels[0])
-        self._receiver = ReceiverStub(self._channels[1])
-        self._job = JobStub(self._channels[2])
+        super().__init__(addresses.job)
+        sender, receiver = channel_to(addresses.sender), channel_to(addresses.receiver)
+        self._channels += [sender, receiver]
+        self._sender = SenderStub(sender)
+        self._receiver = ReceiverStub(receiver)
 
     def start_sending(
         self, load: PlannedLoad, *, run_id: str, linger_us: int, frame_messages: int, start_unix_ns: int = 0
@@ -96,25 +124,6 @@ class Clients:
             return b"".join(piece.data for piece in pieces)
         except grpc.RpcError as error:
             raise _as_ours("receiver", error) from error
-
-    def job_status(self) -> JobStatusResponse:
-        """What the job has done."""
-        status: JobStatusResponse = _call("job", self._job.Status, JobStatusRequest())
-        return status
-
-    def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
-        """Wait until the job has committed everything below the offsets."""
-        ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
-        _call("job", self._job.Drain, DrainJobRequest(until=ends), timeout_s)
-
-    def stop_job(self, wait_s: float) -> None:
-        """Have the job end, after the running batch if that commits within the time."""
-        _call("job", self._job.Stop, StopJobRequest(wait_ms=round(wait_s * 1000)))
-
-    def close(self) -> None:
-        """Disconnect."""
-        for channel in self._channels:
-            channel.close()
 
 
 def sent_ends(statuses: Iterable[SenderStatusResponse]) -> dict[Partition, int]:

@@ -1,16 +1,10 @@
 """The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
 
-import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.clock import Clock
-from market_spread.common.config import inherited_environment, to_environment
-from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.common.kafka import create_topics
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
 from market_spread.receiver.__main__ import ReceiverConfig
@@ -18,14 +12,12 @@ from market_spread.runs.broker import Broker
 from market_spread.runs.child import Child
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
+from market_spread.runs.services import Services, connector_jars, job_environment
 from market_spread.runs.workload import Workload
 from market_spread.sender.__main__ import SenderConfig
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.modes.settings import Topics
 
-START_TIMEOUT_S = 60
-# Log events, stack traces and Spark's time-stamped lines.
-_NOT_FOR_PEOPLE = ("{", " ", "\t", "at ", "Caused by", "Suppressed", *"0123456789")
 TOPICS = Topics()
 
 
@@ -100,7 +92,12 @@ class Ensemble:
         self.broker = Broker(
             folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock, port=broker_port
         )
-        self.children: dict[str, Child] = {}
+        self._services = Services(folder, clock=clock, on_started=on_started)
+
+    @property
+    def children(self) -> dict[str, Child]:
+        """The running processes besides the broker, by their names."""
+        return self._services.children
 
     def start(self, *, outlives_parent: bool = False) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
@@ -112,75 +109,62 @@ class Ensemble:
             self.broker.bootstrap_servers,
             {TOPICS.nbbo: partitions, TOPICS.orders: partitions, TOPICS.alerts: 1, TOPICS.invalid: 1},
         )
-        aggregator = self._ports("metrics_aggregator")
+        aggregator = self._services.ports("metrics_aggregator")
         pushing = f"127.0.0.1:{aggregator['grpc']}"
         self._start_job(pushing)
         self._start_receiver(pushing)
         self._start_sender(pushing)
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
-            sender=f"127.0.0.1:{self._ports('sender')['grpc']}",
-            receiver=f"127.0.0.1:{self._ports('receiver')['grpc']}",
-            job=f"127.0.0.1:{self._ports('job')['grpc']}",
+            sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
+            receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
+            job=f"127.0.0.1:{self._services.ports('job')['grpc']}",
             aggregator=pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
         )
 
     def stop(self) -> None:
         """End all, those on the path of messages first, the broker last."""
-        order = ("sender", "job", "receiver", "metrics_aggregator")
-        with ThreadPoolExecutor(len(order)) as pool:
-            for name in order:
-                if name in self.children:
-                    pool.submit(self.children[name].stop, within_s=10)
+        self._services.stop(("sender", "job", "receiver", "metrics_aggregator"))
         self.broker.stop()
 
     def check_alive(self) -> None:
         """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
         self.broker.check_alive()
-        for name, child in self.children.items():
-            if not child.running:
-                error = RunFailedError if name == "job" else RunVoidError
-                raise error(f"the {name.replace('_', ' ')} ended with status {child.exit_status}; {_reason(child)}")
+        self._services.check_alive()
 
     def start_job(self, aggregator: str) -> str:
         """Start the job again, from its checkpoint; whatever is left of the old one is ended. Where it is reached."""
         self.children["job"].stop()
         self._start_job(aggregator)
-        return f"127.0.0.1:{self._ports('job')['grpc']}"
+        return f"127.0.0.1:{self._services.ports('job')['grpc']}"
 
     def _start_aggregator(self) -> None:
-        config = AggregatorConfig(ports_file=self._ports_file("metrics_aggregator"))
+        config = AggregatorConfig(ports_file=self._services.ports_file("metrics_aggregator"))
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
     def _start_job(self, aggregator: str) -> None:
-        jars = ",".join(str(path) for path in self._jars.paths("connector"))
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._ports_file("job"),
+            ports_file=self._services.ports_file("job"),
             aggregator_address=aggregator,
             run_id=self._run_id,
             mode=self._job.mode,
             master=f"local[{self._job.slots}]",
             checkpoint=str(self.folder / "checkpoint"),
-            connector_jars=jars,
+            connector_jars=connector_jars(self._jars),
             batch_s=self._job.batch_s,
             shuffle_partitions=self._job.shuffle_partitions,
             driver_memory=self._job.driver_memory,
             warm_up_batches=self._job.warm_up_batches,
             local_folder=self.folder / "spark",
         )
-        # Spark's Python workers need what the driver has, and not the first Python of the path.
-        interpreters = {
-            "JAVA_HOME": str(self._java.executable.resolve().parent.parent),
-            "PYSPARK_PYTHON": sys.executable,
-        }
-        self._start("job", "market_spread.streaming.job", config, interpreters)
+        self._start("job", "market_spread.streaming.job", config, job_environment(self._java))
 
     def _start_receiver(self, aggregator: str) -> None:
         config = ReceiverConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._ports_file("receiver"),
+            ports_file=self._services.ports_file("receiver"),
             aggregator_address=aggregator,
             data_folder=self.folder / "receiver",
         )
@@ -189,53 +173,11 @@ class Ensemble:
     def _start_sender(self, aggregator: str) -> None:
         config = SenderConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._ports_file("sender"),
+            ports_file=self._services.ports_file("sender"),
             aggregator_address=aggregator,
         )
         self._start("sender", "market_spread.sender", config)
 
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
-        self._ports_file(name).unlink(missing_ok=True)
-        self.children[name] = Child.start(
-            name,
-            [sys.executable, "-m", module],
-            environment={**inherited_environment(), **to_environment(config), **(environment or {})},
-            log=self.folder / f"{name}.log",
-            outlives_parent=self._outlives_parent,
-        )
-        self._on_started(name, self.children[name].pid)
-
-    def _ports_file(self, name: str) -> Path:
-        return self.folder / f"{name}.ports.json"
-
-    def _ports(self, name: str) -> dict[str, int]:
-        """The ports that a process has bound, once it has."""
-        child, path = self.children[name], self._ports_file(name)
-
-        def read() -> dict[str, int] | None:
-            with suppress(FileNotFoundError):
-                ports: dict[str, int] = json.loads(path.read_text())
-                return ports
-            return None
-
-        for _ in _until(self._clock, START_TIMEOUT_S):
-            if (ports := read()) is not None:
-                return ports
-            if not child.running:
-                raise UsageError(f"the {name.replace('_', ' ')} did not start; {_reason(child)}")
-        raise UsageError(f"the {name.replace('_', ' ')} did not answer within {START_TIMEOUT_S} s (log: {child.log})")
-
-
-def _until(clock: Clock, timeout_s: float, *, every_ns: int = 20_000_000) -> Iterator[None]:
-    deadline_ns = clock.monotonic_ns() + round(timeout_s * 1e9)
-    while clock.monotonic_ns() < deadline_ns:
-        yield
-        clock.sleep_ns(every_ns)
-
-
-def _reason(child: Child) -> str:
-    """The last thing a process said that is meant for a person: our errors are one line without a time stamp."""
-    if child.disk_is_full:
-        return f"No space left on device: {child.log.parent}"
-    lines = [line for line in child.last_lines(50) if line and not line.startswith(_NOT_FOR_PEOPLE)]
-    return f"{lines[-1] if lines else 'it gave no reason'} (log: {child.log})"
+        outlives_parent = self._outlives_parent
+        self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)

@@ -1,4 +1,4 @@
-"""Frames into rows: one row a message, its fields cut out by the layout, malformed ones marked with the reason.
+"""Records into rows: one row a message, its fields cut out by the layout, malformed ones marked with the reason.
 
 Only built-in columns, because Real-Time Mode takes no other. Every row names where its message came from.
 """
@@ -14,6 +14,9 @@ from market_spread.common.layout import (
     Kind,
     Layout,
 )
+from market_spread.streaming.computations import Text
+
+MESSAGES_METRIC = "messages"  # in the progress of a batch, once for each source
 
 
 def wall_clock_us() -> Column:
@@ -21,20 +24,18 @@ def wall_clock_us() -> Column:
     return F.unix_micros(F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp"))
 
 
-def records_to_frames(records: DataFrame, layout: Layout) -> DataFrame:
+def records_to_frames(records: DataFrame, messages: Layout | Text) -> DataFrame:
     """Kafka records into frames: value, topic, partition, offset, sent_us, read_us, frame_reason, messages.
 
     `messages` is how many rows the frame becomes: a frame that is not a whole number of messages becomes one row, with
-    its reason in `frame_reason`. The time of reading is taken here, once a record.
+    its reason in `frame_reason`. Text is one message a record. The time of reading is taken here, once a record.
     """
-    length = F.length("value")
     format_version = _header(FORMAT_HEADER)
-    whole = (length > 0) & (length % layout.width == 0)
     known_format = F.coalesce(format_version, F.lit(FORMAT_VERSION)) == FORMAT_VERSION
     reason = F.when(~known_format, _code(InvalidReason.UNKNOWN_FORMAT)).when(
-        ~F.coalesce(whole, F.lit(False)), _code(InvalidReason.WRONG_LENGTH)
+        ~F.coalesce(_is_whole(messages), F.lit(False)), _code(InvalidReason.WRONG_LENGTH)
     )
-    return records.select(
+    frames = records.select(
         "value",
         "topic",
         F.col("partition").cast("bigint").alias("partition"),
@@ -42,33 +43,49 @@ def records_to_frames(records: DataFrame, layout: Layout) -> DataFrame:
         F.coalesce(_header(SENT_HEADER).try_cast("bigint"), F.lit(0)).cast("bigint").alias("sent_us"),
         wall_clock_us().alias("read_us"),
         reason.alias("frame_reason"),
-    ).withColumn(
-        "messages", F.when(F.col("frame_reason").isNull(), (F.length("value") / layout.width).cast("int")).otherwise(1)
     )
+    if isinstance(messages, Text):
+        return frames.withColumn("messages", F.lit(1))
+    count = (F.length("value") / messages.width).cast("int")
+    return frames.withColumn("messages", F.when(F.col("frame_reason").isNull(), count).otherwise(1))
 
 
-def count_messages(frames: DataFrame, layout: Layout) -> DataFrame:
-    """The same frames; the query's progress then has how many messages each committed batch took of this layout."""
-    return frames.observe(observation_name(layout), F.sum("messages").alias("messages"))
+def count_messages(frames: DataFrame, source: str) -> DataFrame:
+    """The same frames; the query's progress then has how many messages each committed batch took of this source."""
+    return frames.observe(f"{source}_messages", F.sum("messages").alias(MESSAGES_METRIC))
 
 
-def observation_name(layout: Layout) -> str:
-    """Under which name the progress has the count of `count_messages`."""
-    return f"{layout.name}_messages"
+def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
+    """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason.
 
-
-def frames_to_messages(frames: DataFrame, layout: Layout) -> DataFrame:
-    """Frames into messages: the layout's fields, topic, partition, offset, position, sent_us, read_us, reason.
-
-    DIGITS and SIGNED fields are bigint, others string. `reason` is null for a message that could be read, else the code
-    of an InvalidReason; the fields of such a row are not to be used.
+    DIGITS and SIGNED fields are bigint, others string; text is the one field `text`. `reason` is null for a message
+    that could be read, else the code of an InvalidReason; the fields of such a row are not to be used.
     """
+    if isinstance(messages, Text):
+        return frames.select(
+            F.col("value").cast("string").alias("text"),
+            *("topic", "partition", "offset"),
+            F.lit(0).alias("position"),
+            *("sent_us", "read_us"),
+            F.col("frame_reason").alias("reason"),
+        )
+    return _cut(frames, messages)
+
+
+def _cut(frames: DataFrame, layout: Layout) -> DataFrame:
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
     rows = frames.select("value", *source, position)
     fields = (_field(layout, field.name).alias(field.name) for field in layout.fields)
     cut = rows.select(*fields, _strict(layout).alias("strict"), *source, "position")
     return cut.withColumn("reason", F.coalesce("frame_reason", _message_reason(layout))).drop("frame_reason", "strict")
+
+
+def _is_whole(messages: Layout | Text) -> Column:
+    if isinstance(messages, Text):
+        return F.col("value").isNotNull()
+    length = F.length("value")
+    return (length > 0) & (length % messages.width == 0)
 
 
 def _field(layout: Layout, name: str) -> Column:

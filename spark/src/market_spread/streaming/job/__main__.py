@@ -21,12 +21,16 @@ from market_spread.common.metric_names import (
 from market_spread.common.processes import call_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import run_main, serving
+from market_spread.streaming.applications.registry import find
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.live_counts import LiveCounts
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.session import open_session
 from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.limits import check
+from market_spread.streaming.modes.registry import BY_NAME, start_query
+from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.plans.rows import INVALID
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
@@ -34,8 +38,9 @@ from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 class SparkEngine:
     """Spark as the supervisor sees it."""
 
-    def __init__(self, spark: SparkSession, config: JobConfig) -> None:
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, config: JobConfig) -> None:
         self._spark = spark
+        self._pipeline = pipeline
         self._config = config
         self._mode = BY_NAME[config.mode]
         self._live_counts = LiveCounts(spark)
@@ -56,10 +61,12 @@ class SparkEngine:
         return self._live_counts.read()
 
     def _start_query(self, batch_s: float) -> StreamingQuery:
-        return self._mode.start_query(
+        return start_query(
             self._spark,
+            self._pipeline,
+            self._mode,
             bootstrap_servers=self._config.bootstrap_servers,
-            topics=self._config.topics,
+            topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=self._config.checkpoint,
             batch_s=batch_s,
         )
@@ -74,13 +81,15 @@ def _run() -> None:
     config = from_environment(JobConfig)
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
-    topics = (config.nbbo_topic, config.orders_topic)
-    partitions = sum(partition_counts(config.bootstrap_servers, topics).values())
+    pipeline = find(config.application)
+    check(pipeline, config.mode)
+    topics = config.topic_names(source.name for source in pipeline.sources).values()
+    partitions = sum(partition_counts(config.bootstrap_servers, tuple(topics)).values())
     mode = BY_NAME[config.mode]
     spark = open_session(config)
     supervisor = Supervisor(
-        SparkEngine(spark, config),
-        slots_needed=mode.slots_needed(partitions, config.shuffle_partitions),
+        SparkEngine(spark, pipeline, config),
+        slots_needed=mode.slots_needed(partitions, config.shuffle_partitions if pipeline.stream.state else 0),
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
         warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),

@@ -1,35 +1,36 @@
 """What the driver is told: its environment."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.service import ServiceConfig
-from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME, Topics
+from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobConfig(ServiceConfig):
     """Environment of the driver.
 
-    checkpoint: a folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark
-    has them already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them,
-    after which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it
-    nothing is lost, but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint
-    begins with, or fewer if they take longer than warm_up_timeout_s.
+    application: the pipeline to run, as `applications.registry.find` takes it; topics: what its sources, its sinks and
+    `invalid` are called in Kafka where that is another name, such as `orders=orders-7,invalid=rejects`; checkpoint: a
+    folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark has them
+    already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them, after
+    which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it nothing is lost,
+    but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint begins with, or
+    fewer if they take longer than warm_up_timeout_s.
     """
 
     source: str = "job"
     run_id: str = ""
+    application: str = "market_spread"
     mode: str = REAL_TIME
     master: str = "local[8]"
     checkpoint: str
     connector_jars: str = ""
     batch_s: float = 30.0
     shuffle_partitions: int = 1
-    nbbo_topic: str = "nbbo"
-    orders_topic: str = "orders"
-    alerts_topic: str = "alerts"
-    invalid_topic: str = "invalid"
+    topics: str = ""
     driver_memory: str = "2g"
     java_options: str = ""
     local_folder: Path = Path("/tmp")
@@ -49,12 +50,13 @@ class JobConfig(ServiceConfig):
             errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
         if self.warm_up_batches < 0:
             errors.append(f"warm_up_batches={self.warm_up_batches}; use 0 or more")
+        wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
+        if wrong:
+            errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")
         if errors:
             raise ValueError("; ".join(errors))
 
-    @property
-    def topics(self) -> Topics:
-        """The topics' names."""
-        return Topics(
-            nbbo=self.nbbo_topic, orders=self.orders_topic, alerts=self.alerts_topic, invalid=self.invalid_topic
-        )
+    def topic_names(self, names: Iterable[str]) -> dict[str, str]:
+        """What each of these sources and sinks is called in Kafka."""
+        renamed = dict(part.split("=", 1) for part in self.topics.split(",") if part)
+        return {name: renamed.get(name, name) for name in names}

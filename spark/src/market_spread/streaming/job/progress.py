@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.streaming.frames import observation_name
+from market_spread.streaming.frames import MESSAGES_METRIC
 
 Partition = tuple[str, int]
 
@@ -69,8 +68,8 @@ def commit_of(progress: Mapping[str, Any]) -> Commit:
         for topic, partitions in _offsets(source["endOffset"]).items()
         for partition, offset in partitions.items()
     }
-    observed = progress.get("observedMetrics", {})
-    messages = sum(observed.get(observation_name(layout), {}).get("messages") or 0 for layout in (NBBO, ORDER))
+    observed = progress.get("observedMetrics", {}).values()
+    messages = sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed)
     triggered = datetime.fromisoformat(progress["timestamp"])
     return Commit(
         batch_id=progress["batchId"],

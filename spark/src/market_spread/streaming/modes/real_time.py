@@ -1,15 +1,13 @@
 """Real-Time Mode: rows pass through the query as they come; state and offsets are saved at the end of a batch."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from market_spread.common.layout import NBBO, ORDER, Layout
-from market_spread.streaming.applications.market_spread import alerts_and_invalid, decide
-from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.modes import settings
-from market_spread.streaming.modes.settings import SINK_OPTIONS, SOURCE_OPTIONS, Topics
+from market_spread.streaming.plans import real_time
 
 # So short only while the job warms up, and long enough that a batch reads something (at 50 ms none did).
 WARM_UP_BATCH_S = 0.4
@@ -31,35 +29,17 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.executor.defaultJavaOptions": _JAVA_OPTIONS,
 }
 
+SOURCE_OPTIONS: Mapping[str, str] = {}
 
-def start_query(
-    spark: SparkSession, *, bootstrap_servers: str, topics: Topics, checkpoint: str, batch_s: float
-) -> StreamingQuery:
-    """Start Market Spread; it goes on from the checkpoint if there is one. Returns at once.
-
-    The session must have SESSION_SETTINGS and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
-    """
-
-    def messages(topic: str, layout: Layout) -> DataFrame:
-        records = (
-            spark.readStream.format("kafka")
-            .options(**SOURCE_OPTIONS, **{"kafka.bootstrap.servers": bootstrap_servers, "subscribe": topic})
-            .load()
-        )
-        return frames_to_messages(count_messages(records_to_frames(records, layout), layout), layout)
-
-    decisions = decide(messages(topics.nbbo, NBBO), messages(topics.orders, ORDER))
-    records = alerts_and_invalid(decisions, alerts_topic=topics.alerts, invalid_topic=topics.invalid)
-    writer = (
-        records.writeStream.format("kafka")
-        .options(**SINK_OPTIONS, **{"kafka.bootstrap.servers": bootstrap_servers, "checkpointLocation": checkpoint})
-        .outputMode("update")
-        .queryName("market_spread")
-    )
-    # PySpark's type stubs do not list this trigger yet.
-    return writer.trigger(realTime=f"{round(batch_s * 1000)} milliseconds").start()  # type: ignore[call-overload,no-any-return]
+leaving = real_time.leaving
 
 
-def slots_needed(partitions: int, shuffle_partitions: int) -> int:
+def start(writer: DataStreamWriter, batch_s: float) -> StreamingQuery:
+    """Start the query; it goes on from the checkpoint if there is one. Returns at once."""
+    trigger: Any = {"realTime": f"{round(batch_s * 1000)} milliseconds"}  # PySpark's types do not list it yet
+    return writer.outputMode("update").trigger(**trigger).start()
+
+
+def slots_needed(partitions: int, state_partitions: int) -> int:
     """How many tasks run at the same time: one for each input partition, one for each partition of the state."""
-    return partitions + shuffle_partitions
+    return partitions + state_partitions

@@ -1,32 +1,74 @@
-"""The modes by their names: what the driver has to know of the one that it runs."""
+"""The modes by their names, and a pipeline as a running query of one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.streaming.modes import micro_batch, real_time
+from market_spread.streaming.modes.kafka import read_topic, writer_of
+from market_spread.streaming.modes.limits import check
 from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.streaming.pipeline import Pipeline
+
+Leaving = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """A mode.
 
-    slots_needed: tasks that have to run at the same time, by partitions of the input and of the state.
+    leaving: the records that leave a pipeline (topic, key, value), from those of its sources and the names of topics;
+    start: starts a writer, with batches of so many seconds;
+    slots_needed: tasks that have to run at the same time, by partitions of the input and of the state;
     warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none.
     """
 
+    name: str
     session_settings: Mapping[str, str]
-    start_query: Callable[..., StreamingQuery]
+    source_options: Mapping[str, str]
+    leaving: Leaving
+    start: Callable[[DataStreamWriter, float], StreamingQuery]
     slots_needed: Callable[[int, int], int]
     warm_up_batch_s: float | None
 
 
+def _mode(name: str, module: ModuleType, warm_up_batch_s: float | None) -> Mode:
+    parts = (module.SESSION_SETTINGS, module.SOURCE_OPTIONS, module.leaving, module.start, module.slots_needed)
+    return Mode(name, *parts, warm_up_batch_s)
+
+
 BY_NAME: Mapping[str, Mode] = {
-    REAL_TIME: Mode(
-        real_time.SESSION_SETTINGS, real_time.start_query, real_time.slots_needed, real_time.WARM_UP_BATCH_S
-    ),
-    # Its batches are short anyway, and its tasks wait for each other.
-    MICRO_BATCH: Mode(micro_batch.SESSION_SETTINGS, micro_batch.start_query, lambda partitions, state: 1, None),
+    REAL_TIME: _mode(REAL_TIME, real_time, real_time.WARM_UP_BATCH_S),
+    MICRO_BATCH: _mode(MICRO_BATCH, micro_batch, None),  # its batches are short anyway
 }
+
+
+def start_query(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    mode: Mode,
+    *,
+    bootstrap_servers: str,
+    topics: Mapping[str, str],
+    checkpoint: str,
+    batch_s: float,
+) -> StreamingQuery:
+    """Start the pipeline on Kafka; it goes on from the checkpoint if there is one. Returns at once.
+
+    The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
+    topics: what the sources, the sinks and `invalid` are called in Kafka. PipelineError if the mode cannot run it.
+    """
+    check(pipeline, mode.name)
+    records = {
+        source.name: read_topic(
+            spark, bootstrap_servers=bootstrap_servers, topic=topics[source.name], options=mode.source_options
+        )
+        for source in pipeline.sources
+    }
+    leaving = mode.leaving(pipeline, records, topics)
+    writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint)
+    return mode.start(writer.queryName(pipeline.name), batch_s)

@@ -1,4 +1,4 @@
-"""What both modes share: their names, the topics, how these are read and written, and settings of the session."""
+"""What both modes share: their names, Market Spread's topics, and settings of the session. Light: needs no Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,26 +29,10 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.locality.wait": "0s",
 }
 
-SOURCE_OPTIONS: Mapping[str, str] = {
-    "startingOffsets": "earliest",
-    "failOnDataLoss": "true",
-    "includeHeaders": "true",
-    "kafka.fetch.min.bytes": "1",
-    "kafka.fetch.max.wait.ms": "5",
-    "kafka.max.partition.fetch.bytes": "8388608",
-    "kafka.fetch.max.bytes": "16777216",
-}
-
-SINK_OPTIONS: Mapping[str, str] = {
-    "kafka.linger.ms": "0",
-    "kafka.acks": "all",
-    "kafka.compression.type": "none",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics:
-    """Names of the topics that the job reads and writes."""
+    """Names of the topics that Market Spread reads and writes."""
 
     nbbo: str = "nbbo"
     orders: str = "orders"

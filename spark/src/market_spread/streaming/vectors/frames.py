@@ -1,6 +1,5 @@
-"""Frames of one topic as arrays: the fields of their messages, where each message came from, and the malformed ones."""
+"""Frames of one source as arrays: the fields of their messages, where each came from, and which cannot be read."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ class Frame:
     """A record: its value and whence it is. `reason` is the code of an InvalidReason if it cannot be opened, else 0."""
 
     value: bytes
+    topic: str
     partition: int
     offset: int
     sent_us: int
@@ -25,11 +25,19 @@ class Frame:
     reason: int
 
 
-class Messages:
-    """The messages of frames of one topic. `fields` has all of them, also those that `readable` leaves out."""
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A message that could not be read, or a frame that could not be opened (position 0)."""
 
-    def __init__(self, topic: str, layout: Layout, frames: Iterable[Frame]) -> None:
-        self._topic = topic
+    frame: Frame
+    position: int
+    reason: InvalidReason
+
+
+class Messages:
+    """The messages of frames of one layout. `fields` has all of them, also those that `readable` leaves out."""
+
+    def __init__(self, layout: Layout, frames: Iterable[Frame]) -> None:
         self._layout = layout
         self._frames: list[Frame] = []
         self._unopened: list[Frame] = []
@@ -49,17 +57,13 @@ class Messages:
         found = np.searchsorted(self._starts, rows, side="right") - 1
         return [self._frames[i] for i in found], rows - self._starts[found]
 
-    def reports(self) -> Iterator[bytes]:
-        """A report for each frame that could not be opened and each message that could not be read."""
+    def malformed(self) -> Iterator[Malformed]:
+        """Every frame that could not be opened, and every message that could not be read."""
         for frame in self._unopened:
-            yield self._report(frame, 0, InvalidReason(frame.reason))
+            yield Malformed(frame, 0, InvalidReason(frame.reason))
         if self._unreadable is not None:
             rows = np.flatnonzero(self._unreadable)
             kinds = self.fields.rows[rows, 0] == ord(self._layout.letter)
             for frame, position, known in zip(*self.origins(rows), kinds, strict=True):
                 reason = InvalidReason.UNREADABLE_FIELD if known else InvalidReason.UNKNOWN_KIND
-                yield self._report(frame, int(position), reason)
-
-    def _report(self, frame: Frame, position: int, reason: InvalidReason) -> bytes:
-        where = {"topic": self._topic, "partition": frame.partition, "offset": frame.offset, "position": position}
-        return json.dumps({"reason": reason.name.lower(), **where}, separators=(",", ":")).encode()
+                yield Malformed(frame, int(position), reason)

@@ -1,0 +1,30 @@
+"""Word count: every word leaves with how many words of its first letter there have been.
+
+27 keys, one for each letter of the English alphabet and one for the rest.
+"""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from market_spread.streaming.computations import Map, Row, Sink, Split, Text
+from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.states import RunningTotal
+
+
+def word_count() -> Pipeline:
+    """The pipeline: lines of text in, `letter word => count` out."""
+    words = Source("lines", Text()).to(Split("words", words_of, into="word"))
+    lettered = words.to(Map("first letter", {"letter": first_letter})).key_by("letter")
+    counted = lettered.to(RunningTotal("count", into="count"))
+    return counted.to_sink(Sink("counts", Text("{letter} {word} => {count}"), key="word"), name="word_count")
+
+
+def words_of(line: Row) -> Column:
+    """Runs of letters, digits and apostrophes, in small letters."""
+    return F.regexp_extract_all(F.lower(line.text), F.lit(r"([\p{L}\p{N}']+)"), 1)
+
+
+def first_letter(row: Row) -> Column:
+    """The word's first letter if it is one of a to z, else `!`."""
+    letter = F.substring(row.word, 1, 1)
+    return F.when(letter.between("a", "z"), letter).otherwise("!")

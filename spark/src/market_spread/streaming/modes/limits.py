@@ -1,0 +1,63 @@
+"""Which pipelines a mode can run, so that one that it cannot is refused before Spark sees it."""
+
+from collections.abc import Iterator
+
+from market_spread.common.layout import Kind, Layout
+from market_spread.streaming.computations import OnArrays
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.streaming.pipeline import Pipeline, PipelineError
+from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
+
+_PYTHON = (OnArrays, Remember, CountWindow)
+
+
+def check(pipeline: Pipeline, mode: str) -> None:
+    """PipelineError if the mode cannot run the pipeline, with the step and what can be done."""
+    problems = [*_both(pipeline), *(_real_time(pipeline) if mode == REAL_TIME else ())]
+    if problems:
+        raise PipelineError(f"{pipeline.name}: {problems[0]}")
+
+
+def _both(pipeline: Pipeline) -> Iterator[str]:
+    state = pipeline.stream.state
+    if not isinstance(state, Newest):
+        return
+    for step in (step for branch in pipeline.stream.branches for step in branch.computations):
+        yield f"{step.name!r} comes before {state.name!r}, which takes messages as they are; put it behind"
+
+
+def _real_time(pipeline: Pipeline) -> Iterator[str]:
+    for step in pipeline.stream.steps:
+        if isinstance(step, _PYTHON):
+            yield f"{step.name!r} is Python, which {REAL_TIME} does not run; use columns, or {MICRO_BATCH}"
+    if len(pipeline.sinks) > 1:
+        names = ", ".join(sink.name for sink in pipeline.sinks)
+        yield f"{REAL_TIME} takes one sink, and there are {names}; make a pipeline for each, or use {MICRO_BATCH}"
+    state = pipeline.stream.state
+    if isinstance(state, RunningTotal):
+        for source in pipeline.sources:
+            if source.sequence is not None:
+                yield (
+                    f"{state.name!r} cannot leave out what {source.name!r} sends again in {REAL_TIME}; "
+                    f"declare no sequence, or use {MICRO_BATCH}"
+                )
+    if isinstance(state, RangeWindow):
+        yield (
+            f"{state.name!r}: windows of time leave when they are over, which {REAL_TIME} does not see; "
+            f"use {MICRO_BATCH}"
+        )
+    if isinstance(state, Newest):
+        yield from _texts_beside_the_key(pipeline, state)
+
+
+def _texts_beside_the_key(pipeline: Pipeline, state: Newest) -> Iterator[str]:
+    """Fields that would have to travel through the state and are no numbers."""
+    for source in pipeline.sources:
+        if isinstance(source.messages, Layout):
+            wanted = state.added.values() if source.name == state.of else source.fields
+            for field in source.messages.fields[1:]:
+                if field.kind is Kind.TEXT and field.name in wanted and field.name != pipeline.stream.key:
+                    yield (
+                        f"{state.name!r} would carry the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
+                        f"carries numbers and letters alone; make it a number, or use {MICRO_BATCH}"
+                    )

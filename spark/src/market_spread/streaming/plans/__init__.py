@@ -1,0 +1,1 @@
+"""Pipelines as plans of Spark: a module a mode."""

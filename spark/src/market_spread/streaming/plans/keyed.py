@@ -1,0 +1,146 @@
+"""State by key in Python, in Spark's workers: what a key's rows of a batch become, and what it remembers."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pyspark.sql.streaming.state import GroupState
+
+from market_spread.streaming.computations import ORIGIN, Row
+from market_spread.streaming.pipeline import Source
+from market_spread.streaming.plans.rows import CARRIED
+from market_spread.streaming.states import CountWindow, Remember, RunningTotal
+
+if TYPE_CHECKING:
+    from pyspark.sql.pandas._typing import DataFrameLike
+
+Array = npt.NDArray[Any]
+Memory = Mapping[str, Any]
+# From the key, its rows and what it remembers (None for a new one): arrays of what it gives, and the new memory.
+Update = Callable[[Any, Row, Memory | None], tuple[Mapping[str, Any], Memory]]
+
+_NEWEST = "_newest"  # in the state: the highest sequence so far
+_NEVER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedWork:
+    """A state step for `applyInPandasWithState`. Names in `gives` and `state` go with their Spark types.
+
+    sequence: the field that numbers a key's rows; a row whose number is not higher than those before is left out.
+    keeps_rows: whether each row of the result is the row that it was made of, with its origin and stamps.
+    """
+
+    key: str
+    takes: tuple[str, ...]
+    gives: Mapping[str, str]
+    memory: Mapping[str, str]
+    update: Update
+    sequence: str | None
+    keeps_rows: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        step: RunningTotal | Remember | CountWindow,
+        *,
+        key: str,
+        sources: Sequence[Source],
+        types: Mapping[str, str],
+    ) -> "KeyedWork":
+        """The work of a step on rows of these types."""
+        sequence = next((source.sequence for source in sources if source.sequence), None)
+        fields = {name: kind for name, kind in types.items() if name not in CARRIED}
+        if isinstance(step, RunningTotal):
+            gives = {**fields, step.into: "bigint"}
+            return cls(key, tuple(fields), gives, {"total": "bigint"}, _adding_up(step), sequence, keeps_rows=True)
+        gives = {key: types[key], **step.gives}
+        if isinstance(step, CountWindow):
+            waiting = {name: f"array<{types[name]}>" for name in step.takes}
+            return cls(key, step.takes, gives, waiting, _filling(step), sequence)
+        return cls(key, step.takes, gives, step.state, step.update, sequence)
+
+    @property
+    def state(self) -> Mapping[str, str]:
+        """What Spark keeps for a key."""
+        return {**self.memory, _NEWEST: "bigint"} if self.sequence else self.memory
+
+    def run(self, _key: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
+        """One key's rows of a batch."""
+        rows = pd.concat(list(chunks), ignore_index=True).sort_values(["_time", *ORIGIN], kind="stable")
+        is_bad = rows["reason"].notna()
+        if is_bad.any():
+            yield self._frame({}, rows[is_bad])
+        if not is_bad.all():
+            yield self._remember(rows[~is_bad], state)
+
+    def _remember(self, rows: pd.DataFrame, state: GroupState) -> pd.DataFrame:
+        before = dict(zip(self.state, state.get, strict=True)) if state.exists else None
+        if self.sequence:
+            rows = rows[_is_newer(rows[self.sequence].to_numpy(), before[_NEWEST] if before else _NEVER)]
+        if not len(rows):
+            return self._frame({}, rows)
+        key = rows[self.key].iloc[0]
+        given, after = self.update(key, Row({name: rows[name].to_numpy() for name in self.takes}), before)
+        if self.sequence:
+            after = {**after, _NEWEST: int(rows[self.sequence].iloc[-1])}
+        state.update(tuple(_plain(after[name]) for name in self.state))
+        if self.keeps_rows:
+            return self._frame(given, rows)
+        count = len(next(iter(given.values()))) if given else 0
+        return self._frame({self.key: np.full(count, key, rows[self.key].dtype), **given}, None)
+
+    def _frame(self, given: Mapping[str, Any], rows: pd.DataFrame | None) -> pd.DataFrame:
+        """The result: what is given, and of the rows their origin and stamps."""
+        count = len(rows) if rows is not None else len(next(iter(given.values())))
+        nothing = np.full(count, None, object)
+        values: dict[str, Any] = {name: given.get(name, nothing) for name in self.gives}
+        for name in CARRIED:
+            values[name] = (
+                nothing if rows is None else rows[name].astype(object).where(rows[name].notna(), None).to_numpy()
+            )
+        return pd.DataFrame(values)
+
+
+def _adding_up(step: RunningTotal) -> Update:
+    def update(_key: Any, rows: Row, before: Memory | None) -> tuple[Mapping[str, Any], Memory]:
+        count = len(next(iter(rows.values())))
+        added = rows[step.of] if step.of else np.ones(count, np.int64)
+        totals = np.cumsum(added) + (before["total"] if before else 0)
+        return {**rows, step.into: totals}, {"total": int(totals[-1])}
+
+    return update
+
+
+def _filling(step: CountWindow) -> Update:
+    def update(key: Any, rows: Row, before: Memory | None) -> tuple[Mapping[str, Any], Memory]:
+        waiting = {
+            name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
+            for name in step.takes
+        }
+        count = len(next(iter(waiting.values())))
+        full = count // step.size * step.size
+        made = [
+            step.function(key, Row({name: values[begin : begin + step.size] for name, values in waiting.items()}))
+            for begin in range(0, full, step.size)
+        ]
+        left = {name: values[full:].tolist() for name, values in waiting.items()}
+        return {name: [one[name] for one in made] for name in step.gives}, left
+
+    return update
+
+
+def _is_newer(sequence: Array, newest: int) -> Array:
+    """Which are higher than all before them."""
+    before = np.maximum.accumulate(np.concatenate(([newest], sequence)))[:-1]
+    return np.asarray(sequence > before)
+
+
+def _plain(value: Any) -> Any:
+    """Spark's state takes Python's own numbers and lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value

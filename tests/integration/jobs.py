@@ -1,0 +1,102 @@
+"""A job of any pipeline over a real broker, for tests: started, killed, started again from a checkpoint."""
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.kafka import Consumer, Producer, create_topics, end_offsets
+from market_spread.runs.broker import Broker
+from market_spread.runs.clients import JobClient
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.services import Services, connector_jars, job_environment
+from market_spread.streaming.job.config import JobConfig
+
+TIMEOUT_S = 120
+
+
+class Jobs:
+    """A broker, and one job at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._java, self._jars, clock = find_java(), JarCache(), SystemClock()
+        self.broker = Broker(folder=folder / "broker", java=self._java, jars=self._jars.paths("broker"), clock=clock)
+        self._services = Services(folder, clock=clock, on_started=lambda name, pid: None)
+        self.broker.start()
+
+    def stop(self) -> None:
+        self._services.stop(("job",))
+        self.broker.stop()
+
+    def create_topics(self, *names: str) -> None:
+        create_topics(self.broker.bootstrap_servers, dict.fromkeys(names, 1))
+
+    def send(self, topic: str, values: Sequence[bytes]) -> None:
+        """Each value a record; returns when all are there."""
+        with closing(Producer(self.broker.bootstrap_servers, client_id="test")) as producer:
+            for value in values:
+                producer.send(topic, 0, value, (), lambda offset, error: None)
+            producer.close(30)
+
+    def received(self, topic: str) -> list[bytes]:
+        """All that the topic holds now."""
+        (end,) = end_offsets(self.broker.bootstrap_servers, [topic]).values()
+        values: list[bytes] = []
+        with closing(Consumer(self.broker.bootstrap_servers, client_id="test")) as consumer:
+            consumer.assign({(topic, 0): 0})
+            while len(values) < end:
+                for records in consumer.poll(1.0).values():
+                    values += [record.value for record in records]
+        return values
+
+    def start_job(
+        self, application: str, checkpoint: Path, *, topics: str = "", cores: int = 2, state_partitions: int = 1
+    ) -> JobClient:
+        """A job in micro-batch mode, from the checkpoint; returns when it answers."""
+        config = JobConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("job"),
+            application=application,
+            topics=topics,
+            mode="micro-batch",
+            master=f"local[{cores}]",
+            checkpoint=str(checkpoint),
+            connector_jars=connector_jars(self._jars),
+            batch_s=0,
+            shuffle_partitions=state_partitions,
+            driver_memory="1g",
+            local_folder=self._folder / "spark",
+            restarts_max=0,
+        )
+        self._services.start("job", "market_spread.streaming.job", config, environment=job_environment(self._java))
+        return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
+
+    def wait_for_commit(self, client: JobClient, topic: str) -> None:
+        """All that the topic holds is committed."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while client.job_status().batch_id < 0:
+            self._services.check_alive()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        client.drain_job(end_offsets(self.broker.bootstrap_servers, [topic]), TIMEOUT_S)
+
+    def kill(self, client: JobClient) -> None:
+        """Kill the driver, its JVM and its workers at once; nothing of them gets to clean up."""
+        client.close()
+        job = self._services.children["job"]
+        os.killpg(job.pid, signal.SIGKILL)
+        while job.running:
+            time.sleep(0.01)
+
+    def run_to_the_end(
+        self, application: str, checkpoint: Path, topic: str, *, topics: str = "", cores: int = 2
+    ) -> None:
+        """Run a job until it has committed all of the topic, and kill it."""
+        client = self.start_job(application, checkpoint, topics=topics, cores=cores)
+        self.wait_for_commit(client, topic)
+        self.kill(client)

@@ -1,0 +1,342 @@
+"""Every application as a black box in a real Spark, from memory to memory, in every mode that runs it."""
+
+import itertools
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pydoc_data.topics import topics
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from market_spread.common.codec import decode
+from market_spread.common.layout import ALERT, NBBO, Field, Kind, Layout
+from market_spread.streaming.applications.counting import counting
+from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.applications.pass_through import pass_through
+from market_spread.streaming.applications.sequence_window import SIZE, sequence_window
+from market_spread.streaming.applications.word_count import word_count
+from market_spread.streaming.computations import Filter, Map, OnArrays, Row, Sink, Text
+from market_spread.streaming.memory import MemoryRun, open_session
+from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.rule import too_wide
+from market_spread.streaming.states import CountWindow, RangeWindow, Remember
+
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+MODES = (REAL_TIME, MICRO_BATCH)
+
+# A manual's prose, some hundred thousand words, that comes with Python.
+BOOK = "\n".join(topics.values())
+
+
+class Sparks:
+    """One session at a time: a process has one Spark."""
+
+    def __init__(self) -> None:
+        self._open: tuple[str, object, SparkSession] | None = None
+
+    def of(self, mode: str) -> SparkSession:
+        if self._open is None or self._open[0] != mode:
+            self.close()
+            context = open_session(mode)
+            self._open = (mode, context, context.__enter__())
+        return self._open[2]
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open[1].__exit__(None, None, None)  # type: ignore[attr-defined]
+            self._open = None
+
+
+@pytest.fixture(scope="module")
+def sparks() -> Iterator[Sparks]:
+    sessions = Sparks()
+    yield sessions
+    sessions.close()
+
+
+Input = Mapping[str, Sequence[bytes]]
+
+
+def outcome(spark: SparkSession, pipeline: Pipeline, mode: str, *inputs: Input, sink: str) -> list[bytes]:
+    """What the sink gets if the inputs are processed one after the other."""
+    with MemoryRun(spark, pipeline, mode) as run:
+        for given in inputs:
+            for source, values in given.items():
+                run.send(source, values)
+            run.process()
+        return run.received(sink)
+
+
+def number(sequence: int, value: int, counter: str = "apples") -> bytes:
+    return f"N{counter:<8}{sequence:012}{value:+012}".encode()
+
+
+# Modes are the outer parameter, so that each has one session.
+
+
+@pytest.mark.parametrize("mode", MODES)
+class TestInEveryMode:
+    def test_pass_through_gives_what_it_gets(self, sparks: Sparks, mode: str) -> None:
+        lines = [b"one", b"two", "drei – ünd".encode(), b""]
+
+        found = outcome(sparks.of(mode), pass_through(), mode, {"in": lines[:2]}, {"in": lines[2:]}, sink="out")
+
+        assert found == lines
+
+    def test_word_count_of_a_book_is_that_of_a_plain_count(self, sparks: Sparks, mode: str) -> None:
+        lines = BOOK.splitlines()
+        half = len(lines) // 2
+        inputs = ({"lines": [line.encode() for line in part]} for part in (lines[:half], lines[half:]))
+
+        found = outcome(sparks.of(mode), word_count(), mode, *inputs, sink="counts")
+
+        words = re.findall(r"[^\W_]+(?:'|[^\W_])*|'(?:'|[^\W_])*", BOOK.lower())
+        letters = Counter(word[0] if "a" <= word[0] <= "z" else "!" for word in words)
+        totals: dict[str, list[int]] = defaultdict(list)
+        for record in found:
+            match = re.fullmatch(r"(.) (\S+) => (\d+)", record.decode())
+            assert match is not None, record
+            totals[match[1]].append(int(match[3]))
+        assert len(words) > 50_000
+        assert len(letters) == 27
+        assert {letter: len(counts) for letter, counts in totals.items()} == dict(letters)
+        assert all(counts == list(range(1, len(counts) + 1)) for counts in totals.values())
+
+    def test_market_spread_judges_on_the_newest_quote(self, sparks: Sparks, mode: str) -> None:
+        """Quotes first, then orders, so that both modes must say the same; prices at the rule's borders."""
+        random = np.random.default_rng(5)
+        bids = [0, 1, 499, 1_000, 10_000, 400_000, 1_000_000, 9_999_999_000]
+        markets = {
+            f"S{i}": (bid, min(max(0, bid + spread), 9_999_999_999))
+            for i, (bid, spread) in enumerate(itertools.product(bids, (-600, 0, 1, 25, 26, 499, 500, 501, 20_000)))
+        }
+        old = [quote(symbol, 0, 9_999, sequence=1) for symbol in markets]
+        new = [quote(symbol, *market, sequence=2) for symbol, market in markets.items()]
+        late = [quote(symbol, 0, 8_888, sequence=1) for symbol in markets]
+        symbols = [*markets, "UNSEEN"]
+        orders = [order(symbols[i], number) for number, i in enumerate(random.integers(0, len(symbols), 500))]
+
+        quotes = [b"".join(old), b"".join(new), b"".join(late)]
+        found = outcome(
+            sparks.of(mode), market_spread(), mode, {"nbbo": quotes}, {"orders": [b"".join(orders)]}, sink="alerts"
+        )
+
+        alerts = decode(ALERT, b"".join(found))
+        assert alerts.readable.all()
+        judged = {
+            number: (bid, offer)
+            for number, bid, offer in zip(*(alerts.ints(n).tolist() for n in ("order_id", "bid", "offer")), strict=True)
+        }
+        by_order = {number: markets.get(order[1:7].decode().rstrip(), (0, 0)) for number, order in enumerate(orders)}
+        assert judged == {number: market for number, market in by_order.items() if too_wide(*market)}
+        assert 100 < len(judged) < 400
+
+    def test_malformed_messages_go_to_invalid_and_the_rest_goes_on(self, sparks: Sparks, mode: str) -> None:
+        orders = [order("A", 1) + order("A", 2).replace(b"+", b"x"), b"noise"]
+
+        with MemoryRun(sparks.of(mode), market_spread(), mode) as run:
+            run.send("orders", orders)
+            run.process()
+            reports = [json.loads(report) for report in run.received("invalid")]
+            alerts = run.received("alerts")
+
+        place = {"topic": "orders", "partition": 0}
+        assert sorted(reports, key=lambda report: report["offset"]) == [
+            {"reason": "unreadable_field", **place, "offset": 0, "position": 1},
+            {"reason": "wrong_length", **place, "offset": 1, "position": 0},
+        ]
+        assert len(alerts) == 1
+
+    def test_filter_and_map_see_every_row(self, sparks: Sparks, mode: str) -> None:
+        doubled = Map("doubled", {"twice": lambda row: row.value + row.value})
+        pipeline = (
+            Source("numbers", NUMBERS)
+            .to(Filter("even", lambda row: row.value % 2 == 0))
+            .to(doubled)
+            .to_sink(Sink("out", Text("{counter}: {twice}"), key="counter"), name="doubling")
+        )
+        values = [number(i, i - 3) for i in range(6)]
+
+        found = outcome(sparks.of(mode), pipeline, mode, {"numbers": [b"".join(values), b"bad"]}, sink="out")
+
+        assert sorted(found) == [b"apples: -4", b"apples: 0", b"apples: 4"]
+
+
+NUMBERS = Layout(
+    "number",
+    (
+        Field("kind", 1, Kind.LETTER, "N"),
+        Field("counter", 8, Kind.TEXT),
+        Field("sequence", 12, Kind.DIGITS),
+        Field("value", 12, Kind.SIGNED),
+    ),
+)
+
+
+def quote(symbol: str, bid: int, offer: int, *, sequence: int) -> bytes:
+    assert NBBO.width == 55
+    return f"Q{symbol:<6}{bid:010}{offer:010}{sequence:016}{sequence:012}".encode()
+
+
+def order(symbol: str, order_id: int) -> bytes:
+    return f"O{symbol:<6}B000057{order_id:010}+00000100{1_000_000:010}{100 + order_id:016}".encode()
+
+
+class TestPythonInMicroBatchMode:
+    """State and arrays in Python, which Real-Time Mode does not run."""
+
+    def test_counting_tells_its_story(self, sparks: Sparks) -> None:
+        numbers = [number(i, value) for i, value in enumerate((5, 10, 15))]
+
+        found = outcome(
+            sparks.of(MICRO_BATCH), counting(), MICRO_BATCH, *({"numbers": [n]} for n in numbers), sink="totals"
+        )
+
+        assert found == [b"apples 0 5", b"apples 1 15", b"apples 2 30"]
+
+    def test_numbers_that_come_again_are_not_added_again(self, sparks: Sparks) -> None:
+        numbers = [number(i, value) for i, value in enumerate((5, 10, 15))]
+        inputs = ({"numbers": numbers[:2]}, {"numbers": numbers[:2]}, {"numbers": [*numbers, *numbers]})
+
+        found = outcome(sparks.of(MICRO_BATCH), counting(), MICRO_BATCH, *inputs, sink="totals")
+
+        assert found == [b"apples 0 5", b"apples 1 15", b"apples 2 30"]
+
+    def test_counters_have_their_own_totals_and_bad_numbers_none(self, sparks: Sparks) -> None:
+        frame = number(1, 5) + number(1, 7, "pears") + number(2, 1).replace(b"+", b"?") + number(3, -2)
+
+        with MemoryRun(sparks.of(MICRO_BATCH), counting(), MICRO_BATCH) as run:
+            run.send("numbers", [frame, b"noise"])
+            run.process()
+            totals, invalid = run.received("totals"), run.received("invalid")
+
+        assert sorted(totals) == [b"apples 1 5", b"apples 3 3", b"pears 1 7"]
+        assert [json.loads(report)["position"] for report in invalid] in ([2, 0], [0, 2])
+
+    def test_windows_of_a_sequence_follow_each_other(self, sparks: Sparks) -> None:
+        numbers = [number(i, i) for i in range(1, 101)]
+        inputs = ({"numbers": numbers[begin : begin + 7]} for begin in range(0, 100, 7))
+
+        found = outcome(sparks.of(MICRO_BATCH), sequence_window(), MICRO_BATCH, *inputs, sink="windows")
+
+        for parity in (0, 1):
+            windows = [window for window in map(json.loads, found) if window[-1] % 2 == parity]
+            last = [number for number in range(1, 101) if number % 2 == parity]
+            padded = [0] * SIZE + last
+            assert windows == [padded[i + 1 : i + 1 + SIZE] for i in range(len(last))]
+
+    def test_arrays_of_thousands_of_rows_are_worked_off_at_once(self, sparks: Sparks) -> None:
+        squares = OnArrays(
+            "squares", takes=("value",), gives={"square": "bigint"}, function=lambda row: {"square": row.value**2}
+        )
+        pipeline = Source("numbers", NUMBERS).to(squares).to_sink(Sink("out", Text("{square}")), name="squares")
+        values = [number(i, i) for i in range(1_000)]
+
+        with MemoryRun(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH) as run:
+            run.send("numbers", [b"".join(values), b"noise"])
+            run.process()
+            found, invalid = run.received("out"), run.received("invalid")
+
+        assert sorted(map(int, found)) == [i**2 for i in range(1_000)]
+        assert len(invalid) == 1
+
+    def test_two_sinks_get_every_row(self, sparks: Sparks) -> None:
+        upper = Source("in", Text()).to(Map("upper", {"loud": lambda row: F.upper(row.text)}))
+        pipeline = upper.to_sink(Sink("soft", Text()), Sink("loud", Text("{loud}!")), name="both")
+
+        with MemoryRun(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH) as run:
+            run.send("in", [b"a", b"b"])
+            run.process()
+
+            assert (run.received("soft"), run.received("loud")) == ([b"a", b"b"], [b"A!", b"B!"])
+
+    def test_state_may_grow(self, sparks: Sparks) -> None:
+        def append(
+            _key: str, rows: Row, before: Mapping[str, object] | None
+        ) -> tuple[dict[str, list[str]], dict[str, object]]:
+            seen = [*(before["seen"] if before else []), *rows.value.tolist()]  # type: ignore[misc]
+            return {"seen": [" ".join(map(str, seen))]}, {"seen": seen}
+
+        remember = Remember(
+            "seen", takes=("value",), state={"seen": "array<bigint>"}, gives={"seen": "string"}, update=append
+        )
+        numbers = Source("numbers", NUMBERS).key_by("counter").to(remember)
+        pipeline = numbers.to_sink(Sink("out", Text("{counter} {seen}")), name="growing")
+        inputs = ({"numbers": [number(i, i)]} for i in range(4))
+
+        found = outcome(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH, *inputs, sink="out")
+
+        assert found == [b"apples 0", b"apples 0 1", b"apples 0 1 2", b"apples 0 1 2 3"]
+
+    def test_count_window_leaves_when_it_is_full(self, sparks: Sparks) -> None:
+        window = CountWindow(
+            "three",
+            size=3,
+            takes=("value",),
+            gives={"total": "bigint"},
+            function=lambda _, rows: {"total": rows.value.sum()},
+        )
+        pipeline = (
+            Source("numbers", NUMBERS)
+            .key_by("counter")
+            .to(window)
+            .to_sink(Sink("out", Text("{counter} {total}")), name="threes")
+        )
+        inputs = ({"numbers": [number(i, i) for i in part]} for part in ((0, 1), (2, 3), (4, 5, 6, 7), (8,)))
+
+        found = outcome(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH, *inputs, sink="out")
+
+        assert found == [b"apples 3", b"apples 12", b"apples 21"]
+
+    @pytest.mark.parametrize(
+        ("slide_s", "expected"),
+        [
+            (None, [b"A 0 2", b"A 10 1", b"B 0 1"]),
+            (5, [b"A -5 1", b"A 0 2", b"A 10 1", b"A 5 2", b"B 0 1", b"B 5 1"]),
+        ],
+    )
+    def test_range_window_leaves_when_it_is_over(
+        self, sparks: Sparks, slide_s: float | None, expected: list[bytes]
+    ) -> None:
+        window = RangeWindow(
+            "ten seconds", size_s=10, slide_s=slide_s, late_s=2, aggregates={"orders": lambda _: F.count("*")}
+        )
+        second = Map(
+            "second", {"start_s": lambda row: row.window_start_us / 1_000_000, "name": lambda row: F.rtrim(row.symbol)}
+        )
+        pipeline = (
+            Source("orders", ORDERS_BY_TIME, time="time_us")
+            .key_by("symbol")
+            .to(window)
+            .to(second)
+            .to_sink(Sink("out", Text("{name} {start_s} {orders}")), name="windows")
+        )
+        inputs: list[Input] = [
+            {"orders": [timed("A", 1.0) + timed("A", 9.0), timed("B", 6.0), b"noise"]},
+            {"orders": [timed("A", 14.0)]},
+            {"orders": [timed("A", 30.0)]},  # everything before 28 is over now
+            {"orders": [timed("A", 3.0)]},  # too late
+        ]
+
+        with MemoryRun(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH) as run:
+            for given in inputs:
+                run.send("orders", given["orders"])
+                run.process()
+            found, invalid = run.received("out"), run.received("invalid")
+
+        assert sorted(re.sub(rb"(-?\d+)\.0", rb"\1", record) for record in found) == expected
+        assert [json.loads(report)["reason"] for report in invalid] == ["wrong_length"]
+
+
+ORDERS_BY_TIME = Layout(
+    "timed",
+    (Field("kind", 1, Kind.LETTER, "T"), Field("symbol", 4, Kind.TEXT), Field("time_us", 16, Kind.DIGITS)),
+)
+
+
+def timed(symbol: str, second: float) -> bytes:
+    return f"T{symbol:<4}{round(second * 1e6):016}".encode()

@@ -1,0 +1,12 @@
+"""The counting application with its deduplication off: a number that comes again is added again."""
+
+from market_spread.streaming.applications.counting import NUMBER
+from market_spread.streaming.computations import Sink, Text
+from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.states import RunningTotal
+
+
+def counting_all() -> Pipeline:
+    numbers = Source("numbers", NUMBER).key_by("counter")
+    totals = numbers.to(RunningTotal("total", into="total", of="value"))
+    return totals.to_sink(Sink("totals", Text("{counter} {sequence} {total}"), key="counter"), name="counting_all")

@@ -1,0 +1,293 @@
+"""Pipelines as values: their fields and topology, and every mistake found where it is made, in one sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from market_spread.common.layout import NBBO, ORDER, Field, Kind, Layout
+from market_spread.streaming.applications.counting import counting
+from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.applications.pass_through import pass_through
+from market_spread.streaming.applications.sequence_window import sequence_window
+from market_spread.streaming.applications.word_count import word_count
+from market_spread.streaming.computations import Filter, Map, OnArrays, Row, Sink, Split, Text
+from market_spread.streaming.modes.limits import check
+from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
+from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
+
+LINES = Source("lines", Text())
+QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")
+ORDERS = Source("orders", ORDER, time="intended_us")
+NEWEST_QUOTE = Newest("newest quote", of="nbbo", added={"bid": "bid"})
+TOTAL = RunningTotal("total", into="total")
+COUNTS = Sink("counts", Text("{text} {total}"))
+
+
+def anything(*_: object) -> Any:
+    raise AssertionError("a function of a step is not called before the pipeline runs")
+
+
+REMEMBER = Remember("remember", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
+
+
+# What a pipeline is
+
+
+def test_verbs_change_nothing_but_return_a_new_stream() -> None:
+    split = LINES.to(Split("words", anything, into="word"))
+
+    assert split.fields == ("text", "word")
+    assert LINES.fields == ("text",)
+    assert split.key_by("word").key == "word"
+    assert split.key is None
+
+
+def test_market_spread_describes_itself() -> None:
+    assert market_spread().describe() == (
+        "market_spread\n"
+        "  source nbbo: symbol, bid, offer, intended_us, sequence\n"
+        "    key by symbol\n"
+        "  source orders: symbol, side, account, order_id, quantity, price, intended_us\n"
+        "    key by symbol\n"
+        "  merge\n"
+        "  newest newest quote\n"
+        "  sink alerts"
+    )
+
+
+def test_steps_stand_where_they_are_done() -> None:
+    shout = Map("shout", {"loud": anything})
+    pipeline = LINES.to(Filter("some", anything)).key_by("text").to(TOTAL).to(shout).to_sink(COUNTS, name="shouting")
+
+    assert pipeline.describe().splitlines()[1:] == [
+        "  source lines: text", "    filter some", "    key by text", "  running total total", "  map shout",
+        "  sink counts",
+    ]  # fmt: skip
+    assert pipeline.stream.fields == ("text", "total", "loud")
+
+
+def test_rows_of_python_have_what_it_gives_and_their_key() -> None:
+    assert LINES.key_by("text").to(REMEMBER).fields == ("text", "n")
+    assert LINES.to(OnArrays("arrays", takes=("text",), gives={"n": "bigint"}, function=anything)).fields == ("n",)
+
+
+def test_window_has_its_key_its_borders_and_its_aggregates() -> None:
+    window = RangeWindow("minute", size_s=60, aggregates={"volume": anything})
+
+    assert ORDERS.key_by("symbol").to(window).fields == ("symbol", "window_start_us", "window_end_us", "volume")
+
+
+@pytest.mark.parametrize("application", [market_spread, word_count, counting, pass_through, sequence_window])
+def test_every_application_runs_in_micro_batch_mode(application: Callable[[], Pipeline]) -> None:
+    check(application(), "micro-batch")
+
+
+@pytest.mark.parametrize("application", [market_spread, word_count, pass_through])
+def test_applications_of_columns_run_in_real_time_mode(application: Callable[[], Pipeline]) -> None:
+    check(application(), "real-time")
+
+
+def test_row_gives_its_values_by_name_and_names_what_it_has_instead() -> None:
+    row = Row({"bid": 1, "offer": 2})
+
+    assert (row.bid, row["offer"], dict(row)) == (1, 2, {"bid": 1, "offer": 2})
+    with pytest.raises(AttributeError, match="no field 'ask'; the row has bid, offer"):
+        _ = row.ask
+
+
+# Mistakes
+
+
+def text_layout(field: Field) -> Layout:
+    return Layout("note", (Field("kind", 1, Kind.LETTER, "T"), field))
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: LINES.key_by("word"), "key_by('word') names no field, and the rows have text"),
+    (lambda: LINES.to(TOTAL), "'total' remembers by key, and these rows have none; put key_by before it"),
+    (
+        lambda: LINES.key_by("text").to(TOTAL).to(RunningTotal("again", into="n")),
+        "'again' comes after 'total', the pipeline's one state; make two",
+    ),
+    (
+        lambda: LINES.key_by("text").to(TOTAL).key_by("total"),
+        "key_by('total') comes after 'total', the pipeline's one state; make two",
+    ),
+    (
+        lambda: LINES.key_by("text").to(Filter("some", anything)),
+        "'some' comes after key_by or merge; put it before them, or after the state",
+    ),
+    (
+        lambda: LINES.to(Filter("some", anything)).to(Map("some", {})),
+        "two steps are named 'some'; give each a name of its own",
+    ),
+    (
+        lambda: LINES.to(OnArrays("arrays", takes=("word",), gives={}, function=anything)),
+        "'arrays' takes the field 'word', and the rows have text",
+    ),
+    (
+        lambda: LINES.to(Map("where", {"offset": anything})),
+        "'where' has a field 'offset', which every row has for itself; rename it",
+    ),
+    (
+        lambda: QUOTES.key_by("symbol").merge(ORDERS),
+        "merge of rows by 'symbol' with rows by None; give both the same key_by",
+    ),
+    (lambda: QUOTES.merge(QUOTES), "merge of the source 'nbbo' with itself; name it once"),
+    (
+        lambda: LINES.key_by("text").to(TOTAL).merge(ORDERS),
+        "merge comes after a state; merge first, and remember then",
+    ),
+    (
+        lambda: QUOTES.key_by("symbol").to(NEWEST_QUOTE),
+        "'newest quote': it joins two sources, one of them 'nbbo', and there are nbbo; merge those two",
+    ),
+    (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="trades", added={})),
+        "'newest': there is no source 'trades' before it but nbbo, orders; merge it in",
+    ),
+    (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="orders", added={})),
+        "'newest': the source 'orders' declares no sequence, so nothing says what is newer; give it one",
+    ),
+    (
+        lambda: QUOTES.merge(Source("orders", ORDER)).key_by("symbol").to(NEWEST_QUOTE),
+        "'newest quote': the source 'orders' declares no time, so nothing says what came first; give it one",
+    ),
+    (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="nbbo", added={"ask": "ask"})),
+        "'newest': the source 'nbbo' has no field 'ask'; it has symbol, bid, offer, intended_us, sequence",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(RunningTotal("total", into="total", of="volume")),
+        "'total': there is no field 'volume'; the rows have "
+        "symbol, side, account, order_id, quantity, price, intended_us",
+    ),
+    (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(TOTAL),
+        "'total': 'nbbo' declares a sequence and is merged with another source; do one of the two",
+    ),
+    (
+        lambda: LINES.key_by("text").to(CountWindow("two", size=0, takes=(), gives={}, function=anything)),
+        "'two': a window of 0 rows never fills; use 1 or more",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=60, slide_s=90, aggregates={})),
+        "'minute': size_s=60 and slide_s=90; use 0 < slide_s <= size_s",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=60, late_s=-1, aggregates={})),
+        "'minute': late_s=-1; use 0 or more",
+    ),
+    (
+        lambda: LINES.key_by("text").to(RangeWindow("minute", size_s=60, aggregates={})),
+        "'minute': the source 'lines' declares no time; give it one",
+    ),
+    (
+        lambda: QUOTES.key_by("symbol").to(RangeWindow("minute", size_s=60, aggregates={})),
+        "'minute': windows of time cannot leave repeated rows out; declare no sequence for 'nbbo'",
+    ),
+    (lambda: LINES.to_sink(name="nothing"), "the pipeline 'nothing' has no sink; name one"),
+    (
+        lambda: LINES.key_by("text").to_sink(Sink("out", Text()), name="keyed"),
+        "key_by('text') has no state behind it; add one, or leave it out",
+    ),
+    (
+        lambda: LINES.to_sink(COUNTS, name="counts"),
+        "the sink 'counts' writes the field 'total', and the rows have text",
+    ),
+    (
+        lambda: LINES.to_sink(Sink("out", Text(), key="word"), name="keyed"),
+        "the sink 'out' writes the field 'word', and the rows have text",
+    ),
+    (
+        lambda: Source("orders", ORDER, time="symbol"),
+        "the source 'orders' has no number 'symbol' for its time; its numbers: "
+        "account, order_id, quantity, price, intended_us",
+    ),
+    (
+        lambda: Source("lines", Text(), sequence="n"),
+        "the source 'lines' has no number 'n' for its sequence; its numbers: none",
+    ),
+    (
+        lambda: Source("notes", text_layout(Field("reason", 8, Kind.TEXT))),
+        "the source 'notes' has a field 'reason', which every row has for itself; rename it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "said"), MISTAKES, ids=[said[:40] for _, said in MISTAKES])
+def test_mistake_is_told_where_it_is_made(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(PipelineError) as raised:
+        make()
+
+    assert str(raised.value) == said
+
+
+# What a mode cannot run
+
+
+def joined(*steps: Filter, newest: Newest = NEWEST_QUOTE, orders: Source = ORDERS) -> Pipeline:
+    quotes = QUOTES.to(steps[0]) if steps else QUOTES
+    return quotes.merge(orders).key_by("symbol").to(newest).to_sink(Sink("out", Text("{bid}")), name="joined")
+
+
+NOTES = Source(
+    "notes",
+    Layout("note", (
+        Field("kind", 1, Kind.LETTER, "T"), Field("symbol", 6, Kind.TEXT), Field("author", 8, Kind.TEXT),
+        Field("time_us", 16, Kind.DIGITS),
+    )),
+    time="time_us",
+)  # fmt: skip
+
+REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
+    (
+        lambda: LINES.key_by("text").to(REMEMBER).to_sink(Sink("out", Text("{n}")), name="python"),
+        "real-time",
+        "python: 'remember' is Python, which real-time does not run; use columns, or micro-batch",
+    ),
+    (
+        lambda: LINES.to_sink(Sink("a", Text()), Sink("b", Text()), name="two"),
+        "real-time",
+        "two: real-time takes one sink, and there are a, b; make a pipeline for each, or use micro-batch",
+    ),
+    (
+        counting,
+        "real-time",
+        "counting: 'total' cannot leave out what 'numbers' sends again in real-time; "
+        "declare no sequence, or use micro-batch",
+    ),
+    (
+        lambda: joined(orders=NOTES),
+        "real-time",
+        "joined: 'newest quote' would carry the text 'author' of 'notes', and real-time carries numbers and letters "
+        "alone; make it a number, or use micro-batch",
+    ),
+    *(
+        (
+            lambda: joined(Filter("some", anything)),
+            mode,
+            "joined: 'some' comes before 'newest quote', which takes messages as they are; put it behind",
+        )
+        for mode in ("real-time", "micro-batch")
+    ),
+    (
+        lambda: (
+            ORDERS.key_by("symbol")
+            .to(RangeWindow("minute", size_s=60, aggregates={"n": anything}))
+            .to_sink(Sink("out", Text("{n}")), name="windows")
+        ),
+        "real-time",
+        "windows: 'minute': windows of time leave when they are over, which real-time does not see; use micro-batch",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "mode", "said"), REFUSED, ids=[f"{mode}: {said[:40]}" for _, mode, said in REFUSED])
+def test_mode_refuses_what_it_cannot_run(make: Callable[[], Pipeline], mode: str, said: str) -> None:
+    with pytest.raises(PipelineError) as raised:
+        check(make(), mode)
+
+    assert str(raised.value) == said

@@ -70,7 +70,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Keeps the rows for which `keep`, which is portable, is true."""
+    """Keeps the rows for which `keep`, which is portable, is true.
+
+    >>> Filter("even", lambda row: row.value % 2 == 0).fields_of(("value",))
+    ('value',)
+    """
 
     name: str
     keep: Callable[[Row], Any]
@@ -93,7 +97,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """Adds fields to a row, or replaces them: one row for one. Each is a function of the row as it was."""
+    """Adds fields to a row, or replaces them: one row for one. Each is a function of the row as it was.
+
+    >>> Map("doubled", {"twice": lambda row: row.value + row.value}).fields_of(("value",))
+    ('value', 'twice')
+    """
 
     name: str
     added: Mapping[str, Callable[[Row], Any]]
@@ -116,7 +124,12 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One row for each element of an array, none for an empty one: `elements` makes the array of a row."""
+    """One row for each element of an array, none for an empty one: `elements` makes the array of a row.
+
+    >>> from pyspark.sql import functions as F
+    >>> Split("words", lambda row: F.split(row.text, " "), into="word").fields_of(("text",))
+    ('text', 'word')
+    """
 
     name: str
     elements: Callable[[Row], Any]
@@ -144,6 +157,11 @@ class OnArrays:
 
     takes: the fields of the Row of arrays (n,) that `function` gets; gives: the fields that it returns, a mapping of
     names to arrays of one length, with their Spark types. Nothing else of the rows before remains.
+
+    >>> import numpy as np
+    >>> squares = OnArrays("squares", takes=("n",), gives={"square": "bigint"}, function=lambda row: {"square": row.n**2})
+    >>> squares.function(Row({"n": np.array([2, 3])}))
+    {'square': array([4, 9])}
     """
 
     name: str
@@ -176,6 +194,9 @@ class Sink:
 
     messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field.
     key: the field that is the key of the record.
+
+    >>> Sink("counts", Text("{word} => {count}"), key="letter").needs
+    ('word', 'count', 'letter')
     """
 
     name: str

@@ -1,12 +1,23 @@
 """Pipelines: where messages come from, what is done with them, and where the results go.
 
-    words = Source("lines", Text()).to(Split("words", split_words, into="word")).key_by("word")
-    counts = words.to(RunningTotal("count", into="count"))
-    word_count = counts.to_sink(Sink("counts", Text("{word} => {count}")), name="word_count")
+    >>> from market_spread.streaming.states import RunningTotal
+    >>> lines = Source("lines", Text())
+    >>> counted = lines.key_by("text").to(RunningTotal("count", into="count"))
+    >>> line_count = counted.to_sink(Sink("counts", Text("{text} => {count}")), name="line_count")
+    >>> print(line_count.describe())
+    line_count
+      source lines: text
+        key by text
+      running total count
+      sink counts
 
 A pipeline is a value: a verb returns a new one and changes nothing. It knows nothing of Kafka, modes, partitions,
 checkpoints or metrics. A mistake raises PipelineError at the verb that makes it, in one sentence that names the step
-and the remedy.
+and the remedy:
+
+    >>> lines.to(RunningTotal("n", into="n"))
+    Traceback (most recent call last):
+    market_spread.streaming.pipeline.PipelineError: 'n' remembers by key, and these rows have none; put key_by before it
 """
 
 from collections.abc import Iterable

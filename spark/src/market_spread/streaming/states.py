@@ -32,6 +32,12 @@ class Newest:
     of: the source that is remembered; it declares a sequence, which says what is newer. added: the fields of the
     result, each with the field of `of` that it is; integers, 0 as long as the key has had no such row. emit: which rows
     leave (all if None); portable.
+
+    >>> newest_quote = Newest(
+    ...     "newest quote", of="nbbo", added={"bid": "bid"}, emit=lambda order: order.price > order.bid
+    ... )
+    >>> newest_quote.emit(Row({"price": 101, "bid": 100}))
+    True
     """
 
     name: str
@@ -73,6 +79,9 @@ class RunningTotal:
     """Each row, with the total so far of a field over the rows of its key; without `of`, their number.
 
     State constant in size: one integer a key.
+
+    >>> RunningTotal("earned", into="total", of="fare").adds
+    ('total',)
     """
 
     name: str
@@ -101,6 +110,15 @@ class Remember:
     takes: fields of the rows; state: what is remembered, names with their Spark types; gives: fields of the result,
     with their types. update: called with the key, a Row of arrays (n,) in the order in which the rows take effect, and
     what is remembered (None for a new key); returns the arrays of `gives`, and what is to be remembered from now on.
+
+    >>> def highest(driver, rows, before):
+    ...     best = max([*rows.fare, *([before["best"]] if before else [])])
+    ...     return {"best": [best]}, {"best": best}
+    >>> best = Remember(
+    ...     "best", takes=("fare",), state={"best": "bigint"}, gives={"best": "bigint"}, update=highest
+    ... )
+    >>> best.update("anna", Row({"fare": [12, 30]}), {"best": 20})
+    ({'best': [30]}, {'best': 30})
     """
 
     name: str
@@ -130,6 +148,16 @@ class CountWindow:
 
     takes, gives: as of Remember; function: called with the key and a Row of arrays (size,); returns a value for each
     of `gives`.
+
+    >>> mean = CountWindow(
+    ...     "mean of 2",
+    ...     size=2,
+    ...     takes=("fare",),
+    ...     gives={"mean": "double"},
+    ...     function=lambda driver, rows: {"mean": sum(rows.fare) / 2},
+    ... )
+    >>> mean.function("anna", Row({"fare": [12, 30]}))
+    {'mean': 21.0}
     """
 
     name: str
@@ -163,6 +191,13 @@ class RangeWindow:
     after the newest time seen may be left out. What leaves has the key, `window_start_us`, `window_end_us` and
     `aggregates`, each a function of the Row to a column such as `F.sum(row.value)`. A window leaves once, when the
     newest time seen is late_s after its end.
+
+    >>> from pyspark.sql import functions as F
+    >>> volume = RangeWindow(
+    ...     "volume", size_s=9, slide_s=3, late_s=1, aggregates={"volume": lambda order: F.sum(order.quantity)}
+    ... )
+    >>> volume.adds
+    ('window_start_us', 'window_end_us', 'volume')
     """
 
     name: str

@@ -1,0 +1,27 @@
+"""The examples in the docstrings of the pipeline API."""
+
+import doctest
+from types import ModuleType
+
+import pytest
+
+from market_spread.streaming import computations, pipeline, states
+
+
+@pytest.mark.parametrize("module", [computations, pipeline, states], ids=lambda module: module.__name__)
+def test_examples_do_what_they_say(module: ModuleType) -> None:
+    outcome = doctest.testmod(module)
+
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        computations.Filter, computations.Map, computations.Split, computations.OnArrays, computations.Sink,
+        states.Newest, states.RunningTotal, states.Remember, states.CountWindow, states.RangeWindow,
+    ],
+)  # fmt: skip
+def test_every_step_has_an_example(step: type) -> None:
+    assert ">>> " in (step.__doc__ or "")

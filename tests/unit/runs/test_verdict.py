@@ -385,6 +385,23 @@ def test_standstill_is_a_figure_of_its_own(plan: RunPlan, observed: Observed, al
     assert steady == 1_000_000 < whole
 
 
+def test_short_batch_of_the_warm_up_has_no_end_in_the_measured_load(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    """A pause where a full batch would have ended is a late alert like others, and no standstill."""
+    begin_us = STARTS_NS["measured"] // 1_000
+    held_up = (alerts.emitted_us > begin_us + 1_500_000) & (alerts.emitted_us < begin_us + 1_900_000)
+    emitted_us = np.where(held_up, begin_us + 1_900_000, alerts.emitted_us)
+    observed.alerts = dataclasses.replace(alerts, emitted_us=emitted_us, received_us=emitted_us + 800)
+    observed.job.batches[0].start_unix_ns = STARTS_NS["measured"] - 8_500_000_000
+    observed.job.batches[0].duration_ns = 600_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.boundaries == 0
+    assert result.latency_between_boundaries_ns == result.latency_ns
+
+
 @pytest.fixture
 def nothing_happened() -> Observed:
     return Observed(

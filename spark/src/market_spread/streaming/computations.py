@@ -159,9 +159,9 @@ class OnArrays:
     names to arrays of one length, with their Spark types. Nothing else of the rows before remains.
 
     >>> import numpy as np
-    >>> squares = OnArrays("squares", takes=("n",), gives={"square": "bigint"}, function=lambda row: {"square": row.n**2})
+    >>> squares = OnArrays("squares", takes=("n",), gives={"n2": "bigint"}, function=lambda row: {"n2": row.n**2})
     >>> squares.function(Row({"n": np.array([2, 3])}))
-    {'square': array([4, 9])}
+    {'n2': array([4, 9])}
     """
 
     name: str

@@ -135,6 +135,40 @@ class TestInEveryMode:
         assert judged == {number: market for number, market in by_order.items() if too_wide(*market)}
         assert 100 < len(judged) < 400
 
+    def test_market_spread_follows_flapping_markets_behind_fences(self, sparks: Sparks, mode: str) -> None:
+        """Markets open and close, quotes come late and again, orders wait for the quotes: exactly what a loop says."""
+        random = np.random.default_rng(11)
+        symbols = [f"F{i}" for i in range(12)]
+        newest: dict[str, tuple[int, int, int]] = {}
+        sent: list[bytes] = []
+        expected: dict[int, tuple[int, int, int]] = {}
+
+        with MemoryRun(sparks.of(mode), market_spread(), mode) as run:
+            for turn in range(5):
+                fresh = []
+                for symbol in random.permutation(symbols)[:8]:
+                    bid = int(random.integers(0, 20_000))
+                    market = (bid, max(0, bid + int(random.choice([-300, 10, 499, 500, 5_000]))), turn + 1)
+                    newest[str(symbol)] = market
+                    fresh.append(quote(str(symbol), market[0], market[1], sequence=market[2]))
+                again = [sent[i] for i in random.integers(0, len(sent), 10)] if sent else []
+                sent += fresh
+                run.send("nbbo", [b"".join(random.permutation([*fresh, *again]).tolist())])
+                run.process()
+                ids = range(turn * 20, turn * 20 + 20)
+                judged = {number: str(random.choice(symbols)) for number in ids}
+                run.send("orders", [b"".join(order(symbol, number) for number, symbol in judged.items())])
+                run.process()
+                for number, symbol in judged.items():
+                    market = newest.get(symbol, (0, 0, 0))
+                    if too_wide(market[0], market[1]):
+                        expected[number] = market
+            alerts = decode(ALERT, b"".join(run.received("alerts")))
+
+        columns = (alerts.ints(name).tolist() for name in ("order_id", "bid", "offer", "quote_sequence"))
+        assert {number: tuple(market) for number, *market in zip(*columns, strict=True)} == expected
+        assert 20 < len(expected) < 90
+
     def test_malformed_messages_go_to_invalid_and_the_rest_goes_on(self, sparks: Sparks, mode: str) -> None:
         orders = [order("A", 1) + order("A", 2).replace(b"+", b"x"), b"noise"]
 

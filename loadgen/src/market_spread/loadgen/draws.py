@@ -91,14 +91,13 @@ class Drawing:
         order_number = orders_before + np.cumsum(is_order) - 1
         symbol_id = self._quoted_ids[pick_32(_low(words[1]), len(self._quoted_ids))]
         gap_ns = np.diff(offset_ns, append=self.end_ns(chunk))
+        at = np.flatnonzero(is_order)
+        symbol_id[at] = self._ordered_ids(words.take(at, axis=1), gap_ns[at])
         if self._parameters.phase is Phase.WARM_UP:
-            every = self._places_per_warm_up_order(gap_ns)
-            is_order &= order_number % every == 0
-            bucket = order_number[is_order] // every % len(self._symbols.probe_ids)
-            symbol_id[is_order] = self._symbols.probe_ids[bucket]
-        else:
-            at = np.flatnonzero(is_order)
-            symbol_id[at] = self._ordered_ids(words.take(at, axis=1), gap_ns[at])
+            every = self._orders_per_bucket_probe(gap_ns)
+            at = at[order_number[at] % every == 0]
+            bucket = order_number[at] // every % len(self._symbols.probe_ids)
+            symbol_id[at] = self._symbols.probe_ids[bucket]
         return Draw(number, offset_ns, is_order, order_number, symbol_id, words)
 
     def end_ns(self, chunk: int) -> int:
@@ -115,7 +114,7 @@ class Drawing:
         return int(number * self._parameters.order_share)
 
     def _ordered_ids(self, words: Words, gap_ns: Int64s) -> Int64s:
-        """The symbols of measured orders: 79% from the hot ones, few from the rejecting, and the probes."""
+        """The symbols of orders: 79% from the hot ones, few from the rejecting, and the probes."""
         symbols = self._symbols
         low = _low(words[1])
         accepting = len(symbols.accepting_ids)
@@ -132,11 +131,10 @@ class Drawing:
         ids[is_probe] = symbols.probe_ids[symbols.bucket[ids[is_probe]]]
         return ids
 
-    def _places_per_warm_up_order(self, gap_ns: Int64s) -> int:
-        """How many places for orders there are to one that is used: two a second for each bucket, at the least."""
-        places_per_s = len(gap_ns) * self._parameters.order_share * NS_PER_S / int(gap_ns.sum())
-        orders_per_s = max(self._parameters.probes_per_s, 2 * len(self._symbols.probe_ids))
-        return max(1, int(places_per_s / orders_per_s))
+    def _orders_per_bucket_probe(self, gap_ns: Int64s) -> int:
+        """Each so-manieth order of the warm-up probes the next bucket, so that each is probed twice a second."""
+        orders_per_s = len(gap_ns) * self._parameters.order_share * NS_PER_S / int(gap_ns.sum())
+        return max(1, int(orders_per_s / (2 * len(self._symbols.probe_ids))))
 
 
 def pick_32(bits: Words, choices: int | Int64s) -> Int64s:

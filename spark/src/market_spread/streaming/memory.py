@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import use_this_python_in_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.streaming.modes.limits import check
 from market_spread.streaming.modes.registry import BY_NAME
@@ -34,6 +35,7 @@ _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
 @contextmanager
 def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
     """A Spark of this process for pipelines in this mode; it starts a JVM, which takes seconds, and ends it."""
+    use_this_python_in_spark()
     with tempfile.TemporaryDirectory(prefix="market-spread-") as folder:
         builder = SparkSession.builder.master(f"local[{cores}]").appName("market-spread-memory")
         settings = {

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -92,6 +93,14 @@ def home_folder(name: str) -> Path:
 def java_home() -> str | None:
     """The user's `JAVA_HOME`, None if it is not set."""
     return os.environ.get("JAVA_HOME") or None
+
+
+def use_this_python_in_spark() -> None:
+    """Have the Python workers of a Spark of this process run the Python that this process runs, unless told otherwise.
+
+    Spark would take the first `python3` of the path, which need not have our packages.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _parse(text: str, hint: Any) -> Any:

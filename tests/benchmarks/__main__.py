@@ -32,7 +32,8 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("sender", sender.figures, 0.6),
-    Benchmark("drain", drain.figures, 4),
+    Benchmark("drain", drain.real_time, 4),
+    Benchmark("drain-micro-batch", drain.micro_batch, 3),
     Benchmark("rate-20000", whole_runs.at_rate(20_000), 2.5),
     Benchmark("rate-100000", whole_runs.at_rate(100_000), 2.5),
     Benchmark("rate-175000", whole_runs.at_rate(175_000), 2.5),

@@ -2,10 +2,11 @@
 
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 from figure import Figure, Figures
@@ -26,7 +27,9 @@ from market_spread.v1.control_pb2 import Phase
 MESSAGES = 6_000_000
 WARM_UP_ROUNDS = 3
 ROUNDS = 6
-_BATCH_S = 60  # a round takes about a third of it, so that some meet a boundary and most do not
+# A round of Real-Time Mode takes about a third of a batch, so that some meet a boundary and most do not.
+REAL_TIME_JOB = {"mode": "real-time", "batch_s": 60}
+MICRO_BATCH_JOB = {"mode": "micro-batch", "batch_s": 0, "partitions": 2, "shuffle_partitions": 2}
 _RATE_PER_S = 1_000_000
 _TIMEOUT_S = 300
 _CLOCK = SystemClock()
@@ -41,35 +44,41 @@ class Round:
     across_boundary: bool
 
 
-def figures(_runs: Path) -> Figures:
-    """Medians over the rounds of one job, those that met a batch boundary apart."""
+def micro_batch(_runs: Path) -> Figures:
+    """Medians over the rounds of one job in micro-batch mode, whose batches are short."""
     with tempfile.TemporaryDirectory() as folder:
-        rounds = list(drains(Path(folder)))
+        return _medians(list(drains(Path(folder), MICRO_BATCH_JOB)), "")
+
+
+def real_time(_runs: Path) -> Figures:
+    """Medians over the rounds of one job in Real-Time Mode, those that met a batch boundary apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        rounds = list(drains(Path(folder), REAL_TIME_JOB))
     between = [found for found in rounds if not found.across_boundary]
     across = [found for found in rounds if found.across_boundary]
-    return [*_medians(between, "between boundaries"), *_medians(across, "across a boundary")]
+    return [*_medians(between, " between boundaries"), *_medians(across, " across a boundary")]
 
 
 def _medians(rounds: Sequence[Round], which: str) -> Figures:
     if not rounds:
         return []
     return [
-        Figure(f"rate {which}", median(found.rate_per_s for found in rounds), "messages/s"),
-        Figure(f"CPU of the job {which}", median(found.cpu_us_per_message for found in rounds), "us/message"),
+        Figure(f"rate{which}", median(found.rate_per_s for found in rounds), "messages/s"),
+        Figure(f"CPU of the job{which}", median(found.cpu_us_per_message for found in rounds), "us/message"),
     ]
 
 
-def drains(folder: Path) -> Iterator[Round]:
-    """Rounds of one job, after some to warm it up.
+def drains(folder: Path, changes: Mapping[str, Any]) -> Iterator[Round]:
+    """Rounds of one job, after some to warm it up. changes: what is not as in the sustained workload.
 
     The job's JVM is stopped by a signal while the backlog is produced, so it stays as warm as it was. The rate is taken
     from the continuation to the moment when the job's live count, which is up to a second old, has all messages; the
     CPU is that of the job's processes in this time.
     """
     profile = Overrides(rate_per_s=_RATE_PER_S, duration_s=MESSAGES / _RATE_PER_S)
-    workload = read_workload(Path("loadgen/workloads/sustained.yaml"), profile)
+    workload = replace(read_workload(Path("loadgen/workloads/sustained.yaml"), profile), **changes)
     plan = plan_of_workload(workload)
-    job = replace(JobSettings.of(workload), batch_s=_BATCH_S)
+    job = JobSettings.of(workload)
     ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=_CLOCK)
     clients = Clients(ensemble.start())
     try:

@@ -1,5 +1,6 @@
 """State by key in Python, in Spark's workers: what a key's rows of a batch become, and what it remembers."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,44 +66,69 @@ class KeyedWork:
 
     @property
     def state(self) -> Mapping[str, str]:
-        """What Spark keeps for a key."""
-        return {**self.memory, _NEWEST: "bigint"} if self.sequence else self.memory
+        """What Spark keeps for a key.
+
+        Arrays are kept as JSON: Spark 4.3 tells its workers the schema of state in small letters, in which they do not
+        find `elementType`.
+        """
+        kept = {name: "string" if _is_array(kind) else kind for name, kind in self.memory.items()}
+        return {**kept, _NEWEST: "bigint"} if self.sequence else kept
 
     def run(self, _key: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
         """One key's rows of a batch."""
         rows = pd.concat(list(chunks), ignore_index=True).sort_values(["_time", *ORIGIN], kind="stable")
         is_bad = rows["reason"].notna()
         if is_bad.any():
-            yield self._frame({}, rows[is_bad])
+            yield rows_of(self.gives, {}, rows[is_bad])
         if not is_bad.all():
             yield self._remember(rows[~is_bad], state)
 
     def _remember(self, rows: pd.DataFrame, state: GroupState) -> pd.DataFrame:
-        before = dict(zip(self.state, state.get, strict=True)) if state.exists else None
+        before = self._read(state)
         if self.sequence:
             rows = rows[_is_newer(rows[self.sequence].to_numpy(), before[_NEWEST] if before else _NEVER)]
         if not len(rows):
-            return self._frame({}, rows)
+            return rows_of(self.gives, {}, rows)
         key = rows[self.key].iloc[0]
         given, after = self.update(key, Row({name: rows[name].to_numpy() for name in self.takes}), before)
         if self.sequence:
             after = {**after, _NEWEST: int(rows[self.sequence].iloc[-1])}
-        state.update(tuple(_plain(after[name]) for name in self.state))
+        state.update(tuple(self._kept(name, after[name]) for name in self.state))
         if self.keeps_rows:
-            return self._frame(given, rows)
+            return rows_of(self.gives, given, rows)
         count = len(next(iter(given.values()))) if given else 0
-        return self._frame({self.key: np.full(count, key, rows[self.key].dtype), **given}, None)
+        return rows_of(self.gives, {self.key: np.full(count, key, object), **given}, None)
 
-    def _frame(self, given: Mapping[str, Any], rows: pd.DataFrame | None) -> pd.DataFrame:
-        """The result: what is given, and of the rows their origin and stamps."""
-        count = len(rows) if rows is not None else len(next(iter(given.values())))
-        nothing = np.full(count, None, object)
-        values: dict[str, Any] = {name: given.get(name, nothing) for name in self.gives}
-        for name in CARRIED:
-            values[name] = (
-                nothing if rows is None else rows[name].astype(object).where(rows[name].notna(), None).to_numpy()
-            )
-        return pd.DataFrame(values)
+    def _read(self, state: GroupState) -> Memory | None:
+        if not state.exists:
+            return None
+        kept = dict(zip(self.state, state.get, strict=True))
+        return {
+            name: json.loads(value) if _is_array(self.memory.get(name, "")) else value for name, value in kept.items()
+        }
+
+    def _kept(self, name: str, value: Any) -> Any:
+        """Spark's state takes Python's own numbers, and no numpy."""
+        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        return json.dumps(plain) if _is_array(self.memory.get(name, "")) else plain
+
+
+def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame | None) -> pd.DataFrame:
+    """Rows for Spark: the fields that are given, nothing in the others, and origin and stamps of the rows before."""
+    count = len(next(iter(given.values()))) if origin is None else len(origin)
+    nothing = np.full(count, None, object)
+    values: dict[str, Any] = {name: given.get(name, nothing) for name in gives}
+    for name in CARRIED:
+        values[name] = nothing if origin is None else _without_nan(origin[name])
+    return pd.DataFrame(values)
+
+
+def _without_nan(column: "pd.Series[Any]") -> Array:
+    """Numbers that may be missing come as floats, which Spark would not take back."""
+    present = column.notna().to_numpy()
+    values = np.full(len(column), None, object)
+    values[present] = [int(value) if isinstance(value, float) else value for value in column[present]]
+    return values
 
 
 def _adding_up(step: RunningTotal) -> Update:
@@ -139,8 +165,5 @@ def _is_newer(sequence: Array, newest: int) -> Array:
     return np.asarray(sequence > before)
 
 
-def _plain(value: Any) -> Any:
-    """Spark's state takes Python's own numbers and lists."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.item() if isinstance(value, np.generic) else value
+def _is_array(kind: str) -> bool:
+    return kind.startswith("array")

@@ -19,7 +19,7 @@ from market_spread.common.layout import Field, Kind, Layout
 from market_spread.streaming.computations import Computation, OnArrays, Row, Sink
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 from market_spread.streaming.pipeline import Branch, Pipeline, Source
-from market_spread.streaming.plans.keyed import KeyedWork
+from market_spread.streaming.plans.keyed import KeyedWork, rows_of
 from market_spread.streaming.plans.rows import (
     CARRIED,
     INVALID,
@@ -103,10 +103,9 @@ def _on_arrays(rows: DataFrame, step: OnArrays) -> DataFrame:
             is_bad = chunk["reason"].notna()
             good = chunk[~is_bad]
             given = step.function(Row({name: good[name].to_numpy() for name in step.takes}))
-            made = pd.DataFrame({name: given[name] for name in step.gives})
-            yield made.reindex(columns=[*step.gives, *CARRIED])
+            yield rows_of(step.gives, given, None)
             if is_bad.any():
-                yield chunk[is_bad].reindex(columns=[*step.gives, *CARRIED])
+                yield rows_of(step.gives, {}, chunk[is_bad])
 
     return _for_python(rows).select(*step.takes, *CARRIED).mapInPandas(work, types)
 

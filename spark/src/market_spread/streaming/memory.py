@@ -11,17 +11,18 @@ The plan, the mode and Spark are those of a job; only Kafka is not there. Spark'
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import use_this_python_in_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.streaming.modes.limits import check
-from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.registry import BY_NAME, duration
 from market_spread.streaming.modes.settings import REAL_TIME
 from market_spread.streaming.pipeline import Pipeline
 from market_spread.streaming.plans.rows import INVALID
@@ -76,22 +77,21 @@ class MemoryRun:
         self._clock = clock or SystemClock()
         self._streams = {source.name: self._stream(partitions) for source in pipeline.sources}
         self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
-        self._table = f"memory_{id(self)}"
-        self._folder = tempfile.TemporaryDirectory(prefix="market-spread-checkpoint-")
         self._sent = 0
 
     def __enter__(self) -> Self:
         topics = {name: name for name in (*self._pipeline.ends, INVALID)}
         records = {name: self._records(name, stream) for name, stream in self._streams.items()}
         leaving = self._mode.leaving(self._pipeline, records, topics)
-        writer = leaving.writeStream.format("memory").queryName(self._table)
-        self._query = self._mode.start(writer.option("checkpointLocation", self._folder.name), _BATCH_S)
+        with ExitStack() as ending:
+            folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="market-spread-checkpoint-"))
+            self._query = self._start(leaving, folder)
+            ending.callback(self._query.stop)
+            self._ending = ending.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._query.stop()
-        self._spark.catalog.dropTempView(self._table)
-        self._folder.cleanup()
+        self._ending.close()
 
     def send(self, source: str, values: Iterable[bytes], *, partition: int = 0) -> None:
         """Add records with these values to a source."""
@@ -121,8 +121,34 @@ class MemoryRun:
 
     def received(self, sink: str) -> list[bytes]:
         """The values of the records that a sink has got so far, or `invalid`, in the order of their coming."""
-        rows = self._spark.table(self._table).where(F.col("topic") == sink).select("value").collect()
-        return [bytes(row["value"]) for row in rows]
+        rows = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.allData())
+        return [bytes(row.get(2)) for row in rows if row.get(0) == sink]
+
+    def _start(self, leaving: DataFrame, folder: str) -> StreamingQuery:
+        """As a writer starts a query, but for the sink: of those in memory, a writer gives Real-Time Mode none."""
+        spark, jvm = self._jvm.org.apache.spark, self._jvm
+        is_real_time = self._mode.name == REAL_TIME
+        sources = spark.sql.execution.streaming.sources
+        self._sink = sources.ContinuousMemorySink() if is_real_time else sources.MemorySink()
+        modes, triggers = spark.sql.streaming.OutputMode, spark.sql.streaming.Trigger
+        manager = self._spark._jsparkSession.streams()
+        none = jvm.scala.Option.empty()
+        query = manager.startQuery(
+            none,
+            none,
+            jvm.scala.Option.apply(folder),
+            leaving._jdf,
+            spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()),
+            self._sink,
+            modes.Update() if is_real_time else modes.Append(),
+            False,
+            True,
+            (triggers.RealTime if is_real_time else triggers.ProcessingTime)(duration(_BATCH_S)),
+            getattr(manager, "startQuery$default$11")(),
+            none,
+            none,
+        )
+        return StreamingQuery(query)
 
     def _stream(self, partitions: int) -> Any:
         streams = self._jvm.org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream

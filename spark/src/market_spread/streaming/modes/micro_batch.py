@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping
 
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
-
 from market_spread.streaming.modes import settings
 from market_spread.streaming.plans import micro_batch
 
@@ -23,15 +20,11 @@ SESSION_SETTINGS: Mapping[str, str] = {
 # A batch takes at most so many frames of a topic: one that has a backlog to work off must not outgrow the memory.
 SOURCE_OPTIONS: Mapping[str, str] = {"maxOffsetsPerTrigger": "10000"}
 
+# Batches begin so far apart, or as soon as the one before has ended.
+OUTPUT_MODE = "append"
+TRIGGER = "processingTime"
+
 leaving = micro_batch.leaving
-
-
-def start(writer: DataStreamWriter, batch_s: float) -> StreamingQuery:
-    """Start the query; it goes on from the checkpoint if there is one. Returns at once.
-
-    Batches begin `batch_s` apart, or as soon as the one before has ended.
-    """
-    return writer.outputMode("append").trigger(processingTime=f"{round(batch_s * 1000)} milliseconds").start()
 
 
 def slots_needed(partitions: int, state_partitions: int) -> int:

@@ -1,10 +1,6 @@
 """Real-Time Mode: rows pass through the query as they come; state and offsets are saved at the end of a batch."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.streaming.modes import settings
 from market_spread.streaming.plans import real_time
@@ -31,13 +27,10 @@ SESSION_SETTINGS: Mapping[str, str] = {
 
 SOURCE_OPTIONS: Mapping[str, str] = {}
 
+OUTPUT_MODE = "update"
+TRIGGER = "realTime"
+
 leaving = real_time.leaving
-
-
-def start(writer: DataStreamWriter, batch_s: float) -> StreamingQuery:
-    """Start the query; it goes on from the checkpoint if there is one. Returns at once."""
-    trigger: Any = {"realTime": f"{round(batch_s * 1000)} milliseconds"}  # PySpark's types do not list it yet
-    return writer.outputMode("update").trigger(**trigger).start()
 
 
 def slots_needed(partitions: int, state_partitions: int) -> int:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.streaming.modes import micro_batch, real_time
 from market_spread.streaming.modes.kafka import read_topic, writer_of
@@ -22,7 +22,7 @@ class Mode:
     """A mode.
 
     leaving: the records that leave a pipeline (topic, key, value), from those of its sources and the names of topics;
-    start: starts a writer, with batches of so many seconds;
+    output_mode, trigger: what the query's writer is told, the trigger with a duration;
     slots_needed: tasks that have to run at the same time, by partitions of the input and of the state;
     warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none.
     """
@@ -31,14 +31,23 @@ class Mode:
     session_settings: Mapping[str, str]
     source_options: Mapping[str, str]
     leaving: Leaving
-    start: Callable[[DataStreamWriter, float], StreamingQuery]
+    output_mode: str
+    trigger: str
     slots_needed: Callable[[int, int], int]
     warm_up_batch_s: float | None
 
 
 def _mode(name: str, module: ModuleType, warm_up_batch_s: float | None) -> Mode:
-    parts = (module.SESSION_SETTINGS, module.SOURCE_OPTIONS, module.leaving, module.start, module.slots_needed)
-    return Mode(name, *parts, warm_up_batch_s)
+    return Mode(
+        name,
+        module.SESSION_SETTINGS,
+        module.SOURCE_OPTIONS,
+        module.leaving,
+        module.OUTPUT_MODE,
+        module.TRIGGER,
+        module.slots_needed,
+        warm_up_batch_s,
+    )
 
 
 BY_NAME: Mapping[str, Mode] = {
@@ -71,4 +80,10 @@ def start_query(
     }
     leaving = mode.leaving(pipeline, records, topics)
     writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint)
-    return mode.start(writer.queryName(pipeline.name), batch_s)
+    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types do not list all of them
+    return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()
+
+
+def duration(seconds: float) -> str:
+    """A duration as Spark reads it."""
+    return f"{round(seconds * 1000)} milliseconds"

@@ -10,10 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-# A marked block of commands, and the block with all that it prints on standard output, if one follows.
+# A marked block of commands, and the block with all that it prints on standard output or says on standard error, if one
+# follows.
 MARKED = re.compile(
     r"^<!-- runs: exit (?P<status>\d) -->\n```sh\n(?P<script>.*?)^```$"
-    r"(?:\n+<!-- prints -->\n```text\n(?P<output>.*?)^```$)?",
+    r"(?:\n+<!-- (?P<stream>prints|says) -->\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 # A file that the page has its reader write before the commands that follow.
@@ -54,6 +55,7 @@ def test_snippet_does_what_the_page_says(snippet: "re.Match[str]", tmp_path: Pat
     ended = run(snippet["script"], tmp_path, snippet.string[: snippet.start()])
 
     assert ended.returncode == int(snippet["status"]), ended.stderr
-    assert ended.stderr == ""
-    if snippet["output"] is not None:
-        assert without_padding(ended.stdout) == snippet["output"]
+    expected = {"prints": None, "says": ""} | {snippet["stream"]: snippet["output"]}
+    assert without_padding(ended.stderr) == expected["says"]
+    if expected["prints"] is not None:
+        assert without_padding(ended.stdout) == expected["prints"]

@@ -66,7 +66,7 @@ def commands(page: Path) -> Iterator[list[str]]:
         if language == "sh":
             for line in block.replace("\\\n", " ").splitlines():
                 if words := shlex.split(line, comments=True):
-                    yield words
+                    yield words[: words.index("|")] if "|" in words else words
 
 
 def inline(page: Path) -> Iterator[list[str]]:

@@ -127,7 +127,7 @@ class Run:
         if self._plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
         self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
-        self._wait_for_commit(clients, initial_ends)
+        self._wait_until_ready(clients, observed, initial_ends)
 
     def _measure(self, clients: Clients, observed: Observed) -> None:
         """The measured load, to its end or to the user's."""
@@ -213,23 +213,28 @@ class Run:
                 raise RunFailedError(f"the job did not start: {status.detail}")
             self._clock.sleep_ns(_POLL_NS)
 
-    def _wait_for_commit(self, clients: Clients, initial_ends: Mapping[Partition, int]) -> None:
-        """Until a committed batch covers the initial quotes, and the probe of each bucket has answered."""
+    def _wait_until_ready(self, clients: Clients, observed: Observed, initial_ends: Mapping[Partition, int]) -> None:
+        """Until a committed batch covers the initial quotes, each bucket's probe has answered, and no backlog is left.
+
+        The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
+        """
         timeout_s = 3 * self._plan.workload.batch_s + _START_TIMEOUT_S
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
         while not self._interrupted.is_set():
             self._ensemble.check_alive()
             job, receiver = clients.job_status(), clients.receiver_status()
-            self._show(self._progress("waiting for the quotes' commit", receiver=receiver, job=job))
+            self._show(self._progress("working off the warm-up", receiver=receiver, job=job))
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
             silent = self._plan.probe_symbols - set(receiver.warm_up_symbols)
             behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
-            if not behind and not silent:
+            backlog = observed.sent_before - job.messages_processed
+            if not behind and not silent and backlog <= 0:
                 return
             if self._clock.monotonic_ns() > deadline_ns:
                 what = (
-                    f"no alert came for the probes {', '.join(sorted(silent))}" if silent else "nothing was committed"
+                    f"{backlog} messages of the warm-up were not processed" if backlog > 0 else "nothing was committed"
                 )
+                what = f"no alert came for the probes {', '.join(sorted(silent))}" if silent else what
                 raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
             self._clock.sleep_ns(_POLL_NS)
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.codec import decode
 from market_spread.common.layout import ALERT, NBBO, Field, Kind, Layout
-from market_spread.streaming.applications.counting import counting
+from market_spread.streaming.applications.counting import NUMBER, counting
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import SIZE, sequence_window
@@ -23,7 +23,7 @@ from market_spread.streaming.computations import Filter, Map, OnArrays, Row, Sin
 from market_spread.streaming.memory import MemoryRun, open_session
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import CountWindow, RangeWindow, Remember
+from market_spread.streaming.states import CountWindow, RangeWindow, Remember, RunningTotal
 
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 MODES = (REAL_TIME, MICRO_BATCH)
@@ -188,7 +188,7 @@ class TestInEveryMode:
     def test_filter_and_map_see_every_row(self, sparks: Sparks, mode: str) -> None:
         doubled = Map("doubled", {"twice": lambda row: row.value + row.value})
         pipeline = (
-            Source("numbers", NUMBERS)
+            Source("numbers", NUMBER)
             .to(Filter("even", lambda row: row.value % 2 == 0))
             .to(doubled)
             .to_sink(Sink("out", Text("{counter}: {twice}"), key="counter"), name="doubling")
@@ -198,17 +198,6 @@ class TestInEveryMode:
         found = outcome(sparks.of(mode), pipeline, mode, {"numbers": [b"".join(values), b"bad"]}, sink="out")
 
         assert sorted(found) == [b"apples: -4", b"apples: 0", b"apples: 4"]
-
-
-NUMBERS = Layout(
-    "number",
-    (
-        Field("kind", 1, Kind.LETTER, "N"),
-        Field("counter", 8, Kind.TEXT),
-        Field("sequence", 12, Kind.DIGITS),
-        Field("value", 12, Kind.SIGNED),
-    ),
-)
 
 
 def quote(symbol: str, bid: int, offer: int, *, sequence: int) -> bytes:
@@ -267,7 +256,7 @@ class TestPythonInMicroBatchMode:
         squares = OnArrays(
             "squares", takes=("value",), gives={"square": "bigint"}, function=lambda row: {"square": row.value**2}
         )
-        pipeline = Source("numbers", NUMBERS).to(squares).to_sink(Sink("out", Text("{square}")), name="squares")
+        pipeline = Source("numbers", NUMBER).to(squares).to_sink(Sink("out", Text("{square}")), name="squares")
         values = [number(i, i) for i in range(1_000)]
 
         with MemoryRun(sparks.of(MICRO_BATCH), pipeline, MICRO_BATCH) as run:
@@ -277,6 +266,28 @@ class TestPythonInMicroBatchMode:
 
         assert sorted(map(int, found)) == [i**2 for i in range(1_000)]
         assert len(invalid) == 1
+
+    def test_sequence_that_a_step_leaves_out_is_not_looked_for(self, sparks: Sparks) -> None:
+        parity = OnArrays(
+            "parity", takes=("value",), gives={"parity": "bigint"}, function=lambda row: {"parity": row.value % 2}
+        )
+        counted = (
+            Source("numbers", NUMBER, sequence="sequence")
+            .to(parity)
+            .key_by("parity")
+            .to(RunningTotal("count", into="count"))
+        )
+        pipeline = counted.to_sink(Sink("out", Text("{parity} {count}")), name="parities")
+
+        found = outcome(
+            sparks.of(MICRO_BATCH),
+            pipeline,
+            MICRO_BATCH,
+            {"numbers": [number(i, i) for i in range(5)]},
+            sink="out",
+        )
+
+        assert sorted(found) == [b"0 1", b"0 2", b"0 3", b"1 1", b"1 2"]
 
     def test_two_sinks_get_every_row(self, sparks: Sparks) -> None:
         upper = Source("in", Text()).to(Map("upper", {"loud": lambda row: F.upper(row.text)}))
@@ -298,7 +309,7 @@ class TestPythonInMicroBatchMode:
         remember = Remember(
             "seen", takes=("value",), state={"seen": "array<bigint>"}, gives={"seen": "string"}, update=append
         )
-        numbers = Source("numbers", NUMBERS).key_by("counter").to(remember)
+        numbers = Source("numbers", NUMBER).key_by("counter").to(remember)
         pipeline = numbers.to_sink(Sink("out", Text("{counter} {seen}")), name="growing")
         inputs = ({"numbers": [number(i, i)]} for i in range(4))
 
@@ -315,7 +326,7 @@ class TestPythonInMicroBatchMode:
             function=lambda _, rows: {"total": rows.value.sum()},
         )
         pipeline = (
-            Source("numbers", NUMBERS)
+            Source("numbers", NUMBER)
             .key_by("counter")
             .to(window)
             .to_sink(Sink("out", Text("{counter} {total}")), name="threes")

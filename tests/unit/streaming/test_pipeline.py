@@ -160,6 +160,15 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'newest': the source 'nbbo' has no field 'ask'; it has symbol, bid, offer, intended_us, sequence",
     ),
     (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="nbbo", added={"name": "symbol"})),
+        "'newest': 'symbol' of 'nbbo' is no number, and only numbers are remembered; leave it out",
+    ),
+    (
+        lambda: Source("orders", ORDER, sequence="quantity"),
+        "the source 'orders' has no number without sign 'quantity' for its sequence; it has "
+        "account, order_id, price, intended_us",
+    ),
+    (
         lambda: ORDERS.key_by("symbol").to(RunningTotal("total", into="total", of="volume")),
         "'total': there is no field 'volume'; the rows have "
         "symbol, side, account, order_id, quantity, price, intended_us",
@@ -203,12 +212,12 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Source("orders", ORDER, time="symbol"),
-        "the source 'orders' has no number 'symbol' for its time; its numbers: "
-        "account, order_id, quantity, price, intended_us",
+        "the source 'orders' has no number without sign 'symbol' for its time; it has "
+        "account, order_id, price, intended_us",
     ),
     (
         lambda: Source("lines", Text(), sequence="n"),
-        "the source 'lines' has no number 'n' for its sequence; its numbers: none",
+        "the source 'lines' has no number without sign 'n' for its sequence; it has none",
     ),
     (
         lambda: Source("notes", text_layout(Field("reason", 8, Kind.TEXT))),
@@ -223,6 +232,16 @@ def test_mistake_is_told_where_it_is_made(make: Callable[[], object], said: str)
         make()
 
     assert str(raised.value) == said
+
+
+def test_a_role_whose_field_is_gone_is_none() -> None:
+    """A step that gives other fields leaves neither time nor sequence, so nothing is looked for in its rows."""
+    arrays = OnArrays("arrays", takes=("bid",), gives={"spread": "bigint"}, function=anything)
+    counted = QUOTES.to(arrays).key_by("spread").to(TOTAL).to_sink(Sink("out", Text("{total}")), name="spreads")
+
+    (inflow,) = counted.stream.inflows.values()
+    assert (inflow.time, inflow.sequence) == (None, None)
+    check(counted, "micro-batch")
 
 
 # What a mode cannot run
@@ -241,6 +260,17 @@ NOTES = Source(
     )),
     time="time_us",
 )  # fmt: skip
+
+
+def numbered(key_width: int, sequence_width: int) -> Pipeline:
+    """A join whose key and sequence are so wide."""
+    head, key = Field("kind", 1, Kind.LETTER, "W"), Field("name", key_width, Kind.TEXT)
+    time, sequence = Field("time_us", 16, Kind.DIGITS), Field("number", sequence_width, Kind.DIGITS)
+    prices = Source("prices", Layout("price", (head, key, time, sequence)), time="time_us", sequence="number")
+    trades = Source("trades", Layout("trade", (head, key, time)), time="time_us")
+    newest = Newest("newest", of="prices", added={"number": "number"})
+    return prices.merge(trades).key_by("name").to(newest).to_sink(Sink("out", Text("{number}")), name="wide")
+
 
 REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
     (
@@ -264,6 +294,18 @@ REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
         "real-time",
         "joined: 'newest quote' would carry the text 'author' of 'notes', and real-time carries numbers and letters "
         "alone; make it a number, or use micro-batch",
+    ),
+    (
+        lambda: numbered(9, 12),
+        "micro-batch",
+        "wide: 'newest': 'name' of 'prices' is 9 wide, and micro-batch takes at most 8; "
+        "make it narrower, or use real-time",
+    ),
+    (
+        lambda: numbered(8, 13),
+        "micro-batch",
+        "wide: 'newest': 'number' of 'prices' is 13 wide, and micro-batch takes at most 12; "
+        "make it narrower, or use real-time",
     ),
     *(
         (

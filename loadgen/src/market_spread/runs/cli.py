@@ -207,7 +207,13 @@ def describe(application: str) -> None:
     metavar="SOURCE=FILE",
     help="Lines of the file are messages of the source. May be given once for each source.",
 )
-@click.option("--mode", type=click.Choice(["real-time", "micro-batch"]), default="micro-batch", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(["real-time", "micro-batch"]),
+    default="micro-batch",
+    show_default=True,
+    help="Mode of the job.",
+)
 def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
     """Run a pipeline on files, with a broker of its own, and print what its sinks get.
 
@@ -224,7 +230,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
             click.echo(line, err=True)
 
     interrupt_once()
-    outcome = run_pipeline(
+    records = run_pipeline(
         application,
         mode=mode,
         inputs=inputs_of(inputs),
@@ -234,7 +240,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
         show=lambda sink, value: click.echo(sink.encode() + b"\t" + value),
         say=say,
     )
-    say(", ".join(f"{sink}: {count:,} records" for sink, count in outcome.records.items()))
+    say(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 
 
 @main.command(epilog="Example: market-spread up --port 9092")

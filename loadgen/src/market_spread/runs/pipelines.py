@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.clock import Clock
@@ -45,13 +44,6 @@ def _runs_in(pipeline: Pipeline, mode: str) -> str:
     return f"runs in {mode}"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How many records each sink, and `invalid`, got."""
-
-    records: Mapping[str, int]
-
-
 def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:
     """Files by their sources, from `source=file`. UsageError for one that is not that, or names a source again."""
     inputs: dict[str, Path] = {}
@@ -75,8 +67,10 @@ def run_pipeline(
     clock: Clock,
     show: Show,
     say: Callable[[str], None],
-) -> Outcome:
+) -> dict[str, int]:
     """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
+
+    Returns how many records each sink, and `invalid`, got.
 
     show: told the sink (or `invalid`) and the value of each record that leaves. UsageError for an input that is not
     there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
@@ -178,12 +172,12 @@ def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> 
     raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
 
 
-def _received(bootstrap_servers: str, topics: Sequence[str], show: Show) -> Outcome:
+def _received(bootstrap_servers: str, topics: Sequence[str], show: Show) -> dict[str, int]:
     counts = dict.fromkeys(topics, 0)
     for topic, value in _records(bootstrap_servers, topics):
         counts[topic] += 1
         show(topic, value)
-    return Outcome(counts)
+    return counts
 
 
 def _records(bootstrap_servers: str, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -231,10 +231,12 @@ class Run:
             if not behind and not silent and backlog <= 0:
                 return
             if self._clock.monotonic_ns() > deadline_ns:
-                what = (
-                    f"{backlog} messages of the warm-up were not processed" if backlog > 0 else "nothing was committed"
-                )
-                what = f"no alert came for the probes {', '.join(sorted(silent))}" if silent else what
+                if silent:
+                    what = f"no alert came for the probes {', '.join(sorted(silent))}"
+                elif backlog > 0:
+                    what = f"{backlog} messages of the warm-up were not processed"
+                else:
+                    what = "nothing was committed"
                 raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
             self._clock.sleep_ns(_POLL_NS)
 

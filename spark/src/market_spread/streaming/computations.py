@@ -79,16 +79,8 @@ class Filter:
     name: str
     keep: Callable[[Row], Any]
     kind: ClassVar[str] = "filter"
-
-    @property
-    def needs(self) -> Names:
-        """Fields that it names; those that its function reads are found when it is called."""
-        return ()
-
-    @property
-    def adds(self) -> Names:
-        """Fields that it adds to a row."""
-        return ()
+    needs: ClassVar[Names] = ()  # the fields that its function reads are found when it is called
+    adds: ClassVar[Names] = ()
 
     def fields_of(self, fields: Names) -> Names:
         """The fields of a row after it, of the fields before it."""
@@ -106,11 +98,7 @@ class Map:
     name: str
     added: Mapping[str, Callable[[Row], Any]]
     kind: ClassVar[str] = "map"
-
-    @property
-    def needs(self) -> Names:
-        """See Filter.needs."""
-        return ()
+    needs: ClassVar[Names] = ()
 
     @property
     def adds(self) -> Names:
@@ -135,11 +123,7 @@ class Split:
     elements: Callable[[Row], Any]
     into: str
     kind: ClassVar[str] = "split"
-
-    @property
-    def needs(self) -> Names:
-        """See Filter.needs."""
-        return ()
+    needs: ClassVar[Names] = ()
 
     @property
     def adds(self) -> Names:

@@ -22,8 +22,8 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import use_this_python_in_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.streaming.modes.limits import check
-from market_spread.streaming.modes.registry import BY_NAME, duration
-from market_spread.streaming.modes.settings import REAL_TIME
+from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.settings import REAL_TIME, duration
 from market_spread.streaming.pipeline import Pipeline
 from market_spread.streaming.plans.rows import INVALID
 
@@ -127,9 +127,8 @@ class MemoryRun:
     def _start(self, leaving: DataFrame, folder: str) -> StreamingQuery:
         """As a writer starts a query, but for the sink: of those in memory, a writer gives Real-Time Mode none."""
         spark, jvm = self._jvm.org.apache.spark, self._jvm
-        is_real_time = self._mode.name == REAL_TIME
         sources = spark.sql.execution.streaming.sources
-        self._sink = sources.ContinuousMemorySink() if is_real_time else sources.MemorySink()
+        self._sink = sources.ContinuousMemorySink() if self._mode.name == REAL_TIME else sources.MemorySink()
         modes, triggers = spark.sql.streaming.OutputMode, spark.sql.streaming.Trigger
         manager = self._spark._jsparkSession.streams()
         none = jvm.scala.Option.empty()
@@ -140,10 +139,10 @@ class MemoryRun:
             leaving._jdf,
             spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()),
             self._sink,
-            modes.Update() if is_real_time else modes.Append(),
+            getattr(modes, self._mode.output_mode.capitalize())(),
             False,
             True,
-            (triggers.RealTime if is_real_time else triggers.ProcessingTime)(duration(_BATCH_S)),
+            getattr(triggers, self._mode.trigger[0].upper() + self._mode.trigger[1:])(duration(_BATCH_S)),
             getattr(manager, "startQuery$default$11")(),
             none,
             none,

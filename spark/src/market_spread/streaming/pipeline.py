@@ -53,7 +53,7 @@ class Source:
             if name is not None and name not in self._numbers():
                 numbers = ", ".join(self._numbers()) or "none"
                 raise PipelineError(
-                    f"the source {self.name!r} has no number {name!r} for its {role}; its numbers: {numbers}"
+                    f"the source {self.name!r} has no number without sign {name!r} for its {role}; it has {numbers}"
                 )
 
     @property
@@ -82,7 +82,7 @@ class Source:
     def _numbers(self) -> Names:
         if isinstance(self.messages, Text):
             return ()
-        return tuple(field.name for field in self.messages.fields if field.kind in (Kind.DIGITS, Kind.SIGNED))
+        return tuple(field.name for field in self.messages.fields if field.kind is Kind.DIGITS)
 
 
 @dataclass(frozen=True, slots=True)

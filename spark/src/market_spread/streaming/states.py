@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from market_spread.common.layout import Layout
+from market_spread.common.layout import Kind, Layout
 from market_spread.streaming.computations import Names, Row, Text
 
 
@@ -68,10 +68,7 @@ class Newest:
         for source, other in inflows.items():
             if isinstance(other.messages, Text) or other.time is None:
                 return f"the source {source!r} declares no time, so nothing says what came first; give it one"
-        missing = [name for name in self.added.values() if name not in inflow.fields]
-        if missing:
-            return f"the source {self.of!r} has no field {missing[0]!r}; it has {_listed(inflow.fields)}"
-        return None
+        return _not_remembered(self.of, inflow, tuple(self.added.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +228,20 @@ class RangeWindow:
 
 
 StateComputation = Newest | RunningTotal | Remember | CountWindow | RangeWindow
+
+
+def _not_remembered(source: str, inflow: Inflow, names: Names) -> str | None:
+    missing = [name for name in names if name not in inflow.fields]
+    if missing:
+        return f"the source {source!r} has no field {missing[0]!r}; it has {_listed(inflow.fields)}"
+    texts = [name for name in names if not _is_number(inflow, name)]
+    if texts:
+        return f"{texts[0]!r} of {source!r} is no number, and only numbers are remembered; leave it out"
+    return None
+
+
+def _is_number(inflow: Inflow, name: str) -> bool:
+    return isinstance(inflow.messages, Layout) and inflow.messages.field(name).kind in (Kind.DIGITS, Kind.SIGNED)
 
 
 def _repeated(inflows: Inflows) -> str | None:

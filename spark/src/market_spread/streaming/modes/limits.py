@@ -8,12 +8,14 @@ from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
 from market_spread.streaming.pipeline import Pipeline, PipelineError
 from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
 
+KEY_BYTES_MAX = 8
+SEQUENCE_DIGITS_MAX = 12
 _PYTHON = (OnArrays, Remember, CountWindow)
 
 
 def check(pipeline: Pipeline, mode: str) -> None:
     """PipelineError if the mode cannot run the pipeline, with the step and what can be done."""
-    problems = [*_both(pipeline), *(_real_time(pipeline) if mode == REAL_TIME else ())]
+    problems = [*_both(pipeline), *(_real_time if mode == REAL_TIME else _micro_batch)(pipeline)]
     if problems:
         raise PipelineError(f"{pipeline.name}: {problems[0]}")
 
@@ -35,10 +37,10 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
         yield f"{REAL_TIME} takes one sink, and there are {names}; make a pipeline for each, or use {MICRO_BATCH}"
     state = pipeline.stream.state
     if isinstance(state, RunningTotal):
-        for source in pipeline.sources:
-            if source.sequence is not None:
+        for name, inflow in pipeline.stream.inflows.items():
+            if inflow.sequence is not None:
                 yield (
-                    f"{state.name!r} cannot leave out what {source.name!r} sends again in {REAL_TIME}; "
+                    f"{state.name!r} cannot leave out what {name!r} sends again in {REAL_TIME}; "
                     f"declare no sequence, or use {MICRO_BATCH}"
                 )
     if isinstance(state, RangeWindow):
@@ -53,11 +55,27 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
 def _texts_beside_the_key(pipeline: Pipeline, state: Newest) -> Iterator[str]:
     """Fields that would have to travel through the state and are no numbers."""
     for source in pipeline.sources:
-        if isinstance(source.messages, Layout):
-            wanted = state.added.values() if source.name == state.of else source.fields
+        if source.name != state.of and isinstance(source.messages, Layout):
             for field in source.messages.fields[1:]:
-                if field.kind is Kind.TEXT and field.name in wanted and field.name != pipeline.stream.key:
+                if field.kind is Kind.TEXT and field.name != pipeline.stream.key:
                     yield (
                         f"{state.name!r} would carry the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
                         f"carries numbers and letters alone; make it a number, or use {MICRO_BATCH}"
                     )
+
+
+def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
+    """A key must fit in a word of eight bytes, and a sequence beside it in another (vectors/newest.py)."""
+    state = pipeline.stream.state
+    if not isinstance(state, Newest):
+        return
+    for source in pipeline.sources:
+        widths = (
+            {field.name: field.width for field in source.messages.fields} if isinstance(source.messages, Layout) else {}
+        )
+        for name, most in ((pipeline.stream.key, KEY_BYTES_MAX), (source.sequence, SEQUENCE_DIGITS_MAX)):
+            if name is not None and widths.get(name, 0) > most:
+                yield (
+                    f"{state.name!r}: {name!r} of {source.name!r} is {widths[name]} wide, and {MICRO_BATCH} takes at "
+                    f"most {most}; make it narrower, or use {REAL_TIME}"
+                )

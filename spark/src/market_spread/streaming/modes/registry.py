@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.streaming.modes import micro_batch, real_time
 from market_spread.streaming.modes.kafka import read_topic, writer_of
 from market_spread.streaming.modes.limits import check
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.pipeline import Pipeline
 
 Leaving = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
@@ -82,8 +82,3 @@ def start_query(
     writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint)
     trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types do not list all of them
     return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()
-
-
-def duration(seconds: float) -> str:
-    """A duration as Spark reads it."""
-    return f"{round(seconds * 1000)} milliseconds"

@@ -30,6 +30,11 @@ SESSION_SETTINGS: Mapping[str, str] = {
 }
 
 
+def duration(seconds: float) -> str:
+    """A duration as Spark reads it."""
+    return f"{round(seconds * 1000)} milliseconds"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics:
     """Names of the topics that Market Spread reads and writes."""

@@ -1,7 +1,7 @@
 """State by key in Python, in Spark's workers: what a key's rows of a batch become, and what it remembers."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,8 @@ import pandas as pd
 from pyspark.sql.streaming.state import GroupState
 
 from market_spread.streaming.computations import ORIGIN, Row
-from market_spread.streaming.pipeline import Source
 from market_spread.streaming.plans.rows import CARRIED
-from market_spread.streaming.states import CountWindow, Remember, RunningTotal
+from market_spread.streaming.states import CountWindow, Inflow, Remember, RunningTotal
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
@@ -29,7 +28,7 @@ _NEVER = -1
 
 @dataclass(frozen=True, slots=True)
 class KeyedWork:
-    """A state step for `applyInPandasWithState`. Names in `gives` and `state` go with their Spark types.
+    """A state step for `applyInPandasWithState`. Names in `gives` and `memory` go with their Spark types.
 
     sequence: the field that numbers a key's rows; a row whose number is not higher than those before is left out.
     keeps_rows: whether each row of the result is the row that it was made of, with its origin and stamps.
@@ -49,11 +48,11 @@ class KeyedWork:
         step: RunningTotal | Remember | CountWindow,
         *,
         key: str,
-        sources: Sequence[Source],
+        inflows: Iterable[Inflow],
         types: Mapping[str, str],
     ) -> "KeyedWork":
         """The work of a step on rows of these types."""
-        sequence = next((source.sequence for source in sources if source.sequence), None)
+        sequence = next((inflow.sequence for inflow in inflows if inflow.sequence), None)
         fields = {name: kind for name, kind in types.items() if name not in CARRIED}
         if isinstance(step, RunningTotal):
             gives = {**fields, step.into: "bigint"}

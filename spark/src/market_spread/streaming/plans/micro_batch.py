@@ -13,11 +13,12 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import BinaryType, DataType, StringType
+from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
 from market_spread.common.layout import Field, Kind, Layout
 from market_spread.streaming.computations import Computation, OnArrays, Row, Sink
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames, wall_clock_us
+from market_spread.streaming.modes.settings import duration
 from market_spread.streaming.pipeline import Branch, Pipeline, Source
 from market_spread.streaming.plans.keyed import KeyedWork, rows_of
 from market_spread.streaming.plans.rows import (
@@ -116,7 +117,7 @@ def _for_python(rows: DataFrame) -> DataFrame:
     fields = {
         field.name: F.coalesce(F.col(field.name), empty.get(type(field.dataType), F.lit(0).cast(field.dataType)))
         for field in rows.schema.fields
-        if field.name not in CARRIED and (type(field.dataType) in empty or field.dataType.typeName() != "array")
+        if field.name not in CARRIED and isinstance(field.dataType, AtomicType)
     }
     return rows.withColumns(fields)
 
@@ -128,10 +129,10 @@ def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFr
     key = str(pipeline.stream.key)
     time_us = F.coalesce(*dict.fromkeys(str(source.time) for source in pipeline.sources))
     timed = rows.where(is_good()).withColumn("_time", F.timestamp_micros(time_us))
-    window = F.window("_time", _milliseconds(state.size_s), _milliseconds(state.slide_s or state.size_s))
+    window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
-    grouped = timed.withWatermark("_time", _milliseconds(state.late_s)).groupBy(key, window).agg(*aggregates)
+    grouped = timed.withWatermark("_time", duration(state.late_s)).groupBy(key, window).agg(*aggregates)
     return grouped.select(
         key,
         F.unix_micros("window.start").alias("window_start_us"),
@@ -147,20 +148,17 @@ def _malformed(source: Source, records: DataFrame) -> DataFrame:
     return rows.where(~is_good()).select(*CARRIED)
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{round(seconds * 1000)} milliseconds"
-
-
 # State by key, in Python
 
 
 def _keyed(pipeline: Pipeline, state: RunningTotal | Remember | CountWindow, rows: DataFrame) -> DataFrame:
     key = str(pipeline.stream.key)
     typed = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    work = KeyedWork.of(state, key=key, sources=pipeline.sources, types=typed)
+    inflows = pipeline.stream.inflows.values()
+    work = KeyedWork.of(state, key=key, inflows=inflows, types=typed)
     order = F.lit(0).cast("bigint")
-    times = [source.time for source in pipeline.sources if source.time]
-    if len(times) == len(pipeline.sources):
+    times = [inflow.time for inflow in inflows if inflow.time]
+    if len(times) == len(inflows):
         order = F.coalesce(*dict.fromkeys(times))
     keyed = _for_python(rows).withColumns(
         {"_key": F.when(is_good(), F.col(key).cast("string")).otherwise(reserved_key()), "_time": order}

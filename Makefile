@@ -6,10 +6,10 @@ CODE := proto services spark loadgen tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator spark loadgen
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto lock bench clean
+.PHONY: help setup run test check format proto lock bench bench-ladder clean
 
 help:  ## Print this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: $(READY)  ## Make the virtual environment, fetch the jars, look for Java
 
@@ -49,6 +49,9 @@ format: $(READY)  ## Format the code and mend what the linter can
 
 bench: $(READY)  ## Measure the figures of the README; takes more than an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks $(BENCH)
+
+bench-ladder: $(READY)  ## Measure what every feature costs; takes hours, wants a quiet machine
+	@$(BIN)/python tests/benchmarks/ladder $(LADDER)
 
 clean:  ## Remove what setup made, and the runs
 	@rm -rf .venv runs .market-spread

@@ -1,0 +1,187 @@
+"""`make bench-ladder`: what every feature costs, as tables, as runs/bench-ladder.json and, on request, as a picture."""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts beside each other, not a distribution
+
+from backlog import Backlog
+from measure import Bench, Drained
+from picture import draw
+from rungs import rungs
+
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+
+OUT = Path("runs/bench-ladder.json")
+PICTURES = Path("docs/ladder")
+MODES = (REAL_TIME, MICRO_BATCH)
+STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
+PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
+MESSAGES = {REAL_TIME: 5_000_000, MICRO_BATCH: 8_000_000}
+WARM_UP = {REAL_TIME: 3, MICRO_BATCH: 2}
+ROUNDS = 2
+# A frame of one message costs as much as one of two hundred: fewer of them take as long.
+_FEWER = {1: 20, 10: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is measured in one process: a rung, or the whole job on other input."""
+
+    table: str
+    mode: str
+    name: str
+    rung: str
+    frame_messages: int = 200
+    symbols: int = 350
+    partitions: int = 0
+
+    @property
+    def messages(self) -> int:
+        """How many messages a backlog has."""
+        return MESSAGES[self.mode] // _FEWER.get(self.frame_messages, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case with the medians of its repetitions, and all of them."""
+
+    table: str
+    mode: str
+    name: str
+    rate_per_s: float
+    cpu_us_per_message: float
+    repeats: tuple[Drained, ...]
+
+
+def ladder() -> Iterator[Case]:
+    """The rungs of both modes."""
+    for mode in MODES:
+        for rung in rungs(mode):
+            yield Case("ladder", mode, rung.name, rung.name)
+
+
+def symbols() -> Iterator[Case]:
+    """The job as shipped on other numbers of symbols."""
+    for mode in MODES:
+        for number in (350, 3_500, 35_000, 100_000):
+            yield Case("symbols", mode, f"{number:,}", rungs(mode)[-1].name, symbols=number)
+
+
+def partitions() -> Iterator[Case]:
+    """The job as shipped on other numbers of partitions of each topic."""
+    for mode in MODES:
+        for number in (1, 4, 16):
+            yield Case("partitions", mode, f"{number}", rungs(mode)[-1].name, partitions=number)
+
+
+def frames() -> Iterator[Case]:
+    """The job as shipped on other numbers of messages a record."""
+    for mode in MODES:
+        for number in (1, 10, 200, 900):
+            yield Case("frames", mode, f"{number}", rungs(mode)[-1].name, frame_messages=number)
+
+
+TABLES: dict[str, Callable[[], Iterator[Case]]] = {
+    "ladder": ladder,
+    "symbols": symbols,
+    "partitions": partitions,
+    "frames": frames,
+}
+
+
+def main() -> int:
+    """Measure, print the tables, write the file and the pictures."""
+    arguments = _arguments()
+    console = Console()
+    cases = [case for table in arguments.only or TABLES for case in TABLES[table]()]
+    cases = [case for case in cases if case.mode in (arguments.modes or MODES)]
+    found: dict[Case, list[Drained]] = {case: [] for case in cases}
+    with tempfile.TemporaryDirectory() as folder, Bench(Path(folder)) as bench:
+        for repeat in range(arguments.repeats):
+            for case in cases:
+                drained = measured(bench, case, scale=arguments.scale)
+                found[case].append(drained)
+                told = f"{drained.rate_per_s:>11,.0f}/s {drained.cpu_us_per_message:6.3f} us"
+                console.print(
+                    f"{repeat + 1} of {arguments.repeats}  {case.mode:11}  {case.table} {case.name:18} {told}"
+                )
+    results = [_result(case, repeats) for case, repeats in found.items()]
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n")
+    for table in dict.fromkeys(result.table for result in results):
+        console.print(_table(table, [result for result in results if result.table == table]))
+    if arguments.picture and any(case.table == "ladder" for case in cases):
+        draw([result for result in results if result.table == "ladder"], PICTURES)
+    return 0
+
+
+def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
+    """One repetition of a case. scale: of the number of messages."""
+    count = case.partitions or PARTITIONS[case.mode]
+    backlog = _backlog(round(case.messages * scale), case.frame_messages, case.symbols, count)
+    (rung,) = (rung for rung in rungs(case.mode) if rung.name == case.rung)
+    return bench.drain(
+        rung,
+        case.mode,
+        backlog,
+        state_partitions=STATE_PARTITIONS[case.mode],
+        warm_up=WARM_UP[case.mode],
+        rounds=ROUNDS,
+    )
+
+
+@lru_cache(maxsize=2)  # the rungs of a mode share theirs
+def _backlog(messages: int, frame_messages: int, symbols: int, partitions: int) -> Backlog:
+    return Backlog.of(messages=messages, frame_messages=frame_messages, symbols=symbols, partitions=partitions)
+
+
+def _result(case: Case, repeats: Sequence[Drained]) -> Result:
+    return Result(
+        table=case.table,
+        mode=case.mode,
+        name=case.name,
+        rate_per_s=median(one.rate_per_s for one in repeats),
+        cpu_us_per_message=median(one.cpu_us_per_message for one in repeats),
+        repeats=tuple(repeats),
+    )
+
+
+def _table(name: str, results: Sequence[Result]) -> Table:
+    table = Table(title=name, title_justify="left")
+    table.add_column(name)
+    for mode in dict.fromkeys(result.mode for result in results):
+        table.add_column(f"{mode}, messages/s", justify="right")
+        table.add_column("CPU us/message", justify="right")
+    for row in dict.fromkeys(result.name for result in results):
+        cells = (
+            (f"{result.rate_per_s:,.0f}", f"{result.cpu_us_per_message:.2f}")
+            for result in results
+            if result.name == row
+        )
+        table.add_row(row, *(cell for pair in cells for cell in pair))
+    return table
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-ladder LADDER='...'", description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(TABLES), help="these tables alone")
+    parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
+    parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of messages; below 1 it is a trial")
+    parser.add_argument("--picture", action="store_true", help="draw docs/ladder.png and .svg")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""The drain of a backlog by one rung, warm: rounds of a stopped JVM, a backlog, and its continuation."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psutil
+from backlog import Backlog
+from rungs import Rung, slots
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment
+from market_spread.common.kafka import Consumer, create_topics
+from market_spread.common.processes import cpu_us
+from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.runs.broker import Broker
+from market_spread.runs.child import Child
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.services import Services, connector_jars, job_environment
+from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.modes.settings import MICRO_BATCH
+from market_spread.streaming.plans.rows import INVALID
+
+_HERE = Path(__file__).parent
+_MEMORY = "3g"
+_TIMEOUT_S = 180
+_CLOCK = SystemClock()
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """How a rung worked its backlogs off: over all measured rounds."""
+
+    rate_per_s: float
+    cpu_us_per_message: float
+
+
+class Bench:
+    """A broker, and one rung at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._java, self._jars = find_java(), JarCache()
+        self._broker = Broker(folder=folder / "broker", java=self._java, jars=self._jars.paths("broker"), clock=_CLOCK)
+        self._numbers = count()
+
+    def __enter__(self) -> "Bench":
+        self._broker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._broker.stop()
+
+    def drain(
+        self, rung: Rung, mode: str, backlog: Backlog, *, state_partitions: int, warm_up: int, rounds: int
+    ) -> Drained:
+        """Start the rung, have it work the backlog off so many times, and measure the last `rounds` of them."""
+        number = next(self._numbers)
+        topics = {name: f"{name}-{number}" for name in ("nbbo", "orders", "alerts", INVALID)}
+        servers = self._broker.bootstrap_servers
+        ends = {topics["alerts"]: 1, topics[INVALID]: 1}
+        create_topics(servers, {topics["nbbo"]: backlog.partitions, topics["orders"]: backlog.partitions, **ends})
+        folder = self._folder / f"rung-{number}"
+        folder.mkdir()
+        with ExitStack() as stack:
+            driver = stack.enter_context(
+                self._running(rung, mode, topics, folder, backlog.partitions, state_partitions)
+            )
+            markers = stack.enter_context(closing(Consumer(servers, client_id="ladder")))
+            markers.assign({(topics[INVALID], 0): 0})
+            used_us = taken_ns = 0
+            for round_number in range(warm_up + rounds):
+                spent_us, spent_ns = self._round(driver, backlog, topics, markers, paused=round_number > 0)
+                if round_number >= warm_up:
+                    used_us, taken_ns = used_us + spent_us, taken_ns + spent_ns
+        messages = rounds * backlog.messages
+        return Drained(messages / (taken_ns / 1e9), used_us / messages)
+
+    def _round(
+        self, driver: psutil.Process, backlog: Backlog, topics: Mapping[str, str], markers: Consumer, *, paused: bool
+    ) -> tuple[int, int]:
+        """CPU time (us) and time (ns) for one backlog. Unless paused, the JVM may still be starting."""
+        jvm = _jvm(driver) if paused else None
+        if jvm:
+            jvm.send_signal(signal.SIGSTOP)
+        backlog.send(self._broker.bootstrap_servers, topics)
+        before_us, begun_ns = cpu_us(driver, children=True), _CLOCK.monotonic_ns()
+        if jvm:
+            jvm.send_signal(signal.SIGCONT)
+        missing = backlog.markers
+        while missing > 0:
+            missing -= sum(map(len, markers.poll(0.05).values()))
+            if not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE:
+                raise RuntimeError("the rung's process has ended")
+            if _CLOCK.monotonic_ns() > begun_ns + _TIMEOUT_S * 10**9:
+                raise TimeoutError(f"a backlog was not worked off within {_TIMEOUT_S} s")
+        return cpu_us(driver, children=True) - before_us, _CLOCK.monotonic_ns() - begun_ns
+
+    @contextmanager
+    def _running(
+        self, rung: Rung, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
+    ) -> Iterator[psutil.Process]:
+        environment = {**job_environment(self._java), "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
+        services = Services(folder, clock=_CLOCK, on_started=lambda name, pid: None)
+        try:
+            if rung.application:
+                self._start_job(services, rung, mode, topics, partitions, state_partitions, environment)
+                driver = services.children["job"]
+            else:
+                driver = self._start_query(rung, mode, topics, folder, partitions, state_partitions, environment)
+                services.children["job"] = driver
+            yield psutil.Process(driver.pid)
+        finally:
+            services.stop(("job", "metrics_aggregator"))
+
+    def _start_query(
+        self,
+        rung: Rung,
+        mode: str,
+        topics: Mapping[str, str],
+        folder: Path,
+        partitions: int,
+        state_partitions: int,
+        environment: Mapping[str, str],
+    ) -> Child:
+        order = {
+            "mode": mode,
+            "rung": rung.name,
+            "bootstrap_servers": self._broker.bootstrap_servers,
+            "topics": topics,
+            "folder": str(folder),
+            "jars": connector_jars(self._jars),
+            "memory": _MEMORY,
+            "partitions": partitions,
+            "state_partitions": state_partitions,
+        }
+        return Child.start(
+            "rung",
+            [sys.executable, str(_HERE / "rung_driver.py"), json.dumps(order)],
+            environment={**inherited_environment(), **environment},
+            log=folder / "rung.log",
+        )
+
+    def _start_job(
+        self,
+        services: Services,
+        rung: Rung,
+        mode: str,
+        topics: Mapping[str, str],
+        partitions: int,
+        state_partitions: int,
+        environment: Mapping[str, str],
+    ) -> None:
+        aggregator = AggregatorConfig(ports_file=services.ports_file("metrics_aggregator"))
+        services.start("metrics_aggregator", "market_spread.metrics_aggregator", aggregator)
+        config = JobConfig(
+            bootstrap_servers=self._broker.bootstrap_servers,
+            ports_file=services.ports_file("job"),
+            aggregator_address=f"127.0.0.1:{services.ports('metrics_aggregator')['grpc']}",
+            run_id="ladder",
+            application=rung.application,
+            topics=",".join(f"{name}={topic}" for name, topic in topics.items()),
+            mode=mode,
+            master=f"local[{slots(mode, partitions=partitions, state_partitions=state_partitions)}]",
+            checkpoint=str(services.folder / "checkpoint"),
+            connector_jars=connector_jars(self._jars),
+            batch_s=0 if mode == MICRO_BATCH else rung.batch_s,
+            shuffle_partitions=state_partitions,
+            driver_memory=_MEMORY,
+            local_folder=services.folder / "spark",
+            restarts_max=0,
+        )
+        services.start("job", "market_spread.streaming.job", config, environment=environment)
+
+
+def _jvm(driver: psutil.Process) -> psutil.Process:
+    return next(child for child in driver.children(recursive=True) if "java" in child.name())

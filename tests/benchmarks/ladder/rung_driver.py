@@ -1,0 +1,135 @@
+"""One rung as a process: a bare query on Spark, or a Kafka consumer, until a signal ends it.
+
+`python rung_driver.py '{"mode": ..., "rung": ..., ...}'`; see Order.
+"""
+
+import json
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from rungs import MARKER, SOURCES, Rung, rungs, slots
+
+from market_spread.common.config import use_this_python_in_spark
+from market_spread.common.processes import stop_event_on_signals
+from market_spread.streaming.modes.kafka import read_topic, writer_of
+from market_spread.streaming.modes.registry import BY_NAME, Mode
+from market_spread.streaming.modes.settings import duration
+from market_spread.streaming.plans.rows import INVALID
+
+_POLL_MS = 20
+_CHECK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What to run. topics: the names in Kafka of nbbo, orders, alerts and invalid."""
+
+    mode: str
+    rung: str
+    bootstrap_servers: str
+    topics: Mapping[str, str]
+    folder: str
+    jars: str
+    memory: str
+    partitions: int
+    state_partitions: int
+
+
+def main() -> None:
+    """Run until SIGTERM."""
+    stop = stop_event_on_signals()
+    order = Order(**json.loads(sys.argv[1]))
+    mode = BY_NAME[order.mode]
+    (rung,) = (rung for rung in rungs(order.mode) if rung.name == order.rung)
+    spark = _session(order, mode)
+    if rung.leaving is None:
+        _consume(spark, order, stop)
+        return
+    leaving = rung.leaving(_records(spark, order, rung, mode), order.topics)
+    writer = writer_of(leaving, bootstrap_servers=order.bootstrap_servers, checkpoint=f"{order.folder}/checkpoint")
+    batch_s = rung.batch_s if mode.warm_up_batch_s else 0.0
+    trigger: Any = {mode.trigger: duration(batch_s)}
+    query = writer.outputMode(mode.output_mode).trigger(**trigger).start()
+    while not stop.wait(_CHECK_S) and query.isActive:
+        pass
+    query.stop()
+    spark.stop()
+
+
+def _session(order: Order, mode: Mode) -> SparkSession:
+    use_this_python_in_spark()
+    cores = slots(order.mode, partitions=order.partitions, state_partitions=order.state_partitions)
+    settings = {
+        **mode.session_settings,
+        "spark.jars": order.jars,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(order.state_partitions),
+        "spark.driver.memory": order.memory,
+        "spark.local.dir": f"{order.folder}/spark",
+        "spark.sql.warehouse.dir": f"{order.folder}/warehouse",
+    }
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("market-spread-ladder")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _records(spark: SparkSession, order: Order, rung: Rung, mode: Mode) -> dict[str, Any]:
+    options = dict(mode.source_options)
+    if "maxOffsetsPerTrigger" in options:
+        options = {"maxOffsetsPerTrigger": str(rung.frames_max)} if rung.frames_max else {}
+    return {
+        name: read_topic(spark, bootstrap_servers=order.bootstrap_servers, topic=order.topics[name], options=options)
+        for name in SOURCES
+    }
+
+
+def _consume(spark: SparkSession, order: Order, stop: threading.Event) -> None:
+    """Poll both topics as fast as it goes; whenever an end is reached, say so as a query would: by a marker."""
+    jvm: Any = spark._jvm
+    kafka, hash_map = jvm.org.apache.kafka, jvm.java.util.HashMap
+    settings = hash_map()
+    for name, value in {
+        "bootstrap.servers": order.bootstrap_servers,
+        "key.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+        "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": "false",
+        "max.poll.records": "2000",
+        "fetch.max.wait.ms": "5",
+        "max.partition.fetch.bytes": "8388608",
+        "fetch.max.bytes": "16777216",
+    }.items():
+        settings.put(name, value)
+    consumer = kafka.clients.consumer.KafkaConsumer(settings)
+    for name in ("key", "value"):
+        settings.put(f"{name}.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer")
+    producer = kafka.clients.producer.KafkaProducer(settings)
+    partitions = jvm.java.util.ArrayList()
+    for name in SOURCES:
+        for partition in range(order.partitions):
+            partitions.add(kafka.common.TopicPartition(order.topics[name], partition))
+    consumer.assign(partitions)
+    wait = jvm.java.time.Duration.ofMillis(_POLL_MS)
+    told = dict.fromkeys(range(partitions.size()), 0)
+    while not stop.is_set():
+        if consumer.poll(wait).count():
+            continue
+        ends = consumer.endOffsets(partitions)
+        for i in told:
+            partition = partitions.get(i)
+            position = consumer.position(partition)
+            if position == ends.get(partition) and position > told[i]:
+                told[i] = position
+                producer.send(kafka.clients.producer.ProducerRecord(order.topics[INVALID], bytearray(MARKER)))
+    producer.close()
+    consumer.close()
+
+
+if __name__ == "__main__":
+    main()

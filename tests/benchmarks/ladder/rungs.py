@@ -1,0 +1,214 @@
+"""The rungs of the ladder: what a message costs with one feature more each time, as queries.
+
+Each rung ends in the same filter and the same sink: what is malformed leaves for `invalid`, and of the rest next to
+nothing. So the last record of a backlog, which is malformed, shows when the backlog is worked off.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.streaming.applications.market_spread import is_rejected
+from market_spread.streaming.computations import STAMPS, Row, Sink
+from market_spread.streaming.frames import records_to_frames
+from market_spread.streaming.modes import micro_batch as micro_batch_mode
+from market_spread.streaming.modes.settings import REAL_TIME
+from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.plans import micro_batch, real_time
+from market_spread.streaming.plans.packed import PackedRows
+from market_spread.streaming.plans.rows import INVALID, invalid_value, is_good, source_rows, united
+from market_spread.streaming.states import Newest
+from market_spread.streaming.vectors.frames import Frame, Messages
+
+MARKER = b"end"
+SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}
+
+Records = Mapping[str, DataFrame]
+Leaving = Callable[[Records, Mapping[str, str]], DataFrame]
+
+_BARE_ALERT = Layout("alert", tuple(field for field in ALERT.fields if field.name not in STAMPS))
+_COMMITS_S = 10.0
+_NO_COMMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step of the ladder.
+
+    leaving: the records that leave; None where no query runs. application: the pipeline that the job itself runs, in
+    place of a bare query. batch_s: how far apart commits are. frames_max: how many frames of a topic a micro-batch
+    takes, None for all there are.
+    """
+
+    name: str
+    adds: str
+    leaving: Leaving | None = None
+    application: str = ""
+    batch_s: float = _NO_COMMIT_S
+    frames_max: int | None = None
+
+
+def market_spread_without_stamps() -> Pipeline:
+    """Market Spread whose alerts do not say when their order was sent, read and emitted."""
+    return _pipeline(is_rejected, _BARE_ALERT)
+
+
+def rungs(mode: str) -> tuple[Rung, ...]:
+    """The ladder of a mode, from the bottom."""
+    consumer = Rung("Kafka consumer", "polls the records in the JVM, and forgets them")
+    checked = market_spread_without_stamps()
+    with_metrics = f"{__file__}:{market_spread_without_stamps.__name__}"
+    if mode == REAL_TIME:
+        leaving = partial(real_time.leaving, checked)
+        return (
+            consumer,
+            Rung("pass_through", "Spark's source and sink", _pass_through),
+            Rung("decode", "a row a message: fields cut out, numbers read, the malformed found", _decode),
+            Rung("shuffle by key", "rows packed into words, to the partition of their symbol", _shuffle),
+            Rung("state, not read", "the newest quote of each symbol", _unread_state),
+            Rung("state, checked", "the rule, and alerts without stamps", leaving),
+            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", leaving, batch_s=_COMMITS_S),
+            Rung("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
+            Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
+        )
+    shipped = int(micro_batch_mode.SOURCE_OPTIONS["maxOffsetsPerTrigger"])
+    leaving = partial(micro_batch.leaving, checked)
+    return (
+        consumer,
+        Rung("pass_through", "Spark's source and sink", _pass_through),
+        Rung("decode", "frames to Python; fields as arrays, numbers read, the malformed found", _decode_in_python),
+        Rung("shuffle by key", "frames to the partition of their symbols", _shuffle_frames),
+        Rung("state, not read", "the newest quote of each symbol", partial(micro_batch.leaving, _unread_pipeline())),
+        Rung("state, checked", "the rule, and alerts without stamps", leaving),
+        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", leaving, frames_max=shipped),
+        Rung("metrics", "the job's service, counts and pushes", application=with_metrics),
+        Rung("stage times", "as shipped", application="market_spread"),
+    )
+
+
+def slots(mode: str, *, partitions: int, state_partitions: int) -> int:
+    """Cores that a session of the mode is given."""
+    return 2 * partitions + state_partitions if mode == REAL_TIME else 2
+
+
+def _pipeline(emit: Callable[[Row], Any], alert: Layout) -> Pipeline:
+    quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
+    orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
+    added = {"bid": "bid", "offer": "offer", "quote_sequence": "sequence"}
+    newest = Newest("newest quote", of="nbbo", added=added, emit=emit)
+    return quotes.merge(orders).to(newest).to_sink(Sink("alerts", alert, key="order_id"), name="ladder")
+
+
+def _unread_pipeline() -> Pipeline:
+    return _pipeline(lambda order: order.order_id < 0, _BARE_ALERT)
+
+
+def _pass_through(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    short = united([records[name].select("value") for name in SOURCES]).where(F.length("value") <= len(MARKER))
+    return short.select(F.lit(topics[INVALID]).alias("topic"), F.lit(None).cast("binary").alias("key"), "value")
+
+
+# Real-Time Mode
+
+
+def _decode(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    origins = ("topic", "partition", "offset", "position", "reason")
+    rows = [source_rows(_source(name), records[name]).select(*origins) for name in SOURCES]
+    return _malformed(united(rows), ~is_good(), topics)
+
+
+def _shuffle(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    packed = _packed()
+    rows = packed.rows(records)
+    partitions = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    return _after_words(rows.repartition(partitions, packed.key), packed, topics)
+
+
+def _unread_state(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    packed = _packed()
+    newest = (F.max(name).alias(name) for name in packed.newest)
+    own = (F.last(name).alias(name) for name in packed.own)
+    return _after_words(packed.rows(records).groupBy(packed.key).agg(*newest, *own), packed, topics)
+
+
+def _after_words(rows: DataFrame, packed: PackedRows, topics: Mapping[str, str]) -> DataFrame:
+    """The malformed. The filter names every word, lest Spark leave some out, and cannot be moved before the shuffle."""
+    not_before = F.spark_partition_id() >= 0
+    every_word = F.greatest(*(F.coalesce(F.col(name), F.lit(0)) for name in (*packed.newest, *packed.own))) < 0
+    kept = rows.where(not_before & (packed.leaves(F.lit(False)) | every_word))
+    return _malformed(kept.select(*(column.alias(name) for name, column in packed.origin().items())), None, topics)
+
+
+def _malformed(rows: DataFrame, chosen: Column | None, topics: Mapping[str, str]) -> DataFrame:
+    kept = rows if chosen is None else rows.where(chosen)
+    return kept.select(
+        F.lit(topics[INVALID]).alias("topic"),
+        F.lit(None).cast("binary").alias("key"),
+        invalid_value().alias("value"),
+    )
+
+
+def _packed() -> PackedRows:
+    pipeline = _unread_pipeline()
+    state = pipeline.stream.state
+    if not isinstance(state, Newest):
+        raise TypeError("the ladder's pipeline remembers the newest quote")
+    return PackedRows.of(pipeline, state)
+
+
+def _source(name: str) -> Source:
+    return Source(name, SOURCES[name])
+
+
+# Micro-batch mode
+
+_FRAME = ("value", "topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
+_ORIGIN = "topic string, partition bigint, offset bigint, position bigint, reason bigint"
+
+
+def _decode_in_python(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    return _malformed(_frames(records).mapInPandas(_read_fields, _ORIGIN), None, topics)
+
+
+def _shuffle_frames(records: Records, topics: Mapping[str, str]) -> DataFrame:
+    frames = _frames(records)
+    partitions = int(frames.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    return _malformed(frames.repartition(partitions, "partition").mapInPandas(_read_fields, _ORIGIN), None, topics)
+
+
+def _frames(records: Records) -> DataFrame:
+    frames = [
+        records_to_frames(records[name], layout).select(*_FRAME).withColumn("source", F.lit(name))
+        for name, layout in SOURCES.items()
+    ]
+    return united(frames)
+
+
+def _read_fields(chunks: Iterable[Any]) -> Iterator[pd.DataFrame]:
+    """Every field of every message is read, as Market Spread's kernel reads them; the malformed come out."""
+    for chunk in chunks:
+        reasons = chunk["frame_reason"].fillna(0).astype(int)
+        for name, layout in SOURCES.items():
+            mine = chunk[chunk["source"] == name].assign(frame_reason=reasons)
+            frames = (Frame(bytes(row.value or b""), row.topic, row.partition, row.offset, 0, 0, row.frame_reason)
+                      for row in mine.itertuples())  # fmt: skip
+            messages = Messages(layout, frames)
+            messages.fields.word("symbol")
+            for field in ("bid", "offer", "sequence", "intended_us") if name == "nbbo" else ("intended_us",):
+                messages.fields.number(field)
+            bad = list(messages.malformed())
+            yield pd.DataFrame(
+                {
+                    "topic": [one.frame.topic for one in bad],
+                    "partition": [one.frame.partition for one in bad],
+                    "offset": [one.frame.offset for one in bad],
+                    "position": [one.position for one in bad],
+                    "reason": [one.reason.value for one in bad],
+                }
+            )

@@ -1,0 +1,44 @@
+"""The ladder's rungs run, each to the end of its backlog. What they cost, `make bench-ladder` measures."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "ladder"))
+
+from backlog import Backlog
+from measure import Bench
+from rungs import rungs
+
+MESSAGES = 20_000
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with Bench(tmp_path_factory.mktemp("ladder")) as bench:
+        yield bench
+
+
+# Those that no other test runs: the applications have their own.
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [
+        ("real-time", "Kafka consumer"),
+        ("real-time", "decode"),
+        ("real-time", "shuffle by key"),
+        ("real-time", "state, not read"),
+        ("micro-batch", "pass_through"),
+        ("micro-batch", "shuffle by key"),
+        ("micro-batch", "metrics"),
+    ],
+)
+def test_rung_works_its_backlog_off(bench: Bench, mode: str, name: str) -> None:
+    (rung,) = (rung for rung in rungs(mode) if rung.name == name)
+    backlog = Backlog.of(messages=MESSAGES)
+
+    drained = bench.drain(rung, mode, backlog, state_partitions=1, warm_up=1, rounds=1)
+
+    assert drained.rate_per_s > 0
+    assert 0 < drained.cpu_us_per_message < 1_000

@@ -1,0 +1,64 @@
+"""The small applications over a real broker; in memory they run in every mode, and the two others have tests."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from pydoc_data.topics import topics
+
+from market_spread.common.clock import SystemClock
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.pipelines import run_pipeline
+
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+LINES = "\n".join(topics.values()).splitlines()[:3_000]
+
+
+def outcome(folder: Path, application: str, mode: str, source: str, lines: list[bytes], sink: str) -> list[bytes]:
+    """What the sink's topic holds in the end; nothing may be malformed."""
+    path = folder / source
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    records: list[tuple[str, bytes]] = []
+    run_pipeline(
+        application,
+        mode=mode,
+        inputs={source: path},
+        java=find_java(),
+        jars=JarCache(),
+        clock=SystemClock(),
+        show=lambda name, value: records.append((name, value)),
+        say=lambda line: None,
+    )
+    assert {name for name, _ in records} == {sink}
+    return [value for _, value in records]
+
+
+def test_pass_through(tmp_path: Path) -> None:
+    lines = [line.encode() for line in LINES]
+
+    assert outcome(tmp_path, "pass_through", MICRO_BATCH, "in", lines, "out") == lines
+
+
+def test_word_count(tmp_path: Path) -> None:
+    found = outcome(tmp_path, "word_count", REAL_TIME, "lines", [line.encode() for line in LINES], "counts")
+
+    words = re.findall(r"(?:[^\W_]|')+", "\n".join(LINES).lower())
+    letters = Counter(word[0] if "a" <= word[0] <= "z" else "!" for word in words)
+    last: dict[str, int] = {}
+    for record in found:
+        letter, _, _, count = record.decode().split(" ")
+        assert int(count) == last.get(letter, 0) + 1
+        last[letter] = int(count)
+    assert len(words) > 10_000
+    assert last == dict(letters)
+
+
+def test_sequence_window(tmp_path: Path) -> None:
+    numbers = range(1, 201)
+    lines = [f"N{'numbers':<8}{value:012}{value:+012}".encode() for value in numbers]
+
+    found = outcome(tmp_path, "sequence_window", MICRO_BATCH, "numbers", lines, "windows")
+
+    windows = {int(window[-1]): tuple(map(int, window)) for window in (it.decode()[1:-1].split(",") for it in found)}
+    assert len(found) == len(windows) == len(numbers)
+    assert all(windows[last] == tuple(max(0, last - step) for step in (6, 4, 2, 0)) for last in numbers)

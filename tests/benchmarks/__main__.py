@@ -14,6 +14,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts beside each other, not a distribution
 
 import drain
+import pair
 import sender
 import whole_runs
 from figure import Figure, Figures
@@ -34,13 +35,15 @@ BENCHMARKS = (
     Benchmark("sender", sender.figures, 0.6),
     Benchmark("drain", drain.real_time, 4),
     Benchmark("drain-micro-batch", drain.micro_batch, 3),
-    Benchmark("rate-20000", whole_runs.at_rate(20_000), 2.5),
-    Benchmark("rate-100000", whole_runs.at_rate(100_000), 2.5),
-    Benchmark("rate-175000", whole_runs.at_rate(175_000), 2.5),
+    Benchmark("rate-20000", whole_runs.at_rate(20_000), 3.2),
+    Benchmark("rate-100000", whole_runs.at_rate(100_000), 3.2),
+    Benchmark("rate-175000", whole_runs.at_rate(175_000), 3.2),
     Benchmark("sustained-200000", whole_runs.sustained(200_000), 2.5),
     Benchmark("sustained-300000", whole_runs.sustained(300_000), 2.5),
     Benchmark("sustained-400000", whole_runs.sustained(400_000), 2.5),
     Benchmark("latency", whole_runs.latency, 17),
+    Benchmark("pair", pair.undisturbed, 4.5),
+    Benchmark("pair-killed", pair.killed, 4.5),
 )
 
 

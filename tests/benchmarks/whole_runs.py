@@ -17,41 +17,48 @@ _PERCENTILES = ("p50", "p95", "p99", "p99.9", "max")
 
 def latency(runs: Path) -> Figures:
     """Spark's published method: 1,000 messages a second, a record each, batches of five minutes."""
-    return _latencies(_run(runs, "latency.yaml"))
+    return latencies(run(runs, "latency.yaml"))
 
 
 def at_rate(rate_per_s: int) -> Callable[[Path], Figures]:
     """Latencies at a rate, frames of 2 ms."""
-    return lambda runs: _latencies(_run(runs, "steady.yaml", "--rate", str(rate_per_s)))
+    return lambda runs: latencies(run(runs, "steady.yaml", "--rate", str(rate_per_s)))
 
 
 def sustained(rate_per_s: int) -> Callable[[Path], Figures]:
     """Whether a rate is held for a minute: the rate achieved, and 1 if the run passed."""
 
     def measure(runs: Path) -> Figures:
-        result = _run(runs, "sustained.yaml", "--rate", str(rate_per_s))
+        result = run(runs, "sustained.yaml", "--rate", str(rate_per_s))
         return [
             Figure("run passed", float(result["verdict"] == "passed"), "1 or 0"),
             Figure("achieved rate", result["achieved_rate_per_s"] or 0.0, "messages/s"),
-            *_latencies(result),
+            *latencies(result),
         ]
 
     return measure
 
 
-def _run(runs: Path, workload: str, *options: str) -> dict[str, Any]:
+def command(runs: Path, workload: str, *options: str) -> list[str]:
+    """The command of a run, as a user gives it."""
+    return [COMMAND, "run", str(WORKLOADS / workload), "--runs-folder", str(runs), "--json", *options]
+
+
+def run(runs: Path, workload: str, *options: str) -> dict[str, Any]:
     """The result of a run, whatever its verdict."""
-    command = [COMMAND, "run", str(WORKLOADS / workload), "--runs-folder", str(runs), "--json", *options]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=TIMEOUT_S)
+    ended = subprocess.run(
+        command(runs, workload, *options), stdout=subprocess.PIPE, text=True, check=False, timeout=TIMEOUT_S
+    )
     result: dict[str, Any] = json.loads(ended.stdout)
     return result
 
 
-def _latencies(result: dict[str, Any]) -> Figures:
-    latencies = {"": result["latency_ns"], " between boundaries": result["latency_between_boundaries_ns"]}
+def latencies(result: dict[str, Any]) -> Figures:
+    """The figures of a run's result."""
+    by_part = {"": result["latency_ns"], " between boundaries": result["latency_between_boundaries_ns"]}
     figures = [
         Figure(f"latency {percentile}{which}", values[percentile] / 1e6, "ms")
-        for which, values in latencies.items()
+        for which, values in by_part.items()
         for percentile in _PERCENTILES
         if values[percentile] is not None
     ]

@@ -85,7 +85,7 @@ class Rig:
 
     def restart_job(self) -> None:
         self.clients.close()
-        address = self.ensemble.start_job(self.addresses.aggregator)
+        address = self.ensemble.start_job()
         self.addresses = replace(self.addresses, job=address)
         self.clients = Clients(self.addresses)
         self.wait_for_running_job()

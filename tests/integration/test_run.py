@@ -12,11 +12,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
+from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.ledger import decode_ledger
+from market_spread.loadgen.columns import Alerts
+
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
-SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+WORKLOADS = Path(__file__).parent / "workloads"
+SMALL, PAIR = WORKLOADS / "small.yaml", WORKLOADS / "pair.yaml"
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
@@ -72,9 +78,9 @@ class Running:
 
 
 @contextmanager
-def running(tmp_path: Path, *arguments: str, prefix: tuple[str, ...] = ()) -> Iterator[Running]:
+def running(tmp_path: Path, *arguments: str, workload: Path = SMALL, prefix: tuple[str, ...] = ()) -> Iterator[Running]:
     process = subprocess.Popen(
-        [*prefix, *COMMAND, "run", str(SMALL), "--runs-folder", str(tmp_path), "--json", *arguments],
+        [*prefix, *COMMAND, "run", str(workload), "--runs-folder", str(tmp_path), "--json", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
@@ -190,6 +196,32 @@ def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
     assert "the job ended with status -9" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.result["verdict"] == "failed"
+    assert_nothing_left(tmp_path)
+
+
+def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
+    with running(tmp_path, "--keep-input", workload=PAIR) as run:
+        run.wait_until_said("measuring")
+        time.sleep(5)
+
+        driver = run.child(lambda command: "market_spread.streaming.job" in command)
+        for process in (*driver.children(recursive=True), driver):
+            process.kill()
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    result = ended.result
+    assert (result["verdict"], result["job_restarts"]) == ("passed", 1)
+    assert result["alerts_received"] == result["alerts_expected"]
+    assert int(str(result["alerts_duplicated"])) > 100  # both were there, before and after
+    (ledger,) = tmp_path.glob("*/alerts.ledger")
+    rows = decode_ledger(ledger.read_bytes())
+    alerts = Alerts.from_rows(rows.alert_rows, rows.received_us)
+    measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+    firsts = np.unique(measured.order_id, return_index=True)[1]  # the ledger is in the order of receipt
+    received_us = np.sort(measured.received_us[firsts])
+    # A new job takes a dozen seconds until it answers. What is left is a boundary of the other, which is hardly warm.
+    assert np.diff(received_us).max() < 6_000_000
     assert_nothing_left(tmp_path)
 
 

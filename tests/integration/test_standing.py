@@ -197,7 +197,7 @@ def test_two_commands_do_not_mix(tmp_path: Path) -> None:
             standing.bring_down()
 
         assert process.running
-        assert json.loads((tmp_path / "up.json").read_text())["version"] == 1
+        assert json.loads((tmp_path / "up.json").read_text())["version"] == 2
 
 
 def test_process_of_another_user_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 class FakeEnsemble:
     """Processes that run, or of which one has died."""
 
+    job_restarts = 0
+
     def __init__(self, cause: MarketSpreadError | None = None) -> None:
         self._cause = cause
 

@@ -84,6 +84,7 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
         batch_s=5,
         shuffle_partitions=1,
         driver_memory="2g",
+        replicas=1,
         warm_up_batches=30,
         warm_up_s=2,
         settle_s=0,
@@ -403,3 +404,12 @@ def test_rate_of_a_load_that_is_not_constant_is_refused(read: Callable[[str], Wo
 
     with pytest.raises(UsageError, match="--rate and --duration need a workload with a constant profile"):
         overridden(workload, Overrides(rate_per_s=10))
+
+
+def test_replicas_need_long_batches(read: Callable[[str], Workload]) -> None:
+    text = VALID.replace("job:\n", "job:\n  replicas: 2\n")
+    assert text != VALID
+
+    with pytest.raises(UsageError, match=r"batch_s=5; with replicas use 20 s or more"):
+        read(text)
+    assert read(text.replace("batch_s: 5", "batch_s: 20")).replicas == 2

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
+from market_spread.streaming.job.turns import Turns
 from market_spread.v1.control_pb2 import Phase
 
 END_S = 100_000
@@ -112,6 +113,7 @@ class FakeEngine:
         self.queries: list[FakeQuery] = []
         self.started_at_s: list[float] = []
         self.started: list[str] = []
+        self.batches_s: list[float] = []
 
     def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
         self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
@@ -125,7 +127,8 @@ class FakeEngine:
     def slots_may_grow(self) -> bool:
         return self.may_grow
 
-    def start_query(self) -> StreamingQuery:
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        self.batches_s.append(batch_s)
         return self._start("full")
 
     def start_warm_up(self) -> StreamingQuery:
@@ -147,7 +150,14 @@ class FakeEngine:
 class Rig:
     """A supervisor with everything around it."""
 
-    def __init__(self, *, restarts_max: int = 3, slots_needed: int = 5, warm_up_batches: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        restarts_max: int = 3,
+        slots_needed: int = 5,
+        warm_up_batches: int = 0,
+        turns: Turns | None = None,
+    ) -> None:
         self.clock = ActingClock()
         self.engine = FakeEngine(self.clock)
         self.states: list[JobState] = []
@@ -157,6 +167,7 @@ class Rig:
             slots_timeout_s=60.0,
             restarts_max=restarts_max,
             warm_up=WarmUp(warm_up_batches, timeout_s=60.0),
+            turns=turns or Turns(5.0),
             clock=self.clock,
             on_change=self.states.append,
         )
@@ -295,6 +306,40 @@ def test_a_failure_among_the_short_batches_is_tried_again_from_where_they_were()
 
     assert rig.engine.started == ["short", "short", "full"]
     assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 1)
+
+
+def test_replica_that_has_missed_its_turn_is_led_to_it_by_a_batch_of_another_length() -> None:
+    # The clock stands at a multiple of 20 s; this one's turn is 5 s later, when the first query commits.
+    rig = Rig(turns=Turns(20.0, replica=1, replicas=4))
+    rig.engine.plan(batches=[0])
+    rig.engine.plan(batches=[])
+    rig.stop_at(9)
+
+    state = rig.run()
+
+    assert rig.engine.batches_s == [2.0, 20.0]
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(5, abs=0.3)
+    assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 0)
+
+
+def test_replica_that_drifts_from_its_turn_is_started_again() -> None:
+    rig = Rig(turns=Turns(20.0, replica=0, replicas=2))
+    rig.engine.plan(batches=[0])  # it ends after 5 s, when the next turn is 15 s away
+    rig.engine.plan(batches=[])
+    rig.stop_at(30)
+
+    rig.run()
+
+    assert rig.engine.batches_s == [20.0, pytest.approx(12, abs=0.3)]
+
+
+def test_only_replica_goes_on_with_its_query(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.stop_at(18)
+
+    rig.run()
+
+    assert rig.engine.batches_s == [5.0]
 
 
 def test_stop_ends_the_warm_up() -> None:

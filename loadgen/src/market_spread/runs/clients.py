@@ -1,6 +1,7 @@
 """Calls to the processes of a run, each with a deadline, each error as one of ours."""
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import grpc
@@ -9,6 +10,7 @@ from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVo
 from market_spread.common.rpc import DEADLINE_S, channel_to
 from market_spread.runs.ensemble import TOPICS, Addresses
 from market_spread.runs.plan import PlannedLoad
+from market_spread.runs.replicas import merged
 from market_spread.v1.control_pb2 import (
     DrainJobRequest,
     DrainReceiverRequest,
@@ -32,25 +34,44 @@ Partition = tuple[str, int]
 
 
 class JobClient:
-    """The control side of a job. `close` it."""
+    """The control side of a job, or of several replicas of it. `close` it."""
 
-    def __init__(self, address: str) -> None:
-        self._channels = [channel_to(address)]
-        self._job = JobStub(self._channels[0])
+    def __init__(self, *addresses: str) -> None:
+        self._channels = [channel_to(address) for address in addresses]
+        self._jobs = [JobStub(channel) for channel in self._channels]
 
     def job_status(self) -> JobStatusResponse:
-        """What the job has done."""
-        status: JobStatusResponse = _call("job", self._job.Status, JobStatusRequest())
-        return status
+        """What the job has done; of replicas, those that answer, as one."""
+        statuses: list[JobStatusResponse] = []
+        silent: list[MarketSpreadError] = []
+        for job in self._jobs:
+            try:
+                statuses.append(_call("job", job.Status, JobStatusRequest()))
+            except RunFailedError as error:
+                silent.append(error)
+        if not statuses:
+            raise silent[0]
+        return merged(statuses)
 
     def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
-        """Wait until the job has committed everything below the offsets."""
+        """Wait until the job, or the first of its replicas, has committed everything below the offsets."""
         ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
-        _call("job", self._job.Drain, DrainJobRequest(until=ends), timeout_s)
+        request = DrainJobRequest(until=ends)
+        pool = ThreadPoolExecutor(len(self._jobs))
+        drains = [pool.submit(_call, "job", job.Drain, request, timeout_s) for job in self._jobs]
+        pool.shutdown(wait=False)
+        failures = []
+        for drain in as_completed(drains):
+            failure = drain.exception()
+            if failure is None:
+                return
+            failures.append(failure)
+        raise failures[0]
 
     def stop_job(self, wait_s: float) -> None:
         """Have the job end, after the running batch if that commits within the time."""
-        _call("job", self._job.Stop, StopJobRequest(wait_ms=round(wait_s * 1000)))
+        for job in self._jobs:
+            _call("job", job.Stop, StopJobRequest(wait_ms=round(wait_s * 1000)))
 
     def close(self) -> None:
         """Disconnect."""
@@ -62,7 +83,7 @@ class Clients(JobClient):
     """The control side of all of a run: sender, receiver and job. `close` it."""
 
     def __init__(self, addresses: Addresses) -> None:
-        super().__init__(addresses.job)
+        super().__init__(addresses.job, *addresses.replicas)
         sender, receiver = channel_to(addresses.sender), channel_to(addresses.receiver)
         self._channels += [sender, receiver]
         self._sender = SenderStub(sender)

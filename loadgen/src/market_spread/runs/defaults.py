@@ -20,6 +20,7 @@ DEFAULT_WORKLOAD = Workload(
     batch_s=10,
     shuffle_partitions=1,
     driver_memory="2g",
+    replicas=1,
     warm_up_batches=12,
     warm_up_s=12,
     settle_s=5,

@@ -19,11 +19,12 @@ from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.modes.settings import Topics
 
 TOPICS = Topics()
+_RESTARTS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the running processes are reached."""
+    """Where the running processes are reached. replicas: the job's replicas besides the first."""
 
     bootstrap_servers: str
     sender: str
@@ -31,11 +32,12 @@ class Addresses:
     job: str
     aggregator: str
     aggregator_http: str
+    replicas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What the job is started with."""
+    """What the job is started with. replicas: how many of it read the same topics."""
 
     mode: str
     batch_s: float
@@ -43,6 +45,7 @@ class JobSettings:
     shuffle_partitions: int
     driver_memory: str
     warm_up_batches: int
+    replicas: int = 1
 
     @staticmethod
     def of(workload: Workload) -> "JobSettings":
@@ -54,6 +57,7 @@ class JobSettings:
             workload.shuffle_partitions,
             workload.driver_memory,
             workload.warm_up_batches,
+            workload.replicas,
         )
 
     @property
@@ -89,6 +93,9 @@ class Ensemble:
         self._run_id = run_id
         self._on_started = on_started
         self._outlives_parent = False
+        self._pushing = ""
+        self._job_ports: dict[int, int] = {}
+        self.job_restarts = 0
         self.broker = Broker(
             folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock, port=broker_port
         )
@@ -110,56 +117,80 @@ class Ensemble:
             {TOPICS.nbbo: partitions, TOPICS.orders: partitions, TOPICS.alerts: 1, TOPICS.invalid: 1},
         )
         aggregator = self._services.ports("metrics_aggregator")
-        pushing = f"127.0.0.1:{aggregator['grpc']}"
-        self._start_job(pushing)
+        self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
+        for replica in range(self._job.replicas):
+            self._start_job(replica)
         self._start_receiver(pushing)
         self._start_sender(pushing)
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
             receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
-            job=f"127.0.0.1:{self._services.ports('job')['grpc']}",
+            job=self._address_of_job(0),
             aggregator=pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
+            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._job.replicas)),
         )
 
     def stop(self) -> None:
         """End all, those on the path of messages first, the broker last."""
-        self._services.stop(("sender", "job", "receiver", "metrics_aggregator"))
+        jobs = [_job_name(replica) for replica in range(self._job.replicas)]
+        self._services.stop(("sender", *jobs, "receiver", "metrics_aggregator"))
         self.broker.stop()
 
     def check_alive(self) -> None:
-        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
+        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
+
+        A replica of the job is started again, a few times, as long as another one runs.
+        """
         self.broker.check_alive()
+        ended = [replica for replica in range(self._job.replicas) if not self.children[_job_name(replica)].running]
+        if ended and len(ended) < self._job.replicas and self.job_restarts < _RESTARTS_MAX:
+            for replica in ended:
+                self._start_job_again(replica)
+                self.job_restarts += 1
         self._services.check_alive()
 
-    def start_job(self, aggregator: str) -> str:
+    def start_job(self, replica: int = 0) -> str:
         """Start the job again, from its checkpoint; whatever is left of the old one is ended. Where it is reached."""
-        self.children["job"].stop()
-        self._start_job(aggregator)
-        return f"127.0.0.1:{self._services.ports('job')['grpc']}"
+        self._start_job_again(replica)
+        return self._address_of_job(replica)
+
+    def _start_job_again(self, replica: int) -> None:
+        """From its checkpoint, and at its port, so that who has asked it before can ask it again."""
+        self.children[_job_name(replica)].stop()
+        self._start_job(replica, self._job_ports[replica])
+
+    def _address_of_job(self, replica: int) -> str:
+        self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]
+        return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_aggregator(self) -> None:
         config = AggregatorConfig(ports_file=self._services.ports_file("metrics_aggregator"))
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
-    def _start_job(self, aggregator: str) -> None:
+    def _start_job(self, replica: int, port: int = 0) -> None:
+        name = _job_name(replica)
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("job"),
-            aggregator_address=aggregator,
+            grpc_port=port,
+            ports_file=self._services.ports_file(name),
+            aggregator_address=self._pushing,
+            source=name,
             run_id=self._run_id,
             mode=self._job.mode,
             master=f"local[{self._job.slots}]",
-            checkpoint=str(self.folder / "checkpoint"),
+            checkpoint=str(self.folder / name.replace("job", "checkpoint")),
             connector_jars=connector_jars(self._jars),
             batch_s=self._job.batch_s,
             shuffle_partitions=self._job.shuffle_partitions,
             driver_memory=self._job.driver_memory,
             warm_up_batches=self._job.warm_up_batches,
-            local_folder=self.folder / "spark",
+            replica=replica,
+            replicas=self._job.replicas,
+            local_folder=self.folder / name.replace("job", "spark"),
         )
-        self._start("job", "market_spread.streaming.job", config, job_environment(self._java))
+        self._start(name, "market_spread.streaming.job", config, job_environment(self._java))
 
     def _start_receiver(self, aggregator: str) -> None:
         config = ReceiverConfig(
@@ -181,3 +212,7 @@ class Ensemble:
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
         outlives_parent = self._outlives_parent
         self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)
+
+
+def _job_name(replica: int) -> str:
+    return f"job_{replica}" if replica else "job"

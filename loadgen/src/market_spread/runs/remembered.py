@@ -15,7 +15,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.runs.ensemble import Addresses
 
-_VERSION = 1
+_VERSION = 2
 _POLL_NS = 20_000_000
 _KILL_WITHIN_S = 5.0
 
@@ -96,7 +96,9 @@ class Remembered:
             addresses = values["addresses"]
             return Remembered(
                 folder=Path(values["folder"]),
-                addresses=None if addresses is None else Addresses(**addresses),
+                addresses=None
+                if addresses is None
+                else Addresses(**{**addresses, "replicas": tuple(addresses["replicas"])}),
                 processes=tuple(Process(**process) for process in values["processes"]),
             )
         except FileNotFoundError:

@@ -52,7 +52,7 @@ class Observed:
     """What a run has brought to light, filled in as it goes; an interrupted run is judged by what is there.
 
     sent: the measured load; sent_before: messages of the phases before it. job_before, job_after: the job's status when
-    the measured load began and ended; job: the newest.
+    the measured load began and ended; job: the newest; job_restarts: of its processes, beside those within them.
     """
 
     started: datetime
@@ -72,6 +72,7 @@ class Observed:
     drained: bool = False
     interrupted: bool = False
     error: MarketSpreadError | None = None
+    job_restarts: int = 0
 
 
 class Run:
@@ -243,6 +244,7 @@ class Run:
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         observed.received, observed.job = clients.receiver_status(), clients.job_status()
+        observed.job_restarts = self._ensemble.job_restarts
         self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job))
         return sender
 
@@ -286,7 +288,8 @@ def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     # Up to its emission an order may have been overtaken, so that is how long quotes and orders race, if they do.
     races = len(alerts) and not plan.is_fenced
     delay_us = max(0, int((alerts.emitted_us - alerts.intended_us).max())) if races else 0
-    oracle = Oracle(alerts, delay_us=delay_us, duplicates_allowed=observed.job.restarts > 0)
+    repeats = observed.job.restarts + observed.job_restarts > 0 or plan.workload.replicas > 1
+    oracle = Oracle(alerts, delay_us=delay_us, duplicates_allowed=repeats)
     phases = [phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns]
     for phase in phases:
         for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):

@@ -75,7 +75,7 @@ class Services:
         """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
         for name, child in self.children.items():
             if not child.running:
-                error = RunFailedError if name == "job" else RunVoidError
+                error = RunFailedError if name.startswith("job") else RunVoidError
                 raise error(f"the {_spoken(name)} ended with status {child.exit_status}; {_reason(child)}")
 
 

@@ -72,7 +72,7 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         boundary_gap_ns_median=int(np.median(gaps_ns)) if gaps_ns else None,
         boundary_gap_ns_max=max(gaps_ns, default=None),
         negative_latencies=latencies.end_to_end.negative if latencies else 0,
-        job_restarts=observed.job.restarts,
+        job_restarts=observed.job.restarts + observed.job_restarts,
         cpu_us_per_message=_cpu_us_per_message(observed),
         broker_cpu_us_per_message=observed.broker_cpu_us / sent.messages_sent if sent.messages_sent else None,
         stolen_cpu_share=observed.stolen_share,
@@ -131,7 +131,8 @@ def fail_reasons(plan: RunPlan, observed: Observed, latencies: Latencies | None)
 def _conservation_reasons(observed: Observed) -> list[str]:
     """A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those."""
     sent = observed.sent_before + observed.sent.messages_sent
-    if not observed.drained or observed.job.restarts or observed.job.messages_committed == sent:
+    restarts = observed.job.restarts + observed.job_restarts
+    if not observed.drained or restarts or observed.job.messages_committed == sent:
         return []
     return [f"the job processed {observed.job.messages_committed} messages of the {sent} that were sent"]
 
@@ -196,6 +197,7 @@ def _settings(plan: RunPlan) -> Mapping[str, object]:
         "frame_messages": workload.frame_messages,
         "linger_ms": workload.linger_ms,
         "batch_s": workload.batch_s,
+        "replicas": workload.replicas,
         "shuffle_partitions": workload.shuffle_partitions,
         "warm_up_batches": workload.warm_up_batches,
         "warm_up_s": workload.warm_up_s,

@@ -13,7 +13,13 @@ from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
-from market_spread.streaming.modes.settings import BATCH_S_DEFAULT, BATCH_S_MIN, MODES, REAL_TIME
+from market_spread.streaming.modes.settings import (
+    BATCH_S_DEFAULT,
+    BATCH_S_MIN,
+    MODES,
+    REAL_TIME,
+    REPLICAS_BATCH_S_MIN,
+)
 
 FRAME_MESSAGES_MAX = 100_000
 # It becomes a part of the run's id, and so of a folder's name.
@@ -40,6 +46,7 @@ class Workload:
     batch_s: float
     shuffle_partitions: int
     driver_memory: str
+    replicas: int
     warm_up_batches: int
     warm_up_s: float
     settle_s: float
@@ -111,6 +118,7 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
         batch_s=job.number("batch_s", low=BATCH_S_MIN[mode], high=3600, default=BATCH_S_DEFAULT[mode]),
         shuffle_partitions=job.integer("shuffle_partitions", low=1, high=1000, default=1),
         driver_memory=job.choice("memory", ("1g", "2g", "3g", "4g", "8g", "16g"), "2g"),
+        replicas=job.integer("replicas", low=1, high=2, default=1),
         warm_up_batches=warm_up.integer("batches", low=0, high=1000, default=30),
         warm_up_s=warm_up.number("duration_s", low=1, high=3600),
         settle_s=warm_up.number("settle_s", low=0, high=3600, default=0),
@@ -121,6 +129,8 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
     if reader.clean:
         if workload.settle_s * 1e9 >= profile.duration_ns:
             warm_up.refuse(f"settle_s={workload.settle_s:g}; use less than the load's {profile.duration_ns / 1e9:g} s")
+        if workload.replicas > 1 and workload.batch_s < REPLICAS_BATCH_S_MIN:
+            job.refuse(f"batch_s={workload.batch_s:g}; with replicas use {REPLICAS_BATCH_S_MIN:g} s or more")
         if workload.changing_symbols > accepting_count(workload.symbols):
             market.refuse(
                 f"changing_symbols={workload.changing_symbols}; "
@@ -156,6 +166,8 @@ def overridden(workload: Workload, overrides: Overrides) -> Workload:
             f"--symbols {changed.symbols} has {accepting_count(changed.symbols)} accepting ones; "
             f"use more for the workload's changing_symbols={changed.changing_symbols}"
         )
+    if changed.replicas > 1 and changed.batch_s < REPLICAS_BATCH_S_MIN:
+        problems.append(f"--mode {changed.mode}; the workload's replicas need {REAL_TIME}")
     if not 1 <= changed.frame_messages <= FRAME_MESSAGES_MAX:
         problems.append(f"--frame-size {changed.frame_messages}; use 1 to {FRAME_MESSAGES_MAX}")
     if problems:

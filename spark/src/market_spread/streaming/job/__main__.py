@@ -27,6 +27,7 @@ from market_spread.streaming.job.live_counts import LiveCounts
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.session import open_session
 from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
+from market_spread.streaming.job.turns import Turns
 from market_spread.streaming.modes.limits import check
 from market_spread.streaming.modes.registry import BY_NAME, start_query
 from market_spread.streaming.pipeline import Pipeline
@@ -51,8 +52,8 @@ class SparkEngine:
     def slots_may_grow(self) -> bool:
         return not self._config.master.startswith("local")
 
-    def start_query(self) -> StreamingQuery:
-        return self._start_query(self._config.batch_s)
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        return self._start_query(batch_s)
 
     def start_warm_up(self) -> StreamingQuery:
         return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
@@ -93,6 +94,7 @@ def _run() -> None:
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
         warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),
+        turns=Turns(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.service import ServiceConfig
-from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME
+from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,8 @@ class JobConfig(ServiceConfig):
     already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them, after
     which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it nothing is lost,
     but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint begins with, or
-    fewer if they take longer than warm_up_timeout_s.
+    fewer if they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the
+    same topics, each with a checkpoint of its own, and begin their batches at different times.
     """
 
     source: str = "job"
@@ -37,6 +38,8 @@ class JobConfig(ServiceConfig):
     restarts_max: int = 3
     slots_timeout_s: float = 300.0
     stop_wait_s: float = 0.0
+    replica: int = 0
+    replicas: int = 1
     warm_up_batches: int = 30
     warm_up_timeout_s: float = 60.0
 
@@ -50,6 +53,10 @@ class JobConfig(ServiceConfig):
             errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
         if self.warm_up_batches < 0:
             errors.append(f"warm_up_batches={self.warm_up_batches}; use 0 or more")
+        if not 0 <= self.replica < self.replicas:
+            errors.append(f"replica={self.replica} of replicas={self.replicas}; number them from 0")
+        if self.replicas > 1 and self.batch_s < REPLICAS_BATCH_S_MIN:
+            errors.append(f"batch_s={self.batch_s} with replicas; use {REPLICAS_BATCH_S_MIN:g} seconds or more")
         wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
         if wrong:
             errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")

@@ -14,6 +14,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
 from market_spread.streaming.job.progress import Partition, Progress, new_commits
+from market_spread.streaming.job.turns import Turns
 from market_spread.v1.control_pb2 import Phase
 
 _log = logging.getLogger(__name__)
@@ -34,8 +35,8 @@ class Engine(Protocol):
     def slots_may_grow(self) -> bool:
         """Whether waiting can bring more of them."""
 
-    def start_query(self) -> StreamingQuery:
-        """Start the query from its checkpoint."""
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        """Start the query from its checkpoint, with batches of this length."""
 
     def start_warm_up(self) -> StreamingQuery:
         """Start the same query from the same checkpoint, with batches that are as short as they can be."""
@@ -76,6 +77,7 @@ class Supervisor:
         slots_timeout_s: float,
         restarts_max: int,
         warm_up: WarmUp,
+        turns: Turns,
         clock: Clock,
         on_change: Callable[[JobState], None],
     ) -> None:
@@ -84,6 +86,7 @@ class Supervisor:
         self._slots_timeout_s = slots_timeout_s
         self._restarts_max = restarts_max
         self._warm_up = warm_up
+        self._turns = turns
         self._clock = clock
         self._on_change = on_change
         self._changed = threading.Condition()
@@ -136,9 +139,11 @@ class Supervisor:
                 self._warm_the_query_up()
                 if self._stop_by_ns is not None:
                     break
-                self._change(detail="starting the query")
-                self._follow(self._engine.start_query())
-                break
+                self._change(phase=Phase.PHASE_STARTING, detail="starting the query")
+                batch_s = self._turns.next_batch_s(self._clock.unix_ns())
+                leads_to_turn = batch_s != self._turns.batch_s
+                if not self._follow(self._engine.start_query(batch_s), leads_to_turn=leads_to_turn):
+                    break
             except (UsageError, DeadlineError) as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
                 raise
@@ -185,9 +190,12 @@ class Supervisor:
     def _batches_to_warm_up(self) -> int:
         return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
 
-    def _follow(self, query: StreamingQuery) -> None:
-        """Follow the query until it is to stop. Raises what ended it if it ends by itself."""
+    def _follow(self, query: StreamingQuery, *, leads_to_turn: bool) -> bool:
+        """Follow the query until it is to stop (False), or to be started again for its turn (True): when it has missed
+        it, or after the batch that leads to it. Raises what else ended the query.
+        """
         self._change(phase=Phase.PHASE_RUNNING, detail="")
+        batch_before = self._state.progress.batch_id
         first_batch_after_stop: int | None = None
         live_at_ns = 0
         try:
@@ -196,13 +204,17 @@ class Supervisor:
                 if self._clock.monotonic_ns() >= live_at_ns:
                     self._change(progress=self._state.progress.with_live(*self._engine.live_counts()))
                     live_at_ns = self._clock.monotonic_ns() + _LIVE_INTERVAL_NS
+                has_ended = self._state.progress.batch_id > batch_before
+                batch_before = self._state.progress.batch_id
+                if has_ended and (leads_to_turn or self._turns.missed(self._clock.unix_ns())):
+                    return True
                 if self._stop_by_ns is not None:
                     if first_batch_after_stop is None:
                         self._change(phase=Phase.PHASE_DRAINING, detail="waiting for the running batch")
                         first_batch_after_stop = self._state.progress.batch_id
                     committed = self._state.progress.batch_id > first_batch_after_stop
                     if committed or self._clock.monotonic_ns() >= self._stop_by_ns:
-                        return
+                        return False
                 self._clock.sleep_ns(round(_POLL_S * 1e9))
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")

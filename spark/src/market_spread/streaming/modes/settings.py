@@ -9,6 +9,8 @@ MODES = (REAL_TIME, MICRO_BATCH)
 
 # Time between the starts of two batches, seconds: the least that a mode takes, and what it has unless told otherwise.
 BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
+# With replicas of the job: of shorter ones too much goes by until a replica has found back to its turn.
+REPLICAS_BATCH_S_MIN = 20.0
 BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
 
 SESSION_SETTINGS: Mapping[str, str] = {

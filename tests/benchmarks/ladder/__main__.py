@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts bes
 
 from backlog import Backlog
 from measure import Bench, Drained
+from metrics_price import MetricsPrice, metrics_price
 from picture import draw
 from rungs import rungs
 
@@ -98,14 +99,15 @@ TABLES: dict[str, Callable[[], Iterator[Case]]] = {
     "partitions": partitions,
     "frames": frames,
 }
+METRICS = "metrics"
 
 
 def main() -> int:
     """Measure, print the tables, write the file and the pictures."""
     arguments = _arguments()
     console = Console()
-    cases = [case for table in arguments.only or TABLES for case in TABLES[table]()]
-    cases = [case for case in cases if case.mode in (arguments.modes or MODES)]
+    modes, tables = arguments.modes or MODES, arguments.only or (*TABLES, METRICS)
+    cases = [case for table in tables if table in TABLES for case in TABLES[table]() if case.mode in modes]
     found: dict[Case, list[Drained]] = {case: [] for case in cases}
     with tempfile.TemporaryDirectory() as folder, Bench(Path(folder)) as bench:
         for repeat in range(arguments.repeats):
@@ -116,9 +118,13 @@ def main() -> int:
                 console.print(
                     f"{repeat + 1} of {arguments.repeats}  {case.mode:11}  {case.table} {case.name:18} {told}"
                 )
+        prices = [_metrics_price(bench, mode, arguments.scale) for mode in modes if METRICS in tables]
     results = [_result(case, repeats) for case, repeats in found.items()]
     OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n")
+    everything = {"results": [asdict(it) for it in results], "metrics": [asdict(it) for it in prices]}
+    OUT.write_text(json.dumps(everything, indent=1) + "\n")
+    for price in prices:
+        console.print(_words(price))
     for table in dict.fromkeys(result.table for result in results):
         console.print(_table(table, [result for result in results if result.table == table]))
     if arguments.picture and any(case.table == "ladder" for case in cases):
@@ -144,6 +150,18 @@ def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
 @lru_cache(maxsize=2)  # the rungs of a mode share theirs
 def _backlog(messages: int, frame_messages: int, symbols: int, partitions: int) -> Backlog:
     return Backlog.of(messages=messages, frame_messages=frame_messages, symbols=symbols, partitions=partitions)
+
+
+def _metrics_price(bench: Bench, mode: str, scale: float) -> MetricsPrice:
+    backlog = _backlog(round(MESSAGES[mode] * scale), 200, 350, PARTITIONS[mode])
+    return metrics_price(bench, mode, backlog, state_partitions=STATE_PARTITIONS[mode])
+
+
+def _words(price: MetricsPrice) -> str:
+    return (
+        f"{price.mode}: metrics cost {price.on_us_per_message - price.off_us_per_message:.3f} us a message, "
+        f"{price.added_share:.1%} of {price.off_us_per_message:.2f}; upper 95% bound {price.added_share_max:.1%}"
+    )
 
 
 def _result(case: Case, repeats: Sequence[Drained]) -> Result:
@@ -175,7 +193,7 @@ def _table(name: str, results: Sequence[Result]) -> Table:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-ladder LADDER='...'", description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=list(TABLES), help="these tables alone")
+    parser.add_argument("--only", nargs="*", choices=[*TABLES, METRICS], help="these tables alone")
     parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of messages; below 1 it is a trial")

@@ -2,13 +2,13 @@
 
 import json
 import os
-import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from statistics import mean
 
 import psutil
 from backlog import Backlog
@@ -62,6 +62,22 @@ class Bench:
         self, rung: Rung, mode: str, backlog: Backlog, *, state_partitions: int, warm_up: int, rounds: int
     ) -> Drained:
         """Start the rung, have it work the backlog off so many times, and measure the last `rounds` of them."""
+        unmeasured = [False] * warm_up
+        found = list(self.rounds(rung, mode, backlog, state_partitions, still=[*unmeasured, *[False] * rounds]))
+        measured = found[warm_up:]
+        return Drained(
+            rate_per_s=len(measured) / sum(1 / drained.rate_per_s for drained in measured),
+            cpu_us_per_message=mean(drained.cpu_us_per_message for drained in measured),
+        )
+
+    def rounds(
+        self, rung: Rung, mode: str, backlog: Backlog, state_partitions: int, *, still: Iterable[bool]
+    ) -> Iterator[Drained]:
+        """Start the rung and have it work the backlog off, once for each value of `still`.
+
+        still: whether the driver's Python process stands still in the round, and with it all that it measures; the
+        query goes on in the JVM without it.
+        """
         number = next(self._numbers)
         topics = {name: f"{name}-{number}" for name in ("nbbo", "orders", "alerts", INVALID)}
         servers = self._broker.bootstrap_servers
@@ -75,33 +91,18 @@ class Bench:
             )
             markers = stack.enter_context(closing(Consumer(servers, client_id="ladder")))
             markers.assign({(topics[INVALID], 0): 0})
-            used_us = taken_ns = 0
-            for round_number in range(warm_up + rounds):
-                spent_us, spent_ns = self._round(driver, backlog, topics, markers, paused=round_number > 0)
-                if round_number >= warm_up:
-                    used_us, taken_ns = used_us + spent_us, taken_ns + spent_ns
-        messages = rounds * backlog.messages
-        return Drained(messages / (taken_ns / 1e9), used_us / messages)
-
-    def _round(
-        self, driver: psutil.Process, backlog: Backlog, topics: Mapping[str, str], markers: Consumer, *, paused: bool
-    ) -> tuple[int, int]:
-        """CPU time (us) and time (ns) for one backlog. Unless paused, the JVM may still be starting."""
-        jvm = _jvm(driver) if paused else None
-        if jvm:
-            jvm.send_signal(signal.SIGSTOP)
-        backlog.send(self._broker.bootstrap_servers, topics)
-        before_us, begun_ns = cpu_us(driver, children=True), _CLOCK.monotonic_ns()
-        if jvm:
-            jvm.send_signal(signal.SIGCONT)
-        missing = backlog.markers
-        while missing > 0:
-            missing -= sum(map(len, markers.poll(0.05).values()))
-            if not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE:
-                raise RuntimeError("the rung's process has ended")
-            if _CLOCK.monotonic_ns() > begun_ns + _TIMEOUT_S * 10**9:
-                raise TimeoutError(f"a backlog was not worked off within {_TIMEOUT_S} s")
-        return cpu_us(driver, children=True) - before_us, _CLOCK.monotonic_ns() - begun_ns
+            for round_number, is_still in enumerate(still):
+                # In the first round the JVM may still be starting, so nothing is stopped.
+                stopped = [_jvm(driver), *([driver] if is_still else [])] if round_number else []
+                with _standing_still(stopped):
+                    backlog.send(servers, topics)
+                    before_us, begun_ns = cpu_us(driver, children=True), _CLOCK.monotonic_ns()
+                    if stopped:
+                        stopped[0].resume()
+                    _wait_for_markers(backlog.markers, markers, driver, begun_ns)
+                    taken_ns = _CLOCK.monotonic_ns() - begun_ns
+                    used_us = cpu_us(driver, children=True) - before_us
+                yield Drained(backlog.messages / (taken_ns / 1e9), used_us / backlog.messages)
 
     @contextmanager
     def _running(
@@ -178,6 +179,27 @@ class Bench:
             restarts_max=0,
         )
         services.start("job", "market_spread.streaming.job", config, environment=environment)
+
+
+@contextmanager
+def _standing_still(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    """Stop the processes; in the end all of them go on."""
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+def _wait_for_markers(expected: int, markers: Consumer, driver: psutil.Process, begun_ns: int) -> None:
+    while expected > 0:
+        expected -= sum(map(len, markers.poll(0.05).values()))
+        if not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE:
+            raise RuntimeError("the rung's process has ended")
+        if _CLOCK.monotonic_ns() > begun_ns + _TIMEOUT_S * 10**9:
+            raise TimeoutError(f"a backlog was not worked off within {_TIMEOUT_S} s")
 
 
 def _jvm(driver: psutil.Process) -> psutil.Process:

@@ -58,6 +58,13 @@ def test_batches_come_in_the_order_of_their_starts() -> None:
     assert [batch.start_unix_ns for batch in merged([first, second]).batches] == [5, 20, 35]
 
 
+def test_replica_that_does_not_answer_may_not_run() -> None:
+    status = merged([replica()], silent=1)
+
+    assert (status.phase, status.detail) == (Phase.PHASE_STARTING, "1 of 2 replicas do not answer")
+    assert (status.messages_processed, status.cpu_us) == (120, 1_000)
+
+
 def test_no_replica_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="unpack"):
         merged([])

@@ -51,7 +51,7 @@ class JobClient:
                 silent.append(error)
         if not statuses:
             raise silent[0]
-        return merged(statuses)
+        return merged(statuses, silent=len(silent))
 
     def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
         """Wait until the job, or the first of its replicas, has committed everything below the offsets."""

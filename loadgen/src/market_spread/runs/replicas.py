@@ -5,18 +5,22 @@ from collections.abc import Sequence
 from market_spread.v1.control_pb2 import JobStatusResponse, PartitionOffset, Phase
 
 
-def merged(statuses: Sequence[JobStatusResponse]) -> JobStatusResponse:
+def merged(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStatusResponse:
     """The replicas as one job: done is what all of them have done, and used what they have used together.
 
-    Its phase is RUNNING if all run, else that of the first that does not. Raises ValueError without any.
+    Its phase is RUNNING if all run, else that of the first that does not. silent: how many do not answer, of which
+    nothing is known but that they may not run. Raises ValueError if none answers.
     """
-    if len(statuses) < 2:
+    if not silent and len(statuses) < 2:
         (only,) = statuses
         return only
+    if not statuses:
+        raise ValueError("no replica answers")
     first = next((status for status in statuses if status.phase != Phase.PHASE_RUNNING), statuses[0])
+    is_unknown = silent > 0 and first.phase == Phase.PHASE_RUNNING
     return JobStatusResponse(
-        phase=first.phase,
-        detail=first.detail,
+        phase=Phase.PHASE_STARTING if is_unknown else first.phase,
+        detail=f"{silent} of {silent + len(statuses)} replicas do not answer" if is_unknown else first.detail,
         mode=first.mode,
         batch_id=min(status.batch_id for status in statuses),
         committed=_committed_by_all(statuses),

@@ -269,6 +269,15 @@ def test_restarted_job_counts_anew_and_is_not_held_to_the_count(plan: RunPlan, o
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
 
 
+def test_lost_replica_takes_its_cpu_time_along(plan: RunPlan, observed: Observed) -> None:
+    observed.job_restarts = 1
+    observed.job.messages_committed = 5
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.job_restarts, result.cpu_us_per_message) == (Verdict.PASSED, 1, None)
+
+
 def with_latency(alerts: Alerts, latency_us: np.ndarray[Any, np.dtype[np.int64]]) -> Alerts:
     return dataclasses.replace(alerts, received_us=alerts.intended_us + latency_us)
 

@@ -19,6 +19,7 @@ from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.modes.settings import Topics
 
 TOPICS = Topics()
+# Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
 
 

@@ -165,8 +165,11 @@ def _achieved_rate_per_s(observed: Observed) -> float | None:
 def _cpu_us_per_message(observed: Observed) -> float | None:
     """CPU time of the job over its messages, both while the measured load was sent.
 
-    The live counts are up to a second old: None if they saw too little of the load for that not to matter.
+    The live counts are up to a second old: None if they saw too little of the load for that not to matter. None, too,
+    if a replica's process was lost, and with it what it had used.
     """
+    if observed.job_restarts:
+        return None
     before, after = observed.job_before, observed.job_after
     messages = after.messages_processed - before.messages_processed
     return (after.cpu_us - before.cpu_us) / messages if messages > 0.8 * observed.sent.messages_sent else None

@@ -61,7 +61,7 @@ def killed(jobs: Jobs, request: pytest.FixtureRequest, tmp_path_factory: pytest.
 
 
 def only_offsets(checkpoint: Path) -> int:
-    deltas = [path for path in (checkpoint / "state").rglob("2.delta") if "0/0" in str(path)]
+    deltas = [path for path in (checkpoint / "state").rglob("2.changelog") if "0/0" in str(path)]
     assert deltas, sorted((checkpoint / "state").rglob("*"))
     for delta in deltas:
         delta.unlink()
@@ -130,10 +130,10 @@ def test_without_replay_what_was_being_done_is_lost(killed: Killed, tmp_path: Pa
     """Negative control: a batch whose offsets count as done though its state was never written."""
 
     def not_replayed(checkpoint: Path) -> int:
-        (before,) = [path for path in (checkpoint / "state").rglob("1.delta") if "0/0" in str(path)]
+        (before,) = [path for path in (checkpoint / "state").rglob("1.changelog") if "0/0" in str(path)]
         for suffix in ("", ".crc"):
             name = f".{before.name}{suffix}" if suffix else before.name
-            after = before.parent / name.replace("1.delta", "2.delta")
+            after = before.parent / name.replace("1.changelog", "2.changelog")
             if (before.parent / name).exists():
                 shutil.copy(before.parent / name, after)
             else:

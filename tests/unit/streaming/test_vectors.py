@@ -28,7 +28,7 @@ def order(symbol: str, order_id: int, *, at: int) -> bytes:
 
 
 def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) -> Frame:
-    return Frame(b"".join(messages), "orders", 3, offset, sent_us, 9, reason)
+    return Frame(b"".join(messages), f"orders 3 {offset} {sent_us} 9", reason)
 
 
 def run(state: bytes | None, quotes: list[Frame], orders: list[Frame]) -> tuple[bytes, Leaving]:
@@ -79,7 +79,7 @@ def test_a_row_that_leaves_says_what_order_and_quote_say() -> None:
         "offer": [0, 0, 9_000],
         "quote_sequence": [0, 0, 2],
     }
-    assert [frame.offset for frame in leaving.frames] == [5, 0, 0]
+    assert [origin.offset for origin in leaving.origins] == [5, 0, 0]
     assert leaving.positions.tolist() == [0, 0, 1]
 
 
@@ -120,7 +120,8 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
     _, leaving = run(None, [], orders)
 
     assert ids(leaving) == [1]
-    assert sorted((bad.frame.offset, bad.position, bad.reason.name) for bad in Messages(ORDER, orders).malformed()) == [
+    malformed = Messages(ORDER, orders).malformed()
+    assert sorted((bad.origin.offset, bad.position, bad.reason.name) for bad in malformed) == [
         (4, 1, "UNREADABLE_FIELD"),
         (4, 2, "UNKNOWN_KIND"),
         (5, 0, "WRONG_LENGTH"),

@@ -1,28 +1,26 @@
 """A pipeline as a plan for micro-batch mode: column computations by Spark, Python and its state on arrays.
 
-A Newest step works on whole frames, which is what this mode is fast by: no message becomes a row unless it leaves. All
-other Python gets pandas frames of rows.
+A Newest step works on whole frames, which is what this mode is fast by (joined.py). All other Python gets pandas frames
+of rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
-from market_spread.common.layout import Field, Kind, Layout
 from market_spread.streaming.computations import Computation, OnArrays, Row, Sink
-from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames, wall_clock_us
+from market_spread.streaming.frames import frames_to_messages, records_to_frames, wall_clock_us
 from market_spread.streaming.modes.settings import duration
 from market_spread.streaming.pipeline import Branch, Pipeline, Source
+from market_spread.streaming.plans.joined import joined
 from market_spread.streaming.plans.keyed import KeyedWork, rows_of
 from market_spread.streaming.plans.rows import (
     CARRIED,
+    CARRIED_TYPES,
     INVALID,
     computed,
     invalid_value,
@@ -34,17 +32,9 @@ from market_spread.streaming.plans.rows import (
     united,
 )
 from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
-from market_spread.streaming.vectors.frames import Frame, Malformed, Messages
-from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
-
-_CARRIED_TYPES: Mapping[str, str] = {
-    "topic": "string", "partition": "bigint", "offset": "bigint", "position": "bigint", "sent_us": "bigint",
-    "read_us": "bigint", "reason": "bigint",
-}  # fmt: skip
-_BUCKETS_MAX = 1024
 
 
 def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
@@ -74,7 +64,7 @@ def _record(topic: str, key: Column, value: Column) -> Column:
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     state = pipeline.stream.state
     if isinstance(state, Newest):
-        return _newest(pipeline, state, records)
+        return joined(pipeline, state, records)
     rows = united([_branch_rows(branch, records[branch.source.name]) for branch in pipeline.stream.branches])
     if isinstance(state, RangeWindow):
         return united([_windowed(pipeline, state, rows), *(_malformed(s, records[s.name]) for s in pipeline.sources)])
@@ -97,7 +87,7 @@ def _computed(rows: DataFrame, computation: Computation) -> DataFrame:
 
 def _on_arrays(rows: DataFrame, step: OnArrays) -> DataFrame:
     """What the function makes of the good rows; of these it is not known any more where they came from."""
-    types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **_CARRIED_TYPES}.items())
+    types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **CARRIED_TYPES}.items())
 
     def work(chunks: "Iterable[DataFrameLike]") -> "Iterator[DataFrameLike]":
         for chunk in chunks:
@@ -138,7 +128,7 @@ def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFr
         F.unix_micros("window.start").alias("window_start_us"),
         F.unix_micros("window.end").alias("window_end_us"),
         *state.aggregates,
-        *(F.lit(None).cast(kind).alias(name) for name, kind in _CARRIED_TYPES.items()),
+        *(F.lit(None).cast(kind).alias(name) for name, kind in CARRIED_TYPES.items()),
     )
 
 
@@ -165,122 +155,8 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | Remember | CountWindow, row
     )
     return keyed.groupBy("_key").applyInPandasWithState(
         work.run,
-        outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **_CARRIED_TYPES}.items()),
+        outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **CARRIED_TYPES}.items()),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.state.items()),
         outputMode="append",
         timeoutConf=GroupStateTimeout.NoTimeout,
     )
-
-
-# The newest row of one source, beside each row of the other
-
-
-def _newest(pipeline: Pipeline, state: Newest, records: Mapping[str, DataFrame]) -> DataFrame:
-    first, second = pipeline.sources
-    remembered, looking = (first, second) if first.name == state.of else (second, first)
-    key = str(pipeline.stream.key)
-    joining = Joining(state, remembered=_side(remembered, key), looking=_side(looking, key))
-    frames = [
-        count_messages(records_to_frames(records[source.name], source.messages), source.name)
-        .withColumn("source", F.lit(source.name))
-        .drop("messages")
-        for source in (remembered, looking)
-    ]
-    fields = {field.name: _type(field) for field in joining.looking.layout.fields[1:]}
-    given = {**fields, **dict.fromkeys(state.added, "bigint"), **_CARRIED_TYPES}
-    rows = (
-        united(frames)
-        .withColumn("bucket", _bucket_key(frames[0]))
-        .groupBy("bucket")
-        .applyInPandasWithState(
-            partial(_join, joining=joining, names=(remembered.name, looking.name), columns=tuple(given)),
-            outputStructType=", ".join(f"`{name}` {kind}" for name, kind in given.items()),
-            stateStructType="newest binary",
-            outputMode="append",
-            timeoutConf=GroupStateTimeout.NoTimeout,
-        )
-    )
-    return rows.withColumns({name: F.col(name).cast("string") for name, kind in fields.items() if kind == "binary"})
-
-
-def _side(source: Source, key: str) -> Side:
-    if not isinstance(source.messages, Layout):
-        raise TypeError(f"{source.name!r} is text")
-    return Side(source.messages, key, str(source.time), source.sequence or "")
-
-
-def _type(field: Field) -> str:
-    return "bigint" if field.kind in (Kind.DIGITS, Kind.SIGNED) else "binary"
-
-
-def _bucket_key(frames: DataFrame) -> Column:
-    """A number for each Kafka partition, chosen so that Spark's hash spreads them evenly over those of the state."""
-    spark = frames.sparkSession
-    state_partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    places = F.pmod(F.hash(F.col("id").cast("int")), F.lit(state_partitions))
-    candidates = spark.range(_BUCKETS_MAX * 2 * state_partitions).select(F.col("id").cast("int"), places).collect()
-    by_place: dict[int, list[int]] = {}
-    for candidate, place in candidates:
-        by_place.setdefault(place, []).append(candidate)
-    keys = [by_place[bucket % state_partitions][bucket // state_partitions] for bucket in range(_BUCKETS_MAX)]
-    return F.get(F.lit(keys), F.col("partition").cast("int"))
-
-
-def _join(
-    _bucket: object,
-    chunks: "Iterable[DataFrameLike]",
-    state: GroupState,
-    *,
-    joining: Joining,
-    names: tuple[str, str],
-    columns: tuple[str, ...],
-) -> "Iterator[DataFrameLike]":
-    """One bucket's frames of a batch into rows; in a Python worker of Spark."""
-    frames: dict[str, list[Frame]] = {name: [] for name in names}
-    for chunk in chunks:
-        for name, frame in _frames(chunk):
-            frames[name].append(frame)
-    remembered = Messages(joining.remembered.layout, frames[names[0]])
-    looking = Messages(joining.looking.layout, frames[names[1]])
-    newest, found = joining.run(state.get[0] if state.exists else None, remembered, looking)
-    state.update((newest,))
-    yield _rows_of(found, columns)
-    malformed = [*remembered.malformed(), *looking.malformed()]
-    if malformed:
-        yield _rows_of_malformed(malformed, columns)
-
-
-def _frames(chunk: Any) -> Iterator[tuple[str, Frame]]:
-    columns = (
-        chunk[name].to_list() for name in ("source", "value", "topic", "partition", "offset", "sent_us", "read_us")
-    )
-    reasons = chunk["frame_reason"].fillna(0).astype(int).to_list()
-    for source, value, topic, partition, offset, sent_us, read_us, reason in zip(*columns, reasons, strict=True):
-        yield source, Frame(bytes(value or b""), topic, partition, offset, sent_us, read_us, reason)
-
-
-def _rows_of(found: Leaving, columns: tuple[str, ...]) -> pd.DataFrame:
-    count = len(found.frames)
-    origin = {
-        "topic": [frame.topic for frame in found.frames],
-        "partition": [frame.partition for frame in found.frames],
-        "offset": [frame.offset for frame in found.frames],
-        "position": found.positions,
-        "reason": np.full(count, None, object),
-    }
-    values = {**found.columns, **origin}
-    return pd.DataFrame({name: values[name] for name in columns})
-
-
-def _rows_of_malformed(malformed: Sequence[Malformed], columns: tuple[str, ...]) -> pd.DataFrame:
-    values: dict[str, Any] = {
-        "topic": [bad.frame.topic for bad in malformed],
-        "partition": [bad.frame.partition for bad in malformed],
-        "offset": [bad.frame.offset for bad in malformed],
-        "position": [bad.position for bad in malformed],
-        "sent_us": [bad.frame.sent_us for bad in malformed],
-        "read_us": [bad.frame.read_us for bad in malformed],
-        "reason": [bad.reason.value for bad in malformed],
-    }
-    nothing = np.full(len(malformed), None, object)
-    return pd.DataFrame({name: values.get(name, nothing) for name in columns})

@@ -5,7 +5,7 @@ and read (sent_us, read_us), and `reason`: null, or the code of an InvalidReason
 its fields are not to be used, and it passes every step untouched to the topic `invalid`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import Formatter
 
 from pyspark.sql import Column, DataFrame
@@ -17,7 +17,11 @@ from market_spread.streaming.frames import count_messages, frames_to_messages, r
 from market_spread.streaming.pipeline import Source
 
 INVALID = "invalid"  # the topic of malformed messages, of every pipeline
-CARRIED = (*ORIGIN, "sent_us", "read_us", "reason")
+CARRIED_TYPES: Mapping[str, str] = {
+    "topic": "string", "partition": "bigint", "offset": "bigint", "position": "bigint", "sent_us": "bigint",
+    "read_us": "bigint", "reason": "bigint",
+}  # fmt: skip
+CARRIED = tuple(CARRIED_TYPES)
 
 
 def source_rows(source: Source, records: DataFrame) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,24 +13,38 @@ from market_spread.common.layout import InvalidReason, Layout
 Int64s = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A record: its value and whence it is. `reason` is the code of an InvalidReason if it cannot be opened, else 0."""
+class Origin(NamedTuple):
+    """Whence a frame is, and when it was sent (0 if that is not told) and read."""
 
-    value: bytes
     topic: str
     partition: int
     offset: int
     sent_us: int
     read_us: int
-    reason: int
+
+
+class Frame(NamedTuple):
+    """A record: its value, an Origin as words, and the code of an InvalidReason if it cannot be opened, else 0.
+
+    There are thousands for each that anybody asks where it came from: the words are read then.
+    """
+
+    value: bytes
+    origin_words: str
+    reason: int = 0
+
+    @property
+    def origin(self) -> Origin:
+        """What the words say."""
+        topic, *numbers = self.origin_words.split(" ")
+        return Origin(topic, *map(int, numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
     """A message that could not be read, or a frame that could not be opened (position 0)."""
 
-    frame: Frame
+    origin: Origin
     position: int
     reason: InvalidReason
 
@@ -52,18 +67,18 @@ class Messages:
         """Indexes of the messages that can be read; None if all can."""
         return None if self._unreadable is None else np.flatnonzero(~self._unreadable)
 
-    def origins(self, rows: Int64s) -> tuple[list[Frame], Int64s]:
-        """The frame of each of these messages, and its position in it."""
+    def origins(self, rows: Int64s) -> tuple[list[Origin], Int64s]:
+        """Where the frame of each of these messages is from, and the message's position in it."""
         found = np.searchsorted(self._starts, rows, side="right") - 1
-        return [self._frames[i] for i in found], rows - self._starts[found]
+        return [self._frames[i].origin for i in found], rows - self._starts[found]
 
     def malformed(self) -> Iterator[Malformed]:
         """Every frame that could not be opened, and every message that could not be read."""
         for frame in self._unopened:
-            yield Malformed(frame, 0, InvalidReason(frame.reason))
+            yield Malformed(frame.origin, 0, InvalidReason(frame.reason))
         if self._unreadable is not None:
             rows = np.flatnonzero(self._unreadable)
             kinds = self.fields.rows[rows, 0] == ord(self._layout.letter)
-            for frame, position, known in zip(*self.origins(rows), kinds, strict=True):
+            for origin, position, known in zip(*self.origins(rows), kinds, strict=True):
                 reason = InvalidReason.UNREADABLE_FIELD if known else InvalidReason.UNKNOWN_KIND
-                yield Malformed(frame, int(position), reason)
+                yield Malformed(origin, int(position), reason)

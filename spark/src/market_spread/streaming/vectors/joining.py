@@ -12,7 +12,7 @@ from market_spread.common.codec import decode
 from market_spread.common.layout import Kind, Layout
 from market_spread.streaming.computations import Row
 from market_spread.streaming.states import Newest as NewestStep
-from market_spread.streaming.vectors.frames import Frame, Messages
+from market_spread.streaming.vectors.frames import Messages, Origin
 from market_spread.streaming.vectors.newest import Found, Newest, Updates, look_up
 
 Int64s = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ class Leaving:
     """Rows that leave: columns by their names, texts as bytes of the layout's width; and where each row came from."""
 
     columns: dict[str, Array]
-    frames: list[Frame]
+    origins: list[Origin]
     positions: Int64s
 
 
@@ -60,9 +60,9 @@ class Joining:
         after, found = look_up(before, self._updates(remembered), keys, times)
         leaving = self._leaving(looking, chosen, found)
         rows = leaving if chosen is None else chosen[leaving]
-        frames, positions = looking.origins(rows)
-        columns = {**self._fields(looking, rows, frames), **self._added(found, leaving)}
-        return after.to_bytes(), Leaving(columns, frames, positions)
+        origins, positions = looking.origins(rows)
+        columns = {**self._fields(looking, rows, origins), **self._added(found, leaving)}
+        return after.to_bytes(), Leaving(columns, origins, positions)
 
     def _leaving(self, looking: Messages, chosen: Int64s | None, found: Found) -> Int64s:
         """Which of the rows that looked leave: indexes into those that could be read."""
@@ -92,7 +92,7 @@ class Joining:
 
         return {to: column(name) for to, name in self._step.added.items()}
 
-    def _fields(self, messages: Messages, rows: Int64s, frames: list[Frame]) -> dict[str, Array]:
+    def _fields(self, messages: Messages, rows: Int64s, origins: list[Origin]) -> dict[str, Array]:
         layout = self.looking.layout
         message = decode(layout, messages.fields.rows[rows].tobytes())
         columns: dict[str, Array] = {}
@@ -100,9 +100,9 @@ class Joining:
             column = message.columns[field.name]
             columns[field.name] = column.view("S1") if field.kind is Kind.LETTER else column
         intended = message.ints(self.looking.time)
-        sent = np.array([frame.sent_us for frame in frames], np.int64)
+        sent = np.array([origin.sent_us for origin in origins], np.int64)
         columns["sent_us"] = np.where(sent == 0, intended, sent)  # not told: taken as sent when intended
-        columns["read_us"] = np.array([frame.read_us for frame in frames], np.int64)
+        columns["read_us"] = np.array([origin.read_us for origin in origins], np.int64)
         return columns
 
 

@@ -10,6 +10,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from market_spread.streaming.vectors.places import places_of
+
 Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]
 
@@ -64,17 +66,12 @@ class Newest:
     def places(self, keys: UInt64s) -> tuple["Newest", Int64s]:
         """Where each of the keys (n,) stands, and the state that has all of them."""
         state = self
-        found = state._search(keys)
-        strange = state.keys[found] != keys if len(state.keys) else np.ones(len(keys), np.bool_)
+        found = places_of(keys, state.keys)
+        strange = found < 0
         if strange.any():
             state = state.with_keys(np.unique(keys[strange]))
-            found = state._search(keys)
+            found = places_of(keys, state.keys)
         return state, found
-
-    def _search(self, keys: UInt64s) -> Int64s:
-        if not len(self.keys):
-            return np.zeros(len(keys), np.int64)
-        return np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
 
 
 @dataclass(frozen=True, slots=True)

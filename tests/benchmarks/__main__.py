@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts bes
 
 import drain
 import pair
+import resources
 import sender
 import whole_runs
 from figure import Figure, Figures
@@ -41,9 +42,12 @@ BENCHMARKS = (
     Benchmark("sustained-200000", whole_runs.sustained(200_000), 2.5),
     Benchmark("sustained-300000", whole_runs.sustained(300_000), 2.5),
     Benchmark("sustained-400000", whole_runs.sustained(400_000), 2.5),
+    Benchmark("micro-batch-600000", whole_runs.sustained(600_000, "throughput.yaml"), 4),
     Benchmark("latency", whole_runs.latency, 17),
     Benchmark("pair", pair.undisturbed, 4.5),
     Benchmark("pair-killed", pair.killed, 4.5),
+    Benchmark("idle", resources.idle, 2.5),
+    Benchmark("memory", resources.memory, 12),
 )
 
 

@@ -25,8 +25,11 @@ from market_spread.runs.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import Phase
 
 MESSAGES = 6_000_000
-WARM_UP_ROUNDS = 3
 ROUNDS = 6
+# How many rounds it takes until they no longer get shorter: in micro-batch mode each batch is planned, and Java goes on
+# compiling the planner for a minute.
+REAL_TIME_WARM_UP_ROUNDS = 3
+MICRO_BATCH_WARM_UP_ROUNDS = 8
 # A round of Real-Time Mode takes about a third of a batch, so that some meet a boundary and most do not.
 REAL_TIME_JOB = {"mode": "real-time", "batch_s": 60}
 MICRO_BATCH_JOB = {"mode": "micro-batch", "batch_s": 0, "partitions": 2, "shuffle_partitions": 2}
@@ -47,13 +50,13 @@ class Round:
 def micro_batch(_runs: Path) -> Figures:
     """Medians over the rounds of one job in micro-batch mode, whose batches are short."""
     with tempfile.TemporaryDirectory() as folder:
-        return _medians(list(drains(Path(folder), MICRO_BATCH_JOB)), "")
+        return _medians(list(drains(Path(folder), MICRO_BATCH_JOB, MICRO_BATCH_WARM_UP_ROUNDS)), "")
 
 
 def real_time(_runs: Path) -> Figures:
     """Medians over the rounds of one job in Real-Time Mode, those that met a batch boundary apart."""
     with tempfile.TemporaryDirectory() as folder:
-        rounds = list(drains(Path(folder), REAL_TIME_JOB))
+        rounds = list(drains(Path(folder), REAL_TIME_JOB, REAL_TIME_WARM_UP_ROUNDS))
     between = [found for found in rounds if not found.across_boundary]
     across = [found for found in rounds if found.across_boundary]
     return [*_medians(between, " between boundaries"), *_medians(across, " across a boundary")]
@@ -68,7 +71,7 @@ def _medians(rounds: Sequence[Round], which: str) -> Figures:
     ]
 
 
-def drains(folder: Path, changes: Mapping[str, Any]) -> Iterator[Round]:
+def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Iterator[Round]:
     """Rounds of one job, after some to warm it up. changes: what is not as in the sustained workload.
 
     The job's JVM is stopped by a signal while the backlog is produced, so it stays as warm as it was. The rate is taken
@@ -88,7 +91,7 @@ def drains(folder: Path, changes: Mapping[str, Any]) -> Iterator[Round]:
         parameters = MarketParameters.from_mapping(plan.measured.parameters)
         driver = psutil.Process(ensemble.children["job"].pid)
         java = next(child for child in driver.children(recursive=True) if "java" in child.name())
-        for number in range(WARM_UP_ROUNDS + ROUNDS):
+        for number in range(warm_up_rounds + ROUNDS):
             backlog = replace(parameters, seed=number, profile=Constant(_RATE_PER_S, MESSAGES / _RATE_PER_S))
             java.send_signal(signal.SIGSTOP)
             total += _send(clients, PlannedLoad("market", backlog.to_mapping()))
@@ -97,7 +100,7 @@ def drains(folder: Path, changes: Mapping[str, Any]) -> Iterator[Round]:
             _wait_until_processed(clients, total)
             rate_per_s = MESSAGES / ((_CLOCK.monotonic_ns() - begun_ns) / 1e9)
             used_us = _cpu_us(driver) - before_us
-            if number >= WARM_UP_ROUNDS:
+            if number >= warm_up_rounds:
                 yield Round(rate_per_s, used_us / MESSAGES, clients.job_status().batch_id > batch)
     finally:
         clients.close()

@@ -25,11 +25,11 @@ def at_rate(rate_per_s: int) -> Callable[[Path], Figures]:
     return lambda runs: latencies(run(runs, "steady.yaml", "--rate", str(rate_per_s)))
 
 
-def sustained(rate_per_s: int) -> Callable[[Path], Figures]:
+def sustained(rate_per_s: int, workload: str = "sustained.yaml") -> Callable[[Path], Figures]:
     """Whether a rate is held for a minute: the rate achieved, and 1 if the run passed."""
 
     def measure(runs: Path) -> Figures:
-        result = run(runs, "sustained.yaml", "--rate", str(rate_per_s))
+        result = run(runs, workload, "--rate", str(rate_per_s))
         return [
             Figure("run passed", float(result["verdict"] == "passed"), "1 or 0"),
             Figure("achieved rate", result["achieved_rate_per_s"] or 0.0, "messages/s"),
@@ -65,6 +65,8 @@ def latencies(result: dict[str, Any]) -> Figures:
     extra = {
         "standstill at a boundary, longest": (result["boundary_gap_ns_max"], 1e6, "ms"),
         "standstill at a boundary, median": (result["boundary_gap_ns_median"], 1e6, "ms"),
+        "batches, median": (result["batch_duration_ns_median"], 1e6, "ms"),
+        "batches, longest": (result["batch_duration_ns_max"], 1e6, "ms"),
         "CPU of the job": (result["cpu_us_per_message"], 1, "us/message"),
         "CPU of the broker": (result["broker_cpu_us_per_message"], 1, "us/message"),
         "late frames": (result["frames_late"] / max(1, result["frames_sent"]), 0.01, "%"),

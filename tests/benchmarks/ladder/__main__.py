@@ -29,7 +29,7 @@ MODES = (REAL_TIME, MICRO_BATCH)
 STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
 PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
 MESSAGES = {REAL_TIME: 5_000_000, MICRO_BATCH: 8_000_000}
-WARM_UP = {REAL_TIME: 3, MICRO_BATCH: 2}
+WARM_UP = {REAL_TIME: 3, MICRO_BATCH: 4}
 ROUNDS = 2
 # A frame of one message costs as much as one of two hundred: fewer of them take as long.
 _FEWER = {1: 20, 10: 4}
@@ -120,9 +120,9 @@ def main() -> int:
                 )
         prices = [_metrics_price(bench, mode, arguments.scale) for mode in modes if METRICS in tables]
     results = [_result(case, repeats) for case, repeats in found.items()]
-    OUT.parent.mkdir(exist_ok=True)
+    arguments.out.parent.mkdir(exist_ok=True)
     everything = {"results": [asdict(it) for it in results], "metrics": [asdict(it) for it in prices]}
-    OUT.write_text(json.dumps(everything, indent=1) + "\n")
+    arguments.out.write_text(json.dumps(everything, indent=1) + "\n")
     for price in prices:
         console.print(_words(price))
     for table in dict.fromkeys(result.table for result in results):
@@ -196,6 +196,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", choices=[*TABLES, METRICS], help="these tables alone")
     parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")
+    parser.add_argument("--out", type=Path, default=OUT, help=f"file to write, {OUT} by default")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of messages; below 1 it is a trial")
     parser.add_argument("--picture", action="store_true", help="draw docs/ladder.png and .svg")
     return parser.parse_args()

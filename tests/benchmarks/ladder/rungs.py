@@ -16,15 +16,14 @@ from pyspark.sql import functions as F
 from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.streaming.applications.market_spread import is_rejected
 from market_spread.streaming.computations import STAMPS, Row, Sink
-from market_spread.streaming.frames import records_to_frames
 from market_spread.streaming.modes import micro_batch as micro_batch_mode
 from market_spread.streaming.modes.settings import REAL_TIME
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans import micro_batch, real_time
+from market_spread.streaming.plans.joined import frames_of, messages_of
 from market_spread.streaming.plans.packed import PackedRows
 from market_spread.streaming.plans.rows import INVALID, invalid_value, is_good, source_rows, united
 from market_spread.streaming.states import Newest
-from market_spread.streaming.vectors.frames import Frame, Messages
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}
@@ -168,47 +167,32 @@ def _source(name: str) -> Source:
 
 # Micro-batch mode
 
-_FRAME = ("value", "topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
-_ORIGIN = "topic string, partition bigint, offset bigint, position bigint, reason bigint"
+_ORIGIN = ("topic", "partition", "offset")
+_MALFORMED = "topic string, partition bigint, offset bigint, position bigint, reason bigint"
+_NUMBERS = {"nbbo": ("bid", "offer", "sequence", "intended_us"), "orders": ("intended_us",)}
 
 
 def _decode_in_python(records: Records, topics: Mapping[str, str]) -> DataFrame:
-    return _malformed(_frames(records).mapInPandas(_read_fields, _ORIGIN), None, topics)
+    return _malformed(_frames(records).mapInPandas(_read_fields, _MALFORMED), None, topics)
 
 
 def _shuffle_frames(records: Records, topics: Mapping[str, str]) -> DataFrame:
     frames = _frames(records)
     partitions = int(frames.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-    return _malformed(frames.repartition(partitions, "partition").mapInPandas(_read_fields, _ORIGIN), None, topics)
+    return _malformed(frames.repartition(partitions, "bucket").mapInPandas(_read_fields, _MALFORMED), None, topics)
 
 
 def _frames(records: Records) -> DataFrame:
-    frames = [
-        records_to_frames(records[name], layout).select(*_FRAME).withColumn("source", F.lit(name))
-        for name, layout in SOURCES.items()
-    ]
-    return united(frames)
+    return frames_of([_source(name) for name in SOURCES], records)
 
 
 def _read_fields(chunks: Iterable[Any]) -> Iterator[pd.DataFrame]:
     """Every field of every message is read, as Market Spread's kernel reads them; the malformed come out."""
-    for chunk in chunks:
-        reasons = chunk["frame_reason"].fillna(0).astype(int)
-        for name, layout in SOURCES.items():
-            mine = chunk[chunk["source"] == name].assign(frame_reason=reasons)
-            frames = (Frame(bytes(row.value or b""), row.topic, row.partition, row.offset, 0, 0, row.frame_reason)
-                      for row in mine.itertuples())  # fmt: skip
-            messages = Messages(layout, frames)
-            messages.fields.word("symbol")
-            for field in ("bid", "offer", "sequence", "intended_us") if name == "nbbo" else ("intended_us",):
-                messages.fields.number(field)
-            bad = list(messages.malformed())
-            yield pd.DataFrame(
-                {
-                    "topic": [one.frame.topic for one in bad],
-                    "partition": [one.frame.partition for one in bad],
-                    "offset": [one.frame.offset for one in bad],
-                    "position": [one.position for one in bad],
-                    "reason": [one.reason.value for one in bad],
-                }
-            )
+    for name, messages in zip(SOURCES, messages_of(tuple(SOURCES.values()), chunks), strict=True):
+        messages.fields.word("symbol")
+        for field in _NUMBERS[name]:
+            messages.fields.number(field)
+        bad = list(messages.malformed())
+        origin = {part: [getattr(one.origin, part) for one in bad] for part in _ORIGIN}
+        position = [one.position for one in bad]
+        yield pd.DataFrame({**origin, "position": position, "reason": [one.reason.value for one in bad]})

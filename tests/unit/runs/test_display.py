@@ -142,7 +142,8 @@ def result() -> Result:
         latency_ns=LATENCY, latency_samples=11_000, latency_between_boundaries_ns=LATENCY, service_time_ns=LATENCY,
         stages_ns={"send_lag": NONE, "ingest": NONE, "compute": NONE, "delivery": NONE},
         send_lag_ns=NONE, frame_delay_ns=NONE, frames_sent=55_795, frames_late=17, messages_failed=0,
-        boundaries=5, boundary_gap_ns_median=210_000_000, boundary_gap_ns_max=480_000_000, negative_latencies=0,
+        boundaries=5, boundary_gap_ns_median=210_000_000, boundary_gap_ns_max=480_000_000,
+        batch_duration_ns_median=480_000_000, batch_duration_ns_max=480_000_000, negative_latencies=0,
         job_restarts=0, cpu_us_per_message=3.254, broker_cpu_us_per_message=1.1, stolen_cpu_share=0.01,
         time_to_first_order_s=33.5, machine={"cores": 2, "cpu_model": "A CPU"}, settings={},
     )  # fmt: skip
@@ -205,6 +206,8 @@ def test_figures_that_a_run_did_not_come_to_are_dashes(result: Result) -> None:
         boundaries=0,
         boundary_gap_ns_median=None,
         boundary_gap_ns_max=None,
+        batch_duration_ns_median=None,
+        batch_duration_ns_max=None,
     )
 
     rows = {line.strip().split("  ")[0]: line.split()[-1] for line in shown_table(bare).splitlines() if line.strip()}

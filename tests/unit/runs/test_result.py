@@ -70,6 +70,8 @@ def result() -> Result:
         boundaries=5,
         boundary_gap_ns_median=210_000_000,
         boundary_gap_ns_max=480_000_000,
+        batch_duration_ns_median=480_000_000,
+        batch_duration_ns_max=480_000_000,
         negative_latencies=0,
         job_restarts=0,
         cpu_us_per_message=3.25,

@@ -411,6 +411,20 @@ def test_short_batch_of_the_warm_up_has_no_end_in_the_measured_load(
     assert result.latency_between_boundaries_ns == result.latency_ns
 
 
+def test_how_long_batches_take_is_told_of_the_measured_ones(plan: RunPlan, observed: Observed) -> None:
+    settled_ns = STARTS_NS["measured"] + 1_000_000_000
+    durations_ns = {settled_ns - 1: 9_000_000_000, settled_ns: 400_000_000, settled_ns + 500_000_000: 600_000_000}
+    del observed.job.batches[:]
+    for batch_id, (start_unix_ns, duration_ns) in enumerate(durations_ns.items()):
+        observed.job.batches.append(
+            CommittedBatch(batch_id=batch_id, start_unix_ns=start_unix_ns, duration_ns=duration_ns)
+        )
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.batch_duration_ns_median, result.batch_duration_ns_max) == (500_000_000, 600_000_000)
+
+
 @pytest.fixture
 def nothing_happened() -> Observed:
     return Observed(

@@ -149,6 +149,8 @@ def _count_table(result: Result) -> Table:
         "frames late": f"{result.frames_late:,} of {result.frames_sent:,}",
         "standstill at batch boundaries": f"{result.boundaries}, "
         f"median {_milliseconds(gap)}, longest {_milliseconds(result.boundary_gap_ns_max)}",
+        "batches": f"median {_milliseconds(result.batch_duration_ns_median)}, "
+        f"longest {_milliseconds(result.batch_duration_ns_max)}",
         "CPU of the job": "-" if cpu is None else f"{cpu:.2f} us a message (reference: 5.3, another machine, no Kafka)",
         "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
         "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",

@@ -73,6 +73,8 @@ class Result:
     boundaries: int
     boundary_gap_ns_median: int | None
     boundary_gap_ns_max: int | None
+    batch_duration_ns_median: int | None
+    batch_duration_ns_max: int | None
     negative_latencies: int
     job_restarts: int
     cpu_us_per_message: float | None

@@ -23,16 +23,14 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
     """The result of a run, as far as it came."""
     workload = plan.workload
     settle_us = (observed.starts_unix_ns.get("measured", 0) + round(workload.settle_s * 1e9)) // 1000
-    latencies = (
-        latencies_of(observed.alerts, batches_of(observed.job, workload.batch_s), from_us=settle_us)
-        if observed.alerts is not None
-        else None
-    )
+    batches = batches_of(observed.job, workload.batch_s)
+    latencies = latencies_of(observed.alerts, batches, from_us=settle_us) if observed.alerts is not None else None
     void, failed = void_reasons(plan, observed), fail_reasons(plan, observed, latencies)
     verdict = Verdict.VOID if void else Verdict.FAILED if failed else Verdict.PASSED
     sent, judgement = observed.sent, observed.judgement
     processed = max(0, observed.job.messages_processed - observed.sent_before)
     frame_delay, send_lag = _decoded(sent.frame_delay_histogram), _decoded(sent.send_lag_histogram)
+    durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
     return Result(
         run_id=run_id,
@@ -71,6 +69,8 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         boundaries=len(gaps_ns),
         boundary_gap_ns_median=int(np.median(gaps_ns)) if gaps_ns else None,
         boundary_gap_ns_max=max(gaps_ns, default=None),
+        batch_duration_ns_median=int(np.median(durations_ns)) if durations_ns else None,
+        batch_duration_ns_max=max(durations_ns, default=None),
         negative_latencies=latencies.end_to_end.negative if latencies else 0,
         job_restarts=observed.job.restarts + observed.job_restarts,
         cpu_us_per_message=_cpu_us_per_message(observed),

@@ -6,7 +6,8 @@ older `applyInPandasWithState` first copies all of a bucket into one buffer, whi
 """
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,7 @@ def joined(pipeline: Pipeline, state: Newest, records: Mapping[str, DataFrame]) 
     remembered, looking = (first, second) if first.name == state.of else (second, first)
     key = str(pipeline.stream.key)
     joining = Joining(state, remembered=_side(remembered, key), looking=_side(looking, key))
-    frames = united(
-        [_frames_of(source, place, records[source.name]) for place, source in enumerate((remembered, looking))]
-    )
+    frames = frames_of((remembered, looking), records)
     fields = {field.name: _type(field) for field in joining.looking.layout.fields[1:]}
     given = {**fields, **dict.fromkeys(state.added, "bigint"), **CARRIED_TYPES}
     rows = frames.groupBy("bucket").transformWithStateInPandas(
@@ -57,11 +56,24 @@ def _type(field: Field) -> str:
     return "bigint" if field.kind in (Kind.DIGITS, Kind.SIGNED) else "binary"
 
 
-def _frames_of(source: Source, place: int, records: DataFrame) -> DataFrame:
+def frames_of(sources: Sequence[Source], records: Mapping[str, DataFrame]) -> DataFrame:
     """Frames as bucket, value and words: the source's place, the reason why it cannot be opened (or 0), its origin."""
-    frames = count_messages(records_to_frames(records, source.messages), source.name)
-    words = F.concat_ws(" ", F.lit(place), F.coalesce("frame_reason", F.lit(0)), *_ORIGIN)
-    return frames.select(_bucket_key(frames).alias("bucket"), "value", words.alias("words"))
+    parts = []
+    for place, source in enumerate(sources):
+        frames = count_messages(records_to_frames(records[source.name], source.messages), source.name)
+        words = F.concat_ws(" ", F.lit(place), F.coalesce("frame_reason", F.lit(0)), *_ORIGIN)
+        parts.append(frames.select(_bucket_key(frames).alias("bucket"), "value", words.alias("words")))
+    return united(parts)
+
+
+def messages_of(layouts: Sequence[Layout], chunks: Iterable[pd.DataFrame]) -> list[Messages]:
+    """The messages of each source, from chunks of the rows of `frames_of`."""
+    frames: list[list[Frame]] = [[] for _ in layouts]
+    for chunk in chunks:
+        for value, words in zip(chunk["value"].to_list(), chunk["words"].to_list(), strict=True):
+            place, reason, origin = words.split(" ", 2)
+            frames[int(place)].append(Frame(value or b"", origin, int(reason)))
+    return [Messages(layout, own) for layout, own in zip(layouts, frames, strict=True)]
 
 
 def _bucket_key(frames: DataFrame) -> Column:
@@ -82,16 +94,15 @@ class _JoinOfBucket(StatefulProcessor):
 
     def __init__(self, joining: Joining, columns: tuple[str, ...]) -> None:
         self._joining = joining
+        self._layouts = (joining.remembered.layout, joining.looking.layout)
         self._columns = columns
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._newest = handle.getValueState("newest", "newest binary")
-        # After each task Spark's worker looks for garbage among all that it has imported; it need not look there.
-        if not gc.get_freeze_count():
-            gc.freeze()
+        _freeze_imports()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        remembered, looking = self._messages(rows)
+        remembered, looking = messages_of(self._layouts, rows)
         before = self._newest.get()
         after, found = self._joining.run(before[0] if before else None, remembered, looking)
         self._newest.update((after,))
@@ -100,13 +111,11 @@ class _JoinOfBucket(StatefulProcessor):
         if malformed:
             yield _rows_of_malformed(malformed, self._columns)
 
-    def _messages(self, chunks: Iterator[pd.DataFrame]) -> tuple[Messages, Messages]:
-        frames: tuple[list[Frame], list[Frame]] = ([], [])
-        for chunk in chunks:
-            for value, words in zip(chunk["value"].to_list(), chunk["words"].to_list(), strict=True):
-                place, reason, origin = words.split(" ", 2)
-                frames[place == "1"].append(Frame(value or b"", origin, int(reason)))
-        return Messages(self._joining.remembered.layout, frames[0]), Messages(self._joining.looking.layout, frames[1])
+
+@cache
+def _freeze_imports() -> None:
+    """After each task Spark's worker looks for garbage among all that it has imported; it need not look there."""
+    gc.freeze()
 
 
 def _rows_of(found: Leaving, columns: Sequence[str]) -> pd.DataFrame:

@@ -8,10 +8,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from shutil import rmtree
 from statistics import mean
 
 import psutil
 from backlog import Backlog
+from kafka import KafkaAdminClient
 from rungs import Rung, slots
 
 from market_spread.common.clock import SystemClock
@@ -86,6 +88,9 @@ class Bench:
         folder = self._folder / f"rung-{number}"
         folder.mkdir()
         with ExitStack() as stack:
+            # A backlog is a third of a gigabyte, and there are hundreds of them.
+            stack.callback(rmtree, folder)
+            stack.callback(_delete_topics, servers, list(topics.values()))
             driver = stack.enter_context(
                 self._running(rung, mode, topics, folder, backlog.partitions, state_partitions)
             )
@@ -200,6 +205,11 @@ def _wait_for_markers(expected: int, markers: Consumer, driver: psutil.Process, 
             raise RuntimeError("the rung's process has ended")
         if _CLOCK.monotonic_ns() > begun_ns + _TIMEOUT_S * 10**9:
             raise TimeoutError(f"a backlog was not worked off within {_TIMEOUT_S} s")
+
+
+def _delete_topics(servers: str, topics: list[str]) -> None:
+    with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
+        admin.delete_topics(topics)
 
 
 def _jvm(driver: psutil.Process) -> psutil.Process:

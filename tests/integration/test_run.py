@@ -22,7 +22,7 @@ from market_spread.loadgen.columns import Alerts
 
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
 WORKLOADS = Path(__file__).parent / "workloads"
-SMALL, PAIR = WORKLOADS / "small.yaml", WORKLOADS / "pair.yaml"
+SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "changing"))
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
@@ -143,6 +143,18 @@ def test_a_run_passes_judges_every_alert_and_leaves_no_process(tmp_path: Path) -
     kept = {name: str(folder / file) for name, file in KEPT.items()}
     check = [*COMMAND, "check", *(part for name in KEPT for part in (f"--{name}", kept[name])), "--without-warm-up"]
     assert subprocess.run(check, capture_output=True, check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("mode", ["real-time", "micro-batch"])
+def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound(tmp_path: Path, mode: str) -> None:
+    with running(tmp_path, "--mode", mode, workload=CHANGING) as run:
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    result = ended.result
+    assert 0 < int(str(result["alerts_undecided"])) < 120
+    assert int(str(result["alerts_received"])) >= int(str(result["alerts_expected"])) > 1_300
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
 
 
 def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:

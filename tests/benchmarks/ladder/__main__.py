@@ -1,4 +1,4 @@
-"""`make bench-ladder`: what every feature costs, as tables, as runs/bench-ladder.json and, on request, as a picture."""
+"""`make bench-ladder`: what every feature costs, as tables, as runs/bench-ladder.json and, on request, in the docs."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +17,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts beside each other, not a distribution
 
 from backlog import Backlog
+from document import publish
 from measure import Bench, Drained
 from metrics_price import MetricsPrice, metrics_price
 from picture import draw
@@ -24,6 +26,7 @@ from rungs import rungs
 from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
 
 OUT = Path("runs/bench-ladder.json")
+PAGE = Path("docs/performance.md")
 PICTURES = Path("docs/ladder")
 MODES = (REAL_TIME, MICRO_BATCH)
 STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
@@ -120,16 +123,26 @@ def main() -> int:
                 )
         prices = [_metrics_price(bench, mode, arguments.scale) for mode in modes if METRICS in tables]
     results = [_result(case, repeats) for case, repeats in found.items()]
-    arguments.out.parent.mkdir(exist_ok=True)
-    everything = {"results": [asdict(it) for it in results], "metrics": [asdict(it) for it in prices]}
-    arguments.out.write_text(json.dumps(everything, indent=1) + "\n")
+    everything = _added_to(OUT, results, prices)
     for price in prices:
         console.print(_words(price))
     for table in dict.fromkeys(result.table for result in results):
         console.print(_table(table, [result for result in results if result.table == table]))
-    if arguments.picture and any(case.table == "ladder" for case in cases):
-        draw([result for result in results if result.table == "ladder"], PICTURES)
+    if arguments.publish:
+        publish(everything, PAGE)
+        draw([result for result in everything["results"] if result["table"] == "ladder"], PICTURES)
     return 0
+
+
+def _added_to(path: Path, results: Sequence[Result], prices: Sequence[MetricsPrice]) -> dict[str, Any]:
+    """Write them to the file, in place of older ones of the same cases; everything that it then has."""
+    known = json.loads(path.read_text()) if path.exists() else {"results": [], "metrics": []}
+    by_case = {(it["table"], it["mode"], it["name"]): it for it in (*known["results"], *map(asdict, results))}
+    by_mode = {it["mode"]: it for it in (*known["metrics"], *map(asdict, prices))}
+    everything = {"results": list(by_case.values()), "metrics": list(by_mode.values())}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(everything, indent=1) + "\n")
+    return everything
 
 
 def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
@@ -196,9 +209,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", choices=[*TABLES, METRICS], help="these tables alone")
     parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")
-    parser.add_argument("--out", type=Path, default=OUT, help=f"file to write, {OUT} by default")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of messages; below 1 it is a trial")
-    parser.add_argument("--picture", action="store_true", help="draw docs/ladder.png and .svg")
+    parser.add_argument("--publish", action="store_true", help=f"write the tables into {PAGE}, and draw {PICTURES}.*")
     return parser.parse_args()
 
 

@@ -1,8 +1,8 @@
 """The ladder as a picture: what each rung adds to the CPU time of a message, both modes side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import matplotlib as mpl
 
@@ -13,28 +13,19 @@ import matplotlib.pyplot as plt
 _COLOURS = {"real-time": "#1f5fa8", "micro-batch": "#d97706"}
 
 
-class Measured(Protocol):
-    """A rung's medians."""
-
-    mode: str
-    name: str
-    rate_per_s: float
-    cpu_us_per_message: float
-
-
-def draw(results: Sequence[Measured], stem: Path) -> None:
-    """Write stem.png and stem.svg."""
+def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
+    """Write stem.png and stem.svg. results: the rungs' medians, as in runs/bench-ladder.json."""
     mpl.rcParams["svg.hashsalt"] = "ladder"  # the same picture for the same figures
-    names = list(dict.fromkeys(result.name for result in results))
-    modes = list(dict.fromkeys(result.mode for result in results))
+    names = list(dict.fromkeys(result["name"] for result in results))
+    modes = list(dict.fromkeys(result["mode"] for result in results))
     figure, (cpu, rate) = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, constrained_layout=True)
     height = 0.8 / len(modes)
     for i, mode in enumerate(modes):
-        by_name = {result.name: result for result in results if result.mode == mode}
+        by_name = {result["name"]: result for result in results if result["mode"] == mode}
         places = [names.index(name) + (i - (len(modes) - 1) / 2) * height for name in by_name]
         for axes, values, pattern in (
-            (cpu, [result.cpu_us_per_message for result in by_name.values()], "{:.2f}"),
-            (rate, [result.rate_per_s / 1e6 for result in by_name.values()], "{:.2f}"),
+            (cpu, [result["cpu_us_per_message"] for result in by_name.values()], "{:.2f}"),
+            (rate, [result["rate_per_s"] / 1e6 for result in by_name.values()], "{:.2f}"),
         ):
             bars = axes.barh(places, values, height=height, color=_COLOURS[mode], label=mode)
             axes.bar_label(bars, [pattern.format(value) for value in values], padding=3, fontsize=8, color="#444444")

@@ -188,11 +188,12 @@ def _frames(records: Records) -> DataFrame:
 
 def _read_fields(chunks: Iterable[Any]) -> Iterator[pd.DataFrame]:
     """Every field of every message is read, as Market Spread's kernel reads them; the malformed come out."""
-    for name, messages in zip(SOURCES, messages_of(tuple(SOURCES.values()), chunks), strict=True):
-        messages.fields.word("symbol")
-        for field in _NUMBERS[name]:
-            messages.fields.number(field)
-        bad = list(messages.malformed())
-        origin = {part: [getattr(one.origin, part) for one in bad] for part in _ORIGIN}
-        position = [one.position for one in bad]
-        yield pd.DataFrame({**origin, "position": position, "reason": [one.reason.value for one in bad]})
+    for chunk in chunks:
+        for name, messages in zip(SOURCES, messages_of(tuple(SOURCES.values()), [chunk]), strict=True):
+            messages.fields.word("symbol")
+            for field in _NUMBERS[name]:
+                messages.fields.number(field)
+            bad = list(messages.malformed())
+            origin = {part: [getattr(one.origin, part) for one in bad] for part in _ORIGIN}
+            position = [one.position for one in bad]
+            yield pd.DataFrame({**origin, "position": position, "reason": [one.reason.value for one in bad]})

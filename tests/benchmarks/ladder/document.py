@@ -1,0 +1,80 @@
+"""The tables of docs/performance.md, written from what was measured, between the page's marks."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rungs import rungs
+
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+
+_MODES = (REAL_TIME, MICRO_BATCH)
+_HEADS = {
+    "ladder": "with",
+    "symbols": "symbols",
+    "partitions": "partitions of a topic",
+    "frames": "messages a frame",
+}
+
+
+def publish(measured: Mapping[str, Any], page: Path) -> None:
+    """Replace each table of the page that was measured. measured: as in runs/bench-ladder.json."""
+    text = page.read_text()
+    for table, head in _HEADS.items():
+        results = [result for result in measured["results"] if result["table"] == table]
+        if results:
+            text = _replaced(text, table, _table(head, results))
+    if measured["metrics"]:
+        text = _replaced(text, "metrics", _metrics_table(measured["metrics"]))
+    page.write_text(text)
+
+
+def _replaced(text: str, mark: str, table: str) -> str:
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    if begin not in text or end not in text:
+        raise ValueError(f"the page has no {begin} … {end}")
+    return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{table}\n{end}", text, flags=re.DOTALL)
+
+
+def _table(head: str, results: Sequence[Mapping[str, Any]]) -> str:
+    modes = [mode for mode in _MODES if any(result["mode"] == mode for result in results)]
+    by_place = {(result["name"], result["mode"]): result for result in results}
+    columns = [head, *(f"{mode}, {what}" for mode in modes for what in ("messages/s", "CPU us/message"))]
+    rows = [
+        [_spoken(name), *(cell for mode in modes for cell in _cells(by_place.get((name, mode))))]
+        for name in dict.fromkeys(result["name"] for result in results)
+    ]
+    return _markdown(columns, rows)
+
+
+def _spoken(name: str) -> str:
+    """A rung with what it adds in either mode; anything else as it is."""
+    added = [rung.adds for mode in _MODES for rung in rungs(mode) if rung.name == name]
+    return f"**{name}**: {'; '.join(dict.fromkeys(added))}" if added else name
+
+
+def _cells(result: Mapping[str, Any] | None) -> tuple[str, str]:
+    if result is None:
+        return "", ""
+    return f"{result['rate_per_s']:,.0f}", f"{result['cpu_us_per_message']:.2f}"
+
+
+def _metrics_table(prices: Iterable[Mapping[str, Any]]) -> str:
+    columns = ["mode", "with, us/message", "without, us/message", "metrics add", "upper 95% bound"]
+    rows = [
+        [
+            price["mode"],
+            f"{price['on_us_per_message']:.2f}",
+            f"{price['off_us_per_message']:.2f}",
+            f"{price['added_share']:.1%}",
+            f"{price['added_share_max']:.1%}",
+        ]
+        for price in prices
+    ]
+    return _markdown(columns, rows)
+
+
+def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -121,8 +121,9 @@ def main() -> int:
                 console.print(
                     f"{repeat + 1} of {arguments.repeats}  {case.mode:11}  {case.table} {case.name:18} {told}"
                 )
+            _added_to(OUT, _results(found), [])  # what there is, should a later repeat fail
         prices = [_metrics_price(bench, mode, arguments.scale) for mode in modes if METRICS in tables]
-    results = [_result(case, repeats) for case, repeats in found.items()]
+    results = _results(found)
     everything = _added_to(OUT, results, prices)
     for price in prices:
         console.print(_words(price))
@@ -175,6 +176,10 @@ def _words(price: MetricsPrice) -> str:
         f"{price.mode}: metrics cost {price.on_us_per_message - price.off_us_per_message:.3f} us a message, "
         f"{price.added_share:.1%} of {price.off_us_per_message:.2f}; upper 95% bound {price.added_share_max:.1%}"
     )
+
+
+def _results(found: Mapping[Case, Sequence[Drained]]) -> list[Result]:
+    return [_result(case, repeats) for case, repeats in found.items()]
 
 
 def _result(case: Case, repeats: Sequence[Drained]) -> Result:

@@ -38,10 +38,11 @@ _CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """How a rung worked its backlogs off: over all measured rounds."""
+    """How a rung worked its backlogs off: over all measured rounds. driver: its Python process, without the JVM."""
 
     rate_per_s: float
     cpu_us_per_message: float
+    driver_us_per_message: float
 
 
 class Bench:
@@ -70,6 +71,7 @@ class Bench:
         return Drained(
             rate_per_s=len(measured) / sum(1 / drained.rate_per_s for drained in measured),
             cpu_us_per_message=mean(drained.cpu_us_per_message for drained in measured),
+            driver_us_per_message=mean(drained.driver_us_per_message for drained in measured),
         )
 
     def rounds(
@@ -80,12 +82,12 @@ class Bench:
         still: whether the driver's Python process stands still in the round, and with it all that it measures; the
         query goes on in the JVM without it.
         """
-        number = next(self._numbers)
-        topics = {name: f"{name}-{number}" for name in ("nbbo", "orders", "alerts", INVALID)}
+        place = next(self._numbers)
+        topics = {name: f"{name}-{place}" for name in ("nbbo", "orders", "alerts", INVALID)}
         servers = self._broker.bootstrap_servers
         ends = {topics["alerts"]: 1, topics[INVALID]: 1}
         create_topics(servers, {topics["nbbo"]: backlog.partitions, topics["orders"]: backlog.partitions, **ends})
-        folder = self._folder / f"rung-{number}"
+        folder = self._folder / f"rung-{place}"
         folder.mkdir()
         with ExitStack() as stack:
             # A backlog is a third of a gigabyte, and there are hundreds of them.
@@ -101,13 +103,15 @@ class Bench:
                 stopped = [_jvm(driver), *([driver] if is_still else [])] if round_number else []
                 with _standing_still(stopped):
                     backlog.send(servers, topics)
-                    before_us, begun_ns = cpu_us(driver, children=True), _CLOCK.monotonic_ns()
+                    before_us, own_before_us = cpu_us(driver, children=True), cpu_us(driver)
+                    begun_ns = _CLOCK.monotonic_ns()
                     if stopped:
                         stopped[0].resume()
                     _wait_for_markers(backlog.markers, markers, driver, begun_ns)
                     taken_ns = _CLOCK.monotonic_ns() - begun_ns
-                    used_us = cpu_us(driver, children=True) - before_us
-                yield Drained(backlog.messages / (taken_ns / 1e9), used_us / backlog.messages)
+                    used_us, own_us = cpu_us(driver, children=True) - before_us, cpu_us(driver) - own_before_us
+                number = backlog.messages
+                yield Drained(number / (taken_ns / 1e9), used_us / number, own_us / number)
 
     @contextmanager
     def _running(

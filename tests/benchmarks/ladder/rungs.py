@@ -193,7 +193,8 @@ def _read_fields(chunks: Iterable[Any]) -> Iterator[pd.DataFrame]:
             messages.fields.word("symbol")
             for field in _NUMBERS[name]:
                 messages.fields.number(field)
-            bad = list(messages.malformed())
+            if not (bad := list(messages.malformed())):
+                continue
             origin = {part: [getattr(one.origin, part) for one in bad] for part in _ORIGIN}
             position = [one.position for one in bad]
             yield pd.DataFrame({**origin, "position": position, "reason": [one.reason.value for one in bad]})

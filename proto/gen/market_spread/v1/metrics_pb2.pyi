@@ -4,7 +4,8 @@ isort:skip_file
 The metrics path: interval histograms, counters and gauges, pushed to the metrics-aggregator.
 
 A push is idempotent on (source, epoch, sequence): it may be sent again until it is acknowledged.
-It is taken whole or refused whole, with INVALID_ARGUMENT and the reason.
+It is taken whole or refused whole, with INVALID_ARGUMENT and the reason. UNAVAILABLE means that it could
+not be written down, as on a full disk: keep it and send it again.
 """
 
 from collections import abc as _abc
@@ -245,3 +246,58 @@ class PushResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PushResponse: _TypeAlias = PushResponse  # noqa: Y015
+
+@_typing.final
+class NoteRequest(_message.Message):
+    """What went on in a run at a moment. Idempotent on (run, time, kind, name)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    UNIX_NS_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    """The run; not empty."""
+    unix_ns: _builtins.int
+    """The moment, Unix epoch in nanoseconds."""
+    kind: _builtins.str
+    """What kind of note: `title`, `phase`, `verdict` or `event`."""
+    name: _builtins.str
+    """The title; the phase that begins (`measuring`); the verdict (`passed`); a short name of the event."""
+    text: _builtins.str
+    """A sentence about it, or empty."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        unix_ns: _builtins.int = ...,
+        kind: _builtins.str = ...,
+        name: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "name", b"name", "run_id", b"run_id", "text", b"text", "unix_ns", b"unix_ns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NoteRequest: _TypeAlias = NoteRequest  # noqa: Y015
+
+@_typing.final
+class NoteResponse(_message.Message):
+    """Reply to NoteRequest."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NoteResponse: _TypeAlias = NoteResponse  # noqa: Y015

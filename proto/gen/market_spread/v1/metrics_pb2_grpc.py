@@ -40,6 +40,11 @@ class MetricsStub:
                 request_serializer=market__spread_dot_v1_dot_metrics__pb2.PushRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_metrics__pb2.PushResponse.FromString,
                 _registered_method=True)
+        self.Note = channel.unary_unary(
+                '/market_spread.v1.Metrics/Note',
+                request_serializer=market__spread_dot_v1_dot_metrics__pb2.NoteRequest.SerializeToString,
+                response_deserializer=market__spread_dot_v1_dot_metrics__pb2.NoteResponse.FromString,
+                _registered_method=True)
 
 
 class MetricsServicer:
@@ -53,6 +58,13 @@ class MetricsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Note(self, request, context):
+        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MetricsServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +72,11 @@ def add_MetricsServicer_to_server(servicer, server):
                     servicer.Push,
                     request_deserializer=market__spread_dot_v1_dot_metrics__pb2.PushRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_metrics__pb2.PushResponse.SerializeToString,
+            ),
+            'Note': grpc.unary_unary_rpc_method_handler(
+                    servicer.Note,
+                    request_deserializer=market__spread_dot_v1_dot_metrics__pb2.NoteRequest.FromString,
+                    response_serializer=market__spread_dot_v1_dot_metrics__pb2.NoteResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +107,33 @@ class Metrics:
             '/market_spread.v1.Metrics/Push',
             market__spread_dot_v1_dot_metrics__pb2.PushRequest.SerializeToString,
             market__spread_dot_v1_dot_metrics__pb2.PushResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Note(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/market_spread.v1.Metrics/Note',
+            market__spread_dot_v1_dot_metrics__pb2.NoteRequest.SerializeToString,
+            market__spread_dot_v1_dot_metrics__pb2.NoteResponse.FromString,
             options,
             channel_credentials,
             insecure,

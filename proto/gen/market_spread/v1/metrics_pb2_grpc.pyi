@@ -4,7 +4,8 @@ isort:skip_file
 The metrics path: interval histograms, counters and gauges, pushed to the metrics-aggregator.
 
 A push is idempotent on (source, epoch, sequence): it may be sent again until it is acknowledged.
-It is taken whole or refused whole, with INVALID_ARGUMENT and the reason.
+It is taken whole or refused whole, with INVALID_ARGUMENT and the reason. UNAVAILABLE means that it could
+not be written down, as on a full disk: keep it and send it again.
 """
 
 from collections import abc as _abc
@@ -39,6 +40,8 @@ class MetricsStub:
     def __new__(cls, channel: _aio.Channel) -> MetricsAsyncStub: ...
     Push: _grpc.UnaryUnaryMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]
     """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+    Note: _grpc.UnaryUnaryMultiCallable[_metrics_pb2.NoteRequest, _metrics_pb2.NoteResponse]
+    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
 
 @_typing.type_check_only
 class MetricsAsyncStub(MetricsStub):
@@ -47,6 +50,8 @@ class MetricsAsyncStub(MetricsStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Push: _aio.UnaryUnaryMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]  # type: ignore[assignment]
     """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+    Note: _aio.UnaryUnaryMultiCallable[_metrics_pb2.NoteRequest, _metrics_pb2.NoteResponse]  # type: ignore[assignment]
+    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
 
 class MetricsServicer(metaclass=_abc_1.ABCMeta):
     """Takes what the processes measure. Outside the path of messages."""
@@ -58,5 +63,13 @@ class MetricsServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_metrics_pb2.PushResponse, _abc.Awaitable[_metrics_pb2.PushResponse]]:
         """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+
+    @_abc_1.abstractmethod
+    def Note(
+        self,
+        request: _metrics_pb2.NoteRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_metrics_pb2.NoteResponse, _abc.Awaitable[_metrics_pb2.NoteResponse]]:
+        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
 
 def add_MetricsServicer_to_server(servicer: MetricsServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

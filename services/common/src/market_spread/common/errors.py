@@ -5,7 +5,8 @@
     ├── RunFailedError     the system under test did not do its work                          (exit 1)
     ├── RunVoidError       the run says nothing: generator, clock, broker or machine spoiled it (exit 3)
     ├── WrongStateError    the call is right, but not now                                     (gRPC FAILED_PRECONDITION)
-    └── DeadlineError      it did not happen in time                                          (gRPC DEADLINE_EXCEEDED)
+    ├── DeadlineError      it did not happen in time                                          (gRPC DEADLINE_EXCEEDED)
+    └── UnavailableError   it is right, but cannot be done for now, as on a full disk         (gRPC UNAVAILABLE)
 
 A message is one sentence with the value and the remedy; it is shown to a person as it is, without a traceback.
 """
@@ -43,3 +44,7 @@ class WrongStateError(MarketSpreadError):
 
 class DeadlineError(MarketSpreadError):
     """Something did not happen within its time."""
+
+
+class UnavailableError(MarketSpreadError):
+    """The call is right, but cannot be done for now; it may be tried again."""

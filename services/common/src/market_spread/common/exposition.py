@@ -21,14 +21,24 @@ EDGES_US = tuple(sorted([1 << k for k in range(6, 27)] + [3 << (k - 1) for k in 
 _LE = tuple(repr((edge_us - 1) / 1e6) for edge_us in EDGES_US)
 _EDGE_INDICES = bucket_indices(np.array(EDGES_US, np.int64))
 
+# Of which newest seconds the exact quantiles are shown, besides those since the begin, which hardly move later on.
+RECENT_S = 10
+
+# Prometheus keeps the label `quantile` for summaries.
+QUANTILE_LABEL = "q"
+
 
 @dataclass(frozen=True, slots=True)
 class ExposedSeries:
-    """One series: a metric, all its labels, and its value: a histogram for MetricKind.HISTOGRAM, else a number."""
+    """One series: a metric, all its labels, and its value: a histogram for MetricKind.HISTOGRAM, else a number.
+
+    recent: of a histogram, its values in the newest RECENT_S seconds, if there were any.
+    """
 
     metric: Metric
     labels: Mapping[str, str]
     value: float | HdrCounts
+    recent: HdrCounts | None = None
 
 
 def exposition(series: Iterable[ExposedSeries]) -> bytes:
@@ -43,11 +53,17 @@ def quantile_name(metric: Metric) -> str:
     return metric.name.removesuffix("_seconds") + "_quantile_seconds"
 
 
+def recent_quantile_name(metric: Metric) -> str:
+    """The name of the gauges that hold the exact quantiles of its newest seconds."""
+    return metric.name.removesuffix("_seconds") + "_recent_quantile_seconds"
+
+
 class SeriesCollector(Collector):
     """A collector that reads the series anew at each scrape.
 
-    A histogram is a classic one, in seconds, with exact cumulative counts. Beside it stand its quantiles, computed from
-    all its buckets, where there are values enough for them; quantile 1 is the exact maximum.
+    A histogram is a classic one, in seconds, with exact cumulative counts. Beside it stand its quantiles, and those of
+    its newest seconds, computed from all its buckets, where there are values enough for them; quantile 1 is the exact
+    maximum.
     """
 
     def __init__(self, read: Callable[[], Iterable[ExposedSeries]]) -> None:
@@ -78,7 +94,14 @@ def _histograms(group: list[ExposedSeries]) -> Iterator[Family]:
     metric, names = group[0].metric, sorted(group[0].labels)
     histograms = HistogramMetricFamily(metric.name, metric.meaning, labels=names)
     quantiles = GaugeMetricFamily(
-        quantile_name(metric), f"{metric.meaning}: exact quantiles", labels=[*names, "quantile"]
+        quantile_name(metric),
+        f"{metric.meaning}: exact quantiles, 1 is the maximum",
+        labels=[*names, QUANTILE_LABEL],
+    )
+    recent = GaugeMetricFamily(
+        recent_quantile_name(metric),
+        f"{metric.meaning}: exact quantiles of the last {RECENT_S} s, 1 is the maximum",
+        labels=[*names, QUANTILE_LABEL],
     )
     for series in group:
         if isinstance(series.value, HdrCounts):
@@ -86,8 +109,12 @@ def _histograms(group: list[ExposedSeries]) -> Iterator[Family]:
             histograms.add_metric(values, _buckets(series.value), series.value.sum_us / 1e6)
             for quantile, seconds in _quantiles(series.value):
                 quantiles.add_metric([*values, quantile], seconds)
+            for quantile, seconds in _quantiles(series.recent) if series.recent is not None else ():
+                recent.add_metric([*values, quantile], seconds)
     yield histograms
     yield quantiles
+    if recent.samples:
+        yield recent
 
 
 def _buckets(histogram: HdrCounts) -> list[tuple[str, float]]:

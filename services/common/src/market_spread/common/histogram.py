@@ -1,32 +1,38 @@
 """Latency histograms that lose nothing: HdrHistogram's buckets as one numpy array, in microseconds.
 
-The buckets are those of HdrHistogram for 1 microsecond to 1 hour with 3 significant digits; the `hdrhistogram` package
-is the codec. Recording is numpy over batches, because the package records one value at a time, in Python.
+The buckets are those of HdrHistogram for 1 microsecond to 1 hour with 3 significant digits. Recording is numpy over
+batches, because the `hdrhistogram` package records one value at a time, in Python.
 """
 
-import struct
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from hdrh.histogram import HdrHistogram
 
-Int64s = npt.NDArray[np.int64]
+from market_spread.common.buckets import DIGITS, HIGHEST_US, LOWEST_US, SLOTS, Buckets, Int64s
 
-LOWEST_US = 1
-HIGHEST_US = 3_600_000_000
-DIGITS = 3
+__all__ = [
+    "DIGITS",
+    "HIGHEST_US",
+    "LOWEST_US",
+    "PERCENTILES",
+    "Buckets",
+    "HdrCounts",
+    "Int64s",
+    "bucket_indices",
+    "check_exact",
+    "highest_values",
+    "latency_summary_ns",
+    "lowest_values",
+]
+
 PERCENTILES = (50.0, 95.0, 99.0, 99.9, 99.99)
 
 # Below 2,048 a bucket is one value wide; above, each doubling of the value has 1,024 buckets.
 _LINEAR = 2048
 _HALF_BITS = 10
-_SLOTS = 23_552
-
-_HEADER = struct.Struct(">IIIIQQd")
-_COOKIE = 0x1C849313
-_PAYLOAD_BYTES_MAX = _HEADER.size + 9 * _SLOTS
+# So few values are recorded faster one by one than by numpy.
+_FEW = 8
 
 
 class HdrCounts:
@@ -40,7 +46,7 @@ class HdrCounts:
     __slots__ = ("count", "counts", "max_us", "min_us", "negative", "overflow", "sum_us")
 
     def __init__(self) -> None:
-        self.counts: Int64s = np.zeros(_SLOTS, np.int64)
+        self.counts: Int64s = np.zeros(SLOTS, np.int64)
         self.count = 0
         self.sum_us = 0
         self.min_us = 0
@@ -50,7 +56,8 @@ class HdrCounts:
 
     def record(self, values_us: Int64s) -> None:
         """Add the values (n,), in any order."""
-        if not len(values_us):
+        if len(values_us) <= _FEW:
+            self._record_few(values_us.tolist())
             return
         smallest, largest = int(values_us.min()), int(values_us.max())
         if smallest < 0:
@@ -64,8 +71,7 @@ class HdrCounts:
         else:
             self.sum_us += int(values_us.sum())
         self._widen(len(values_us), smallest, largest)
-        found = np.bincount(bucket_indices(values_us))
-        self.counts[: len(found)] += found
+        np.add.at(self.counts, bucket_indices(values_us), 1)
 
     def merge(self, other: "HdrCounts") -> None:
         """Add everything that the other holds."""
@@ -110,16 +116,21 @@ class HdrCounts:
             raise ValueError(f"no bucket begins at {edge_us} us")
         return int(self.counts[:index].sum())
 
+    def merge_buckets(
+        self, buckets: Buckets, *, count: int, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int
+    ) -> None:
+        """Add a histogram whose used buckets and exact values are known and do not contradict each other."""
+        if not count:
+            return
+        self._widen(count, min_us, max_us)
+        self.counts[: len(buckets.counts)] += buckets.counts
+        self.sum_us += sum_us
+        self.overflow += overflow
+        self.negative += negative
+
     def encode(self) -> bytes:
         """HdrHistogram V2, compressed, without base64. Sum, minimum, maximum, overflow and negative are not in it."""
-        histogram = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS, word_size=8, b64_wrap=False)
-        if self.count:
-            np.frombuffer(histogram.counts, np.int64)[:] = self.counts
-            last = np.flatnonzero(self.counts)[-1:]
-            histogram.max_value = int(highest_values(last)[0])
-            histogram.total_count = self.count
-        encoded: bytes = histogram.encode()
-        return encoded
+        return Buckets.of(self.counts).encode()
 
     @staticmethod
     def decode(encoded: bytes) -> "HdrCounts":
@@ -127,37 +138,33 @@ class HdrCounts:
 
         `restore` makes them exact. ValueError if the bytes are no histogram, or one of other buckets than ours.
         """
-        if not _has_counts(encoded):
-            return HdrCounts()
-        try:
-            histogram = HdrHistogram.decode(encoded, b64_wrap=False)
-        except Exception as error:  # the package has no common base for what malformed bytes lead to
-            raise ValueError(f"the histogram's counts cannot be decoded: {error}") from error
+        buckets = Buckets.decode(encoded)
         decoded = HdrCounts()
-        decoded.counts = np.frombuffer(histogram.counts, np.int64).copy()
-        if decoded.counts.min() < 0:
-            raise ValueError("the histogram has negative counts")
-        used = np.flatnonzero(decoded.counts)
-        if len(used):
-            lowest, highest, numbers = lowest_values(used), highest_values(used), decoded.counts[used]
-            decoded.count = int(numbers.sum())
+        if buckets.count:
+            decoded.counts[: len(buckets.counts)] = buckets.counts
+            used = np.flatnonzero(buckets.counts)
+            lowest, highest, numbers = lowest_values(used), highest_values(used), buckets.counts[used]
+            decoded.count = buckets.count
             decoded.min_us, decoded.max_us = int(lowest[0]), int(highest[-1])
             decoded.sum_us = round(float(((lowest + highest) / 2) @ numbers))
         return decoded
 
     def restore(self, *, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int) -> None:
         """Put back what the encoding does not hold. ValueError if it contradicts the counts."""
-        used = np.flatnonzero(self.counts)
-        first_highest = int(highest_values(used[:1])[0]) if len(used) else 0
-        last_lowest = int(lowest_values(used[-1:])[0]) if len(used) else 0
-        if not self.min_us <= min_us <= first_highest:
-            raise ValueError(f"min={min_us} is not in the first bucket, {self.min_us} to {first_highest}")
-        if max_us < last_lowest or (max_us > self.max_us and not overflow):
-            raise ValueError(f"max={max_us} is not in the last bucket, {last_lowest} to {self.max_us}")
-        if overflow + negative > self.count:
-            raise ValueError(f"overflow={overflow} and negative={negative} are more than count={self.count}")
+        check_exact(Buckets.of(self.counts), min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
         self.sum_us, self.min_us, self.max_us = sum_us, min_us, max_us
         self.overflow, self.negative = overflow, negative
+
+    def _record_few(self, values_us: list[int]) -> None:
+        for value_us in values_us:
+            self.negative += value_us < 0
+            self.overflow += value_us > HIGHEST_US
+            exact = max(value_us, 0)
+            self._widen(1, exact, exact)
+            self.sum_us += exact
+            value = min(exact, HIGHEST_US)
+            shift = max(value.bit_length() - _LINEAR.bit_length() + 1, 0)
+            self.counts[(shift << _HALF_BITS) + (value >> shift)] += 1
 
     def _widen(self, count: int, smallest_us: int, largest_us: int) -> None:
         self.min_us = min(self.min_us, smallest_us) if self.count else smallest_us
@@ -185,6 +192,20 @@ def highest_values(indices: npt.NDArray[np.integer]) -> Int64s:
     return lowest_values(indices) + (1 << _shifts(indices)) - 1
 
 
+def check_exact(buckets: Buckets, *, min_us: int, max_us: int, overflow: int, negative: int) -> None:
+    """ValueError if a minimum, maximum, or count of overflows or negatives contradicts the buckets."""
+    first_lowest = first_highest = last_lowest = last_highest = 0
+    if buckets.count:
+        first_lowest, first_highest = _ends_of(buckets.first)
+        last_lowest, last_highest = _ends_of(buckets.last)
+    if not first_lowest <= min_us <= first_highest:
+        raise ValueError(f"min={min_us} is not in the first bucket, {first_lowest} to {first_highest}")
+    if max_us < last_lowest or (max_us > last_highest and not overflow):
+        raise ValueError(f"max={max_us} is not in the last bucket, {last_lowest} to {last_highest}")
+    if overflow + negative > buckets.count:
+        raise ValueError(f"overflow={overflow} and negative={negative} are more than count={buckets.count}")
+
+
 def latency_summary_ns(histogram: HdrCounts) -> dict[str, int | None]:
     """Percentiles and maximum in nanoseconds; None where there are too few values for the percentile."""
     values = histogram.percentiles(PERCENTILES)
@@ -195,6 +216,13 @@ def latency_summary_ns(histogram: HdrCounts) -> dict[str, int | None]:
     return {**summary, "max": histogram.max_us * 1000 if histogram.count else None}
 
 
+def _ends_of(index: int) -> tuple[int, int]:
+    """The least and the greatest value of one bucket, microseconds."""
+    shift = max((index >> _HALF_BITS) - 1, 0)
+    lowest = (index - (shift << _HALF_BITS)) << shift
+    return lowest, lowest + (1 << shift) - 1
+
+
 def _shifts(indices: npt.NDArray[np.integer]) -> Int64s:
     shifts: Int64s = np.maximum((indices.astype(np.int64) >> _HALF_BITS) - 1, 0)
     return shifts
@@ -203,27 +231,3 @@ def _shifts(indices: npt.NDArray[np.integer]) -> Int64s:
 def _exact_sum(values_us: Int64s) -> int:
     # A missing stamp makes a latency of 50 years; a few thousand of those overflow 64 bits.
     return (int((values_us >> 32).sum()) << 32) + int((values_us & 0xFFFFFFFF).sum())
-
-
-def _has_counts(encoded: bytes) -> bool:
-    """Whether the encoding holds any count. ValueError unless it is a histogram of our buckets, within its bounds."""
-    inflater = zlib.decompressobj()
-    try:
-        payload = inflater.decompress(encoded, _PAYLOAD_BYTES_MAX + 1)
-    except zlib.error as error:
-        raise ValueError(f"the histogram cannot be decompressed: {error}") from error
-    if not inflater.eof or inflater.unused_data or len(payload) < _HEADER.size:
-        raise ValueError(f"the histogram's {len(encoded)} bytes are truncated or too many")
-    cookie, counts_bytes, offset, digits, lowest, highest, _ = _HEADER.unpack_from(payload)
-    if cookie != _COOKIE:
-        raise ValueError(f"the histogram has the cookie {cookie:#x}; send HdrHistogram V2")
-    if (offset, digits, lowest, highest) != (0, DIGITS, LOWEST_US, HIGHEST_US):
-        raise ValueError(
-            f"the histogram covers {lowest} to {highest} with {digits} digits; send {LOWEST_US} to {HIGHEST_US} "
-            f"microseconds with {DIGITS} digits"
-        )
-    if counts_bytes != len(payload) - _HEADER.size:
-        raise ValueError(
-            f"the histogram has {len(payload) - _HEADER.size} bytes of counts and announces {counts_bytes}"
-        )
-    return bool(counts_bytes)

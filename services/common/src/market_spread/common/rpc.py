@@ -12,7 +12,13 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from market_spread.common.errors import DeadlineError, MarketSpreadError, UsageError, WrongStateError
+from market_spread.common.errors import (
+    DeadlineError,
+    MarketSpreadError,
+    UnavailableError,
+    UsageError,
+    WrongStateError,
+)
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
@@ -32,6 +38,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
         UsageError: grpc.StatusCode.INVALID_ARGUMENT,
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
         DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
+        UnavailableError: grpc.StatusCode.UNAVAILABLE,
     }
     for error_class, code in codes.items():
         if isinstance(error, error_class):

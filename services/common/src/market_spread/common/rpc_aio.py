@@ -18,13 +18,19 @@ _log = logging.getLogger(__name__)
 class _ErrorsAsStatus(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns an error that a unary handler raises into its status code."""
 
+    def __init__(self) -> None:
+        self._guarded: dict[str, Any] = {}  # by method, so that a call makes none of its own
+
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None or handler.request_streaming or handler.response_streaming:
             return handler
-        return grpc.unary_unary_rpc_method_handler(
-            _guarded(handler.unary_unary), handler.request_deserializer, handler.response_serializer
-        )
+        guarded = self._guarded.get(handler_call_details.method)
+        if guarded is None:
+            guarded = self._guarded[handler_call_details.method] = grpc.unary_unary_rpc_method_handler(
+                _guarded(handler.unary_unary), handler.request_deserializer, handler.response_serializer
+            )
+        return guarded
 
 
 def _guarded(call: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import grpc
 from pyspark.sql import SparkSession
@@ -57,6 +58,11 @@ class SparkEngine:
 
     def start_warm_up(self) -> StreamingQuery:
         return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
+
+    def newest_batch(self, query: StreamingQuery) -> int:
+        # `query.lastProgress` would have the JVM write all of it as JSON, ten times a second.
+        newest: Any = query._jsq.lastProgress()
+        return -1 if newest is None else int(newest.batchId())
 
     def live_counts(self) -> tuple[int, int]:
         return self._live_counts.read()

@@ -19,7 +19,8 @@ class JobConfig(ServiceConfig):
     which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it nothing is lost,
     but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint begins with, or
     fewer if they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the
-    same topics, each with a checkpoint of its own, and begin their batches at different times.
+    same topics, each with a checkpoint of its own, and begin their batches at different times; ui_port: where Spark's
+    UI listens on the host, and with it its Prometheus endpoints; without it there is neither.
     """
 
     source: str = "job"
@@ -42,6 +43,7 @@ class JobConfig(ServiceConfig):
     replicas: int = 1
     warm_up_batches: int = 30
     warm_up_timeout_s: float = 60.0
+    ui_port: int | None = None
 
     def __post_init__(self) -> None:
         errors = []

@@ -41,6 +41,9 @@ class Engine(Protocol):
     def start_warm_up(self) -> StreamingQuery:
         """Start the same query from the same checkpoint, with batches that are as short as they can be."""
 
+    def newest_batch(self, query: StreamingQuery) -> int:
+        """Number of the newest batch that the query tells of; -1 if it tells of none. Costs next to nothing."""
+
     def live_counts(self) -> tuple[int, int]:
         """Records read and messages processed by the running batch."""
 
@@ -231,11 +234,12 @@ class Supervisor:
             log_event(_log, "query.not_stopped", logging.WARNING, reason=_first_line(error))
 
     def _note_commits(self, query: StreamingQuery) -> None:
-        after, newest = self._state.progress.batch_id, query.lastProgress
-        if newest is None or newest.batchId <= after:
+        after = self._state.progress.batch_id
+        if self._engine.newest_batch(query) <= after:
             return
+        newest = query.lastProgress
         # Spark keeps 100 of them, and each costs milliseconds to get, so that they are taken only after a gap.
-        recent = [newest] if newest.batchId == after + 1 else query.recentProgress
+        recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
         for commit in new_commits(recent, after_batch=after):
             self._change(progress=self._state.progress.after_commit(commit))
             log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)

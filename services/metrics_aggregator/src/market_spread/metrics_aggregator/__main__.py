@@ -4,34 +4,59 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 
-from market_spread.common.clock import SystemClock
+from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
+from market_spread.common.errors import UnavailableError
 from market_spread.common.logs import log_event
 from market_spread.common.rpc import listener, require_bindable
 from market_spread.common.rpc_aio import AioServer
 from market_spread.common.service import run_main, write_ports
+from market_spread.metrics_aggregator.archive import Archive
+from market_spread.metrics_aggregator.feed import Feeds
+from market_spread.metrics_aggregator.guard import is_loopback_address
+from market_spread.metrics_aggregator.run_files import RunFiles
 from market_spread.metrics_aggregator.service import MetricsService
-from market_spread.metrics_aggregator.store import Store
+from market_spread.metrics_aggregator.store import HISTORY_BYTES_MAX, Store
 from market_spread.metrics_aggregator.web import web_app
+
+# Runs whose logs have changed in this time go on: their processes may be pushing.
+_RESTORED_NS = 600_000_000_000
+_TICK_S = 1.0
+# What the system holds of answers that a slow client does not take; it would be megabytes.
+_SEND_BUFFER_BYTES = 256 * 1024
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AggregatorConfig:
-    """Where the aggregator listens. Port 0 takes a free one; ports_file is where to say which, once both are bound."""
+    """Where the aggregator listens and keeps what it takes. Port 0 takes a free one.
+
+    ports_file: where to say which ports, once both are bound; runs_folder: where each run has a folder with its log,
+    nothing is written if absent; history_bytes_max: memory for the intervals of runs that are pushed for, and a quarter
+    of it for each finished run that is looked at; takes_pushes: false if it only shows the runs of its folder.
+    """
 
     host: str = "127.0.0.1"
     grpc_port: int = 0
     http_port: int = 0
     ports_file: Path | None = None
+    runs_folder: Path | None = None
+    history_bytes_max: int = HISTORY_BYTES_MAX
+    takes_pushes: bool = True
+
+    def __post_init__(self) -> None:
+        if self.history_bytes_max < 1_000_000:
+            raise ValueError(f"history_bytes_max={self.history_bytes_max}; use at least 1000000")
 
 
 def main() -> int:
@@ -51,32 +76,78 @@ async def _serve(config: AggregatorConfig) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    store = Store()
+    clock = SystemClock()
+    files = RunFiles(config.runs_folder) if config.runs_folder is not None else None
+    store = Store(history_bytes_max=config.history_bytes_max, clock=clock, log=files)
     grpc_address = f"{config.host}:{config.grpc_port}"
     require_bindable(grpc_address)
     with listener(config.host, config.http_port) as web_socket:
-        rpc = AioServer(grpc_address, MetricsService(store).register)
-        web = _WebServer(
-            uvicorn.Config(
-                web_app(store, SystemClock()),
-                lifespan="off",
-                log_config=None,
-                log_level=logging.WARNING,
-                access_log=False,
-                timeout_graceful_shutdown=1,
-            )
+        web_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+        if files is not None and config.takes_pushes:
+            _restore(store, files, clock)
+        rpc = AioServer(grpc_address, MetricsService(store, takes_pushes=config.takes_pushes).register)
+        async with _web(config, store, clock, web_socket):
+            await rpc.start()
+            ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}
+            if config.ports_file is not None:
+                write_ports(config.ports_file, ports)
+            log_event(_log, "aggregator.started", host=config.host, grpc_port=ports["grpc"], http_port=ports["http"])
+            await stop.wait()
+            await rpc.stop()
+    if files is not None:
+        files.close()
+    log_event(_log, "aggregator.stopped")
+
+
+@asynccontextmanager
+async def _web(config: AggregatorConfig, store: Store, clock: Clock, web_socket: socket.socket) -> AsyncIterator[None]:
+    """Serve HTTP while the body runs."""
+    feeds = Feeds(store, clock)
+    archive = None
+    if config.runs_folder is not None:
+        archive = Archive(config.runs_folder, clock=clock, history_bytes_max=config.history_bytes_max // 4)
+    app = web_app(store, clock, feeds=feeds, archive=archive, loopback=is_loopback_address(config.host))
+    web = _WebServer(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
         )
-        await rpc.start()
-        serving = asyncio.create_task(web.serve(sockets=[web_socket]))
-        ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}
-        if config.ports_file is not None:
-            write_ports(config.ports_file, ports)
-        log_event(_log, "aggregator.started", host=config.host, grpc_port=ports["grpc"], http_port=ports["http"])
-        await stop.wait()
-        await rpc.stop()
+    )
+    serving = asyncio.create_task(web.serve(sockets=[web_socket]))
+    ticking = asyncio.create_task(_tick(feeds))
+    try:
+        yield
+    finally:
+        ticking.cancel()
+        feeds.close()
         web.should_exit = True
         await serving
-    log_event(_log, "aggregator.stopped")
+
+
+async def _tick(feeds: Feeds) -> None:
+    while True:
+        await asyncio.sleep(_TICK_S)
+        feeds.tick()
+
+
+def _restore(store: Store, files: RunFiles, clock: Clock) -> None:
+    """Read the runs back that were pushed for until a short time ago, so that their pushes go on where they were."""
+    begin_ns = clock.monotonic_ns()
+    run_ids = files.changed_since(clock.unix_ns() - _RESTORED_NS)
+    pushes = 0
+    for run_id in run_ids:
+        try:
+            pushes += sum(epoch.pushes for epoch in store.restore(run_id).epochs.values())
+        except UnavailableError as error:
+            log_event(_log, "aggregator.not_restored", logging.ERROR, run=run_id, reason=str(error))
+    if run_ids:
+        taken_ms = (clock.monotonic_ns() - begin_ns) / 1e6
+        log_event(_log, "aggregator.restored", runs=run_ids, pushes=pushes, taken_ms=taken_ms, damaged=files.damaged)
 
 
 if __name__ == "__main__":

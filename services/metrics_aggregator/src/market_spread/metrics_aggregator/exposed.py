@@ -1,93 +1,193 @@
-"""What a scraper of the aggregator gets: every series, and the aggregator's own counts."""
+"""What Prometheus is shown: the store's series, and the aggregator's own metrics."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 
-from market_spread.common.exposition import ExposedSeries
+from market_spread.common.buckets import Buckets
+from market_spread.common.exposition import RECENT_S, ExposedSeries
+from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import Metric, MetricKind
+from market_spread.metrics_aggregator.history import SECOND_NS
+from market_spread.metrics_aggregator.run_state import Epoch, RunState
 from market_spread.metrics_aggregator.series import HistogramSeries
 from market_spread.metrics_aggregator.store import Store
 
 _PER_SOURCE = ("source", "run_id")
 
+
+def _histogram(name: str, meaning: str) -> Metric:
+    return Metric(f"market_spread_{name}_seconds", MetricKind.HISTOGRAM, meaning)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}_total", MetricKind.COUNTER, meaning, labels)
+
+
+def _gauge(name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}", MetricKind.GAUGE, meaning, labels)
+
+
 # No process may push these, so they are not among the registered ones.
-PUSHES = Metric("market_spread_aggregator_pushes_total", MetricKind.COUNTER, "Pushes merged", _PER_SOURCE)
-DUPLICATES = Metric(
-    "market_spread_aggregator_duplicates_total", MetricKind.COUNTER, "Pushes that had been merged before", _PER_SOURCE
+PUSHES = _counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
+DUPLICATES = _counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
+MISSING = _counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
+DROPPED = _counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
+NEGATIVE = _counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
+OVERFLOW = _counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
+STARTS = _gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
+LAST_PUSH = _gauge(
+    "aggregator_last_push_timestamp_seconds", "End of the newest interval pushed, Unix time", *_PER_SOURCE
 )
-MISSING = Metric(
-    "market_spread_aggregator_missing_total",
-    MetricKind.COUNTER,
-    "Pushes that never came, by their sequence",
-    _PER_SOURCE,
+CLOCK_ERROR = _gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
+CLOCK_SYNCHRONISED = _gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
+RUN_INFO = _gauge(
+    "run_info", "1 for each run in memory: what it is, does and came to", "run_id", "title", "phase", "verdict"
 )
-DROPPED = Metric(
-    "market_spread_aggregator_dropped_total", MetricKind.COUNTER, "Pushes that the source says it dropped", _PER_SOURCE
-)
-REFUSED = Metric("market_spread_aggregator_refused_total", MetricKind.COUNTER, "Pushes refused because they were wrong")
-SERIES = Metric("market_spread_aggregator_series", MetricKind.GAUGE, "Series held")
-EVICTED = Metric(
-    "market_spread_aggregator_series_evicted_total",
-    MetricKind.COUNTER,
-    "Series of earlier runs forgotten to make room",
-)
-NEGATIVE = Metric(
-    "market_spread_clock_skew_negative_total", MetricKind.COUNTER, "Values below 0, recorded as 0", _PER_SOURCE
-)
-OVERFLOW = Metric(
-    "market_spread_aggregator_overflow_total",
-    MetricKind.COUNTER,
-    "Values above 1 hour, recorded as 1 hour",
-    _PER_SOURCE,
-)
+PUSH = _histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
+MERGE = _histogram("aggregator_merge", "Of that, adding it to the series")
+LAG = _gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
+MEMORY = _gauge("aggregator_memory_bytes", "Resident memory of the aggregator")
+CLIENTS = _gauge("aggregator_clients", "Pages that are sent live data")
+HISTORY = _gauge("aggregator_history_bytes", "What the intervals of all runs take in memory")
+HISTORY_LIMIT = _gauge("aggregator_history_limit_bytes", "What they may take; the history becomes coarser before")
+HISTORY_DROPPED = _gauge("aggregator_history_dropped", "Intervals of runs in memory that were too old, or made room")
+SERIES = _gauge("aggregator_series", "Series held")
+EVICTED = _counter("aggregator_series_evicted", "Series of earlier runs forgotten to make room")
+REFUSED = _counter("aggregator_refused", "Pushes and notes refused because they were wrong")
+UNWRITTEN = _counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
+UNREADABLE = _counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
 
-OWN_METRICS = (PUSHES, DUPLICATES, MISSING, DROPPED, REFUSED, SERIES, EVICTED, NEGATIVE, OVERFLOW)
+_COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
+_OF_SOURCES = (*_COUNTED, STARTS, LAST_PUSH, CLOCK_ERROR, CLOCK_SYNCHRONISED)
+_OF_ITSELF = (
+    PUSH,
+    MERGE,
+    LAG,
+    MEMORY,
+    CLIENTS,
+    HISTORY,
+    HISTORY_LIMIT,
+    HISTORY_DROPPED,
+    SERIES,
+    EVICTED,
+    REFUSED,
+    UNWRITTEN,
+    UNREADABLE,
+)
+OWN_METRICS = (RUN_INFO, *_OF_SOURCES, *_OF_ITSELF)
 
 
-def exposed_series(store: Store) -> Iterator[ExposedSeries]:
+def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     """Every series of the store, then the aggregator's own."""
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
-            yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged)
+            recent = _recent(series, now_unix_ns - RECENT_S * SECOND_NS)
+            yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
         else:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
     yield from _own(store)
 
 
+def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
+    """All values of the intervals that have ended since then; None if there is no such interval."""
+    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(series.intervals)))
+    if not newest:
+        return None
+    values = HdrCounts()
+    for interval in newest:
+        values.merge_buckets(
+            Buckets.decode(interval.encoded),
+            count=interval.count,
+            sum_us=interval.sum_us,
+            min_us=interval.min_us,
+            max_us=interval.max_us,
+            overflow=interval.overflow,
+            negative=interval.negative,
+        )
+    return values
+
+
 def own_counts(store: Store) -> dict[str, int]:
     """The aggregator's own counts, over all sources, by short name."""
-    totals = dict.fromkeys(OWN_METRICS, 0)
+    totals = dict.fromkeys((*_COUNTED, REFUSED, SERIES, EVICTED), 0)
     for series in _own(store):
-        if isinstance(series.value, int | float):
+        if series.metric in totals and isinstance(series.value, int | float):
             totals[series.metric] += int(series.value)
     return {_short(metric): total for metric, total in totals.items()}
 
 
 def _own(store: Store) -> Iterator[ExposedSeries]:
-    yield ExposedSeries(REFUSED, {}, store.refused)
-    yield ExposedSeries(SERIES, {}, len(store))
-    yield ExposedSeries(EVICTED, {}, store.evicted)
-    for (source, run_id), counts in _per_source(store).items():
-        for metric, count in counts.items():
-            yield ExposedSeries(metric, {"source": source, "run_id": run_id}, count)
+    for run in store.runs():
+        if run.run_id:
+            yield ExposedSeries(RUN_INFO, _info(run), 1)
+    yield from _of_sources(store)
+    for metric, value in _of_itself(store).items():
+        yield ExposedSeries(metric, {}, value)
 
 
-def _per_source(store: Store) -> dict[tuple[str, str], dict[Metric, int]]:
-    counts: dict[tuple[str, str], dict[Metric, int]] = {}
+def _info(run: RunState) -> dict[str, str]:
+    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, "verdict": run.verdict}
+
+
+def _of_itself(store: Store) -> dict[Metric, float | HdrCounts]:
+    own = store.own
+    return {
+        PUSH: own.push.recorded,
+        MERGE: own.merge.recorded,
+        LAG: own.lag_newest_ns / 1e9,
+        MEMORY: own.memory_bytes,
+        CLIENTS: own.clients,
+        HISTORY: store.history_bytes,
+        HISTORY_LIMIT: store.history_bytes_max,
+        HISTORY_DROPPED: store.history_dropped,
+        SERIES: len(store),
+        EVICTED: store.evicted,
+        REFUSED: store.refused,
+        UNWRITTEN: own.push_failures,
+        UNREADABLE: store.unreadable,
+    }
+
+
+def _of_sources(store: Store) -> Iterator[ExposedSeries]:
+    by_source: dict[tuple[str, str], list[Epoch]] = {}
     for epoch in store.epochs():
-        of_source = counts.setdefault((epoch.source, epoch.run_id), dict.fromkeys(_SOURCE_METRICS, 0))
-        of_source[PUSHES] += epoch.pushes
-        of_source[DUPLICATES] += epoch.duplicates
-        of_source[MISSING] += epoch.missing
-        of_source[DROPPED] += epoch.pushes_dropped
+        by_source.setdefault((epoch.source, epoch.run_id), []).append(epoch)
+    skewed = _skewed(store)
+    for (source, run_id), epochs in by_source.items():
+        labels = {"source": source, "run_id": run_id}
+        for metric, value in {**_of_epochs(epochs), **skewed.get((source, run_id), _NOT_SKEWED)}.items():
+            yield ExposedSeries(metric, labels, value)
+
+
+def _of_epochs(epochs: list[Epoch]) -> dict[Metric, float]:
+    """What the pushes of a source in a run amount to; its epochs are in order, oldest first."""
+    newest = epochs[-1]
+    values: dict[Metric, float] = {
+        PUSHES: sum(epoch.pushes for epoch in epochs),
+        DUPLICATES: sum(epoch.duplicates for epoch in epochs),
+        MISSING: sum(epoch.missing for epoch in epochs),
+        DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
+        STARTS: len(epochs),
+        LAST_PUSH: newest.end_unix_ns / 1e9,
+        CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
+    }
+    if newest.clock_error_us >= 0:
+        values[CLOCK_ERROR] = newest.clock_error_us / 1e6
+    return values
+
+
+_NOT_SKEWED: dict[Metric, float] = {NEGATIVE: 0, OVERFLOW: 0}
+
+
+def _skewed(store: Store) -> dict[tuple[str, str], dict[Metric, float]]:
+    """Values below 0 and above an hour, over all histograms of a source in a run."""
+    counts: dict[tuple[str, str], dict[Metric, float]] = {}
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
-            of_source = counts.setdefault((series_id.source, series_id.run_id), dict.fromkeys(_SOURCE_METRICS, 0))
+            of_source = counts.setdefault((series_id.source, series_id.run_id), dict(_NOT_SKEWED))
             of_source[NEGATIVE] += series.merged.negative
             of_source[OVERFLOW] += series.merged.overflow
     return counts
-
-
-_SOURCE_METRICS = tuple(metric for metric in OWN_METRICS if metric.labels)
 
 
 def _short(metric: Metric) -> str:

@@ -1,38 +1,44 @@
 """Reading a push: everything that it measured, checked whole before anything is merged."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
-from market_spread.common.histogram import HdrCounts
+from market_spread.common.histogram import Buckets, check_exact
 from market_spread.common.metric_names import METRICS, MetricKind
+from market_spread.metrics_aggregator.intervals import HistogramInterval
 from market_spread.metrics_aggregator.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 TEXT_CHARACTERS_MAX = 200
+KNOWN_MAX = 4_000
+# It becomes the name of a folder.
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a push measured. The encoded histograms stand beside the decoded ones."""
+    """What a push measured. The used buckets of a histogram stand beside its interval."""
 
-    histograms: list[tuple[SeriesId, HdrCounts, bytes]]
+    histograms: list[tuple[SeriesId, HistogramInterval, Buckets]]
     counters: list[tuple[SeriesId, float]]
     gauges: list[tuple[SeriesId, float]]
 
     def ids(self) -> Iterator[SeriesId]:
         """Every series that it names."""
         yield from (histogram[0] for histogram in self.histograms)
-        yield from (series_id for series_id, _ in (*self.counters, *self.gauges))
+        yield from (series_id for series_id, _ in self.counters)
+        yield from (series_id for series_id, _ in self.gauges)
 
 
 def check_envelope(request: PushRequest) -> None:
     """UsageError unless source, run, sequence and interval make sense."""
     if not request.source:
         raise UsageError("source is empty; give each process of a run its own name")
-    _check_text("source", request.source)
-    _check_text("run_id", request.run_id)
+    check_text("source", request.source)
+    check_run_id(request.run_id)
     if not request.epoch_unix_ns:
         raise UsageError("epoch_unix_ns=0; send the time when the process started")
     if not request.sequence:
@@ -41,56 +47,108 @@ def check_envelope(request: PushRequest) -> None:
         raise UsageError(f"the interval ends {request.start_unix_ns - request.end_unix_ns} ns before it starts")
 
 
-def read_push(request: PushRequest) -> Measured:
-    """What the push measured. UsageError, naming the series, if any of it is wrong."""
+def check_run_id(run_id: str) -> None:
+    """UsageError unless it is empty or can be the name of a folder, whatever the system."""
+    check_text("run_id", run_id)
+    if run_id and not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r}; use letters, digits, '.', '_' and '-', a letter or digit first")
+
+
+def is_run_id(text: str) -> bool:
+    """Whether it may name a run, and so a folder."""
+    return bool(_RUN_ID.fullmatch(text)) and len(text) <= TEXT_CHARACTERS_MAX
+
+
+def check_text(what: str, text: str) -> None:
+    """UsageError if it is too long."""
+    if len(text) > TEXT_CHARACTERS_MAX:
+        raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
+
+
+class SeriesIds:
+    """Series by their keys as they are on the wire, for one source and run: nearly all were seen before.
+
+    At most KNOWN_MAX are remembered.
+    """
+
+    def __init__(self, source: str, run_id: str) -> None:
+        self._source = source
+        self._run_id = run_id
+        self._known: dict[tuple[MetricKind, bytes], SeriesId] = {}
+
+    def of(self, key: SeriesKey, kind: MetricKind) -> SeriesId:
+        """The series of the key. UsageError if no series of that kind has it."""
+        wire = (kind, key.SerializeToString())
+        series_id = self._known.get(wire)
+        if series_id is None:
+            series_id = _series_id(key, kind, self._source, self._run_id)
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            self._known[wire] = series_id
+        return series_id
+
+
+def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> Measured:
+    """What the push measured. UsageError, naming the series, if any of it is wrong.
+
+    ids_of_source: those of the push's source and run, if they are kept from push to push.
+    """
+    known = ids_of_source or SeriesIds(request.source, request.run_id)
     measured = Measured(
-        [_histogram(item, request) for item in request.histograms],
-        list(_samples(request.counters, MetricKind.COUNTER, request)),
-        list(_samples(request.gauges, MetricKind.GAUGE, request)),
+        [_histogram(item, request, known) for item in request.histograms],
+        list(_samples(request.counters, MetricKind.COUNTER, known)),
+        list(_samples(request.gauges, MetricKind.GAUGE, known)),
     )
-    seen: set[SeriesId] = set()
-    for series_id in measured.ids():
-        if series_id in seen:
-            raise UsageError(f"{series_id.name} stands twice in the push with the labels {dict(series_id.labels)}")
-        seen.add(series_id)
+    ids = list(measured.ids())
+    if len(set(ids)) != len(ids):
+        twice = next(series_id for series_id in ids if ids.count(series_id) > 1)
+        raise UsageError(f"{twice.name} stands twice in the push with the labels {dict(twice.labels)}")
     return measured
 
 
-def _histogram(item: IntervalHistogram, request: PushRequest) -> tuple[SeriesId, HdrCounts, bytes]:
-    series_id = _series_id(item.key, MetricKind.HISTOGRAM, request)
+def _histogram(
+    item: IntervalHistogram, request: PushRequest, known: SeriesIds
+) -> tuple[SeriesId, HistogramInterval, Buckets]:
+    series_id = known.of(item.key, MetricKind.HISTOGRAM)
     try:
-        values = HdrCounts.decode(item.encoded)
-        if values.count != item.count:
-            raise ValueError(f"count={item.count} is not the sum of the buckets, {values.count}")
-        values.restore(
-            sum_us=item.sum, min_us=item.min, max_us=item.max, overflow=item.overflow, negative=item.negative
-        )
+        buckets = Buckets.decode(item.encoded)
+        if buckets.count != item.count:
+            raise ValueError(f"count={item.count} is not the sum of the buckets, {buckets.count}")
+        check_exact(buckets, min_us=item.min, max_us=item.max, overflow=item.overflow, negative=item.negative)
     except ValueError as error:
         raise UsageError(f"{item.key.name}: {error}") from error
-    return series_id, values, item.encoded
+    interval = HistogramInterval(
+        request.start_unix_ns,
+        request.end_unix_ns,
+        item.count,
+        item.sum,
+        item.min,
+        item.max,
+        item.overflow,
+        item.negative,
+        item.encoded,
+    )
+    return series_id, interval, buckets
 
 
-def _samples(items: Iterable[Sample], kind: MetricKind, request: PushRequest) -> Iterator[tuple[SeriesId, float]]:
+def _samples(items: Iterable[Sample], kind: MetricKind, known: SeriesIds) -> Iterator[tuple[SeriesId, float]]:
     for item in items:
-        series_id = _series_id(item.key, kind, request)
-        if not math.isfinite(item.value) or (kind is MetricKind.COUNTER and item.value < 0):
-            raise UsageError(f"{item.key.name}={item.value}; a {kind.value} is a finite number, a counter not negative")
-        yield series_id, item.value
+        series_id = known.of(item.key, kind)
+        value = item.value
+        if not math.isfinite(value) or (kind is MetricKind.COUNTER and value < 0):
+            raise UsageError(f"{item.key.name}={value}; a {kind.value} is a finite number, a counter not negative")
+        yield series_id, value
 
 
-def _series_id(key: SeriesKey, kind: MetricKind, request: PushRequest) -> SeriesId:
-    metric = METRICS.get(key.name)
+def _series_id(key: SeriesKey, kind: MetricKind, source: str, run_id: str) -> SeriesId:
+    name, labels = key.name, dict(key.labels)
+    metric = METRICS.get(name)
     if metric is None:
-        raise UsageError(f"{key.name!r} is no registered metric; add it to metric_names or update the aggregator")
+        raise UsageError(f"{name!r} is no registered metric; add it to metric_names or update the aggregator")
     if metric.kind is not kind:
-        raise UsageError(f"{key.name} was pushed as a {kind.value}; it is a {metric.kind.value}")
-    if set(key.labels) != set(metric.labels):
-        raise UsageError(f"{key.name} was pushed with the labels {sorted(key.labels)}; it has {sorted(metric.labels)}")
-    for label, value in key.labels.items():
-        _check_text(f"{key.name} {label}", value)
-    return SeriesId(key.name, tuple(sorted(key.labels.items())), request.source, request.run_id)
-
-
-def _check_text(what: str, text: str) -> None:
-    if len(text) > TEXT_CHARACTERS_MAX:
-        raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
+        raise UsageError(f"{name} was pushed as a {kind.value}; it is a {metric.kind.value}")
+    if labels.keys() != set(metric.labels):
+        raise UsageError(f"{name} was pushed with the labels {sorted(labels)}; it has {sorted(metric.labels)}")
+    for label, value in labels.items():
+        check_text(f"{name} {label}", value)
+    return SeriesId(name, tuple(sorted(labels.items())), source, run_id)

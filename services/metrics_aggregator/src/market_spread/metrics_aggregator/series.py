@@ -1,12 +1,13 @@
-"""What is known of one series: its value since the begin, and its newest intervals."""
+"""What is known of one series: its value since the begin, and its intervals."""
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from market_spread.common.buckets import Buckets
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import METRICS, Metric
+from market_spread.metrics_aggregator.history import Held, History, Resolution
+from market_spread.metrics_aggregator.intervals import HistogramInterval, Point, last, merged_histograms, summed
 
-INTERVALS_MAX = 600
 RATE_WINDOW_NS = 10_000_000_000
 # A source that works pushes every second; after two, its silence means that it has stopped.
 _SILENCE_NS = 2_000_000_000
@@ -20,6 +21,14 @@ class SeriesId:
     labels: tuple[tuple[str, str], ...]
     source: str
     run_id: str
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # It is looked up several times a push.
+        object.__setattr__(self, "_hash", hash((self.name, self.labels, self.source, self.run_id)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def metric(self) -> Metric:
@@ -32,95 +41,110 @@ class SeriesId:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """From when to when something was measured, Unix nanoseconds; the end is exclusive."""
+class Now:
+    """What an interval's age is measured against: the newest time of its run, and how fine its history is."""
 
-    start_unix_ns: int
-    end_unix_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class HistogramInterval:
-    """A histogram of one interval, as it was pushed; values in microseconds."""
-
-    span: Span
-    encoded: bytes
-    count: int
-    max_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What a counter grew by in an interval, or what a gauge was at its end."""
-
-    span: Span
-    value: float
+    newest_unix_ns: int
+    resolution: Resolution
 
 
 class HistogramSeries:
-    """All values since the begin, merged, and the newest intervals."""
+    """All values since the begin, merged, and the intervals."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
         self.merged = HdrCounts()
-        self.intervals: deque[HistogramInterval] = deque(maxlen=INTERVALS_MAX)
+        self.history: History[HistogramInterval] = History(merged_histograms, held)
 
-    def add(self, values: HdrCounts, encoded: bytes, span: Span) -> None:
-        """Merge the values of one interval."""
-        self.merged.merge(values)
-        self.intervals.append(HistogramInterval(span, encoded, values.count, values.max_us))
+    @property
+    def intervals(self) -> list[HistogramInterval]:
+        """Oldest first."""
+        return list(self.history)
+
+    def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
+        """Merge the values of one interval, whose buckets these are; returns the interval."""
+        self.merged.merge_buckets(
+            buckets,
+            count=interval.count,
+            sum_us=interval.sum_us,
+            min_us=interval.min_us,
+            max_us=interval.max_us,
+            overflow=interval.overflow,
+            negative=interval.negative,
+        )
+        self.history.add(interval, now.newest_unix_ns, now.resolution)
+        return interval
 
 
 class CounterSeries:
-    """A counter that goes on over restarts of its source, and what it grew by in the newest intervals."""
+    """A counter that goes on over restarts of its source, and what it grew by in the intervals."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
         self._by_epoch: dict[int, float] = {}
         self.value = 0.0
-        self.intervals: deque[Point] = deque(maxlen=INTERVALS_MAX)
+        self.history: History[Point] = History(summed, held)
 
-    def add(self, epoch_unix_ns: int, since_epoch: float, grown_in: Span) -> None:
-        """Take the counter's value since that epoch; it never makes the sum over epochs smaller."""
-        grown = max(0.0, since_epoch - self._by_epoch.get(epoch_unix_ns, 0.0))
-        self._by_epoch[epoch_unix_ns] = self._by_epoch.get(epoch_unix_ns, 0.0) + grown
-        self.value = sum(self._by_epoch.values())
-        self.intervals.append(Point(grown_in, grown))
+    @property
+    def intervals(self) -> list[Point]:
+        """Oldest first."""
+        return list(self.history)
+
+    def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
+        """Take the counter's value since that epoch; it never makes the sum over epochs smaller. What it has grown by.
+
+        start_unix_ns, end_unix_ns: the span in which it has grown.
+        """
+        before = self._by_epoch.get(epoch_unix_ns, 0.0)
+        grown = max(0.0, since_epoch - before)
+        self._by_epoch[epoch_unix_ns] = before + grown
+        self.value = before + grown if len(self._by_epoch) == 1 else sum(self._by_epoch.values())
+        interval = Point(start_unix_ns, end_unix_ns, grown)
+        self.history.add(interval, now.newest_unix_ns, now.resolution)
+        return interval
 
     def rate_per_s(self, now_unix_ns: int) -> float:
         """Growth per second in the last 10 s, or since the first interval if that is less."""
-        if not self.intervals:
+        intervals = self.intervals
+        if not intervals:
             return 0.0
-        newest_ns = self.intervals[-1].span.end_unix_ns
+        newest_ns = intervals[-1].end_unix_ns
         end_ns = newest_ns if now_unix_ns - newest_ns < _SILENCE_NS else now_unix_ns
-        begin_ns = max(end_ns - RATE_WINDOW_NS, self.intervals[0].span.start_unix_ns)
+        begin_ns = max(end_ns - RATE_WINDOW_NS, intervals[0].start_unix_ns)
         if begin_ns >= end_ns:
             return 0.0
-        grown = sum(point.value * _share(point.span, begin_ns) for point in self.intervals)
+        grown = sum(point.value * _share(point, begin_ns) for point in intervals if point.end_unix_ns > begin_ns)
         return grown / ((end_ns - begin_ns) / 1e9)
 
 
 class GaugeSeries:
-    """A gauge's newest value, and its value at the end of the newest intervals."""
+    """A gauge's newest value, and its value at the end of the intervals."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
         self._epoch_unix_ns = 0
         self.value = 0.0
-        self.intervals: deque[Point] = deque(maxlen=INTERVALS_MAX)
+        self.history: History[Point] = History(last, held)
 
-    def add(self, epoch_unix_ns: int, value: float, span: Span) -> None:
-        """Take the value, unless it is from a process that a newer one has replaced."""
-        if epoch_unix_ns >= self._epoch_unix_ns:
-            self._epoch_unix_ns = epoch_unix_ns
-            self.value = value
-            self.intervals.append(Point(span, value))
+    @property
+    def intervals(self) -> list[Point]:
+        """Oldest first."""
+        return list(self.history)
+
+    def add(self, epoch_unix_ns: int, point: Point, now: Now) -> Point | None:
+        """Take the value, unless it is from a process that a newer one has replaced; returns it if it was taken."""
+        if epoch_unix_ns < self._epoch_unix_ns:
+            return None
+        self._epoch_unix_ns = epoch_unix_ns
+        self.value = point.value
+        self.history.add(point, now.newest_unix_ns, now.resolution)
+        return point
 
 
 Series = HistogramSeries | CounterSeries | GaugeSeries
 
 
-def _share(span: Span, begin_ns: int) -> float:
-    """Which part of the span lies after the begin."""
-    if span.start_unix_ns >= begin_ns:
+def _share(point: Point, begin_ns: int) -> float:
+    """Which part of the point's span lies after the begin."""
+    if point.start_unix_ns >= begin_ns:
         return 1.0
-    if span.end_unix_ns <= begin_ns:
+    if point.end_unix_ns <= begin_ns:
         return 0.0
-    return (span.end_unix_ns - begin_ns) / (span.end_unix_ns - span.start_unix_ns)
+    return (point.end_unix_ns - begin_ns) / (point.end_unix_ns - point.start_unix_ns)

@@ -1,163 +1,210 @@
 """Everything that was pushed, merged once each, within bounds."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeVar, cast
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
-from market_spread.common.errors import UsageError
-from market_spread.metrics_aggregator.intake import Measured, check_envelope, read_push
-from market_spread.metrics_aggregator.series import (
-    CounterSeries,
-    GaugeSeries,
-    HistogramSeries,
-    Series,
-    SeriesId,
-    Span,
-)
-from market_spread.v1.metrics_pb2 import PushRequest
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.errors import UnavailableError, UsageError
+from market_spread.metrics_aggregator.intake import check_envelope
+from market_spread.metrics_aggregator.notes import NOTES_MAX, read_note
+from market_spread.metrics_aggregator.own import Own
+from market_spread.metrics_aggregator.run_state import Epoch, RunState
+from market_spread.metrics_aggregator.series import Series, SeriesId
+from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 
 SERIES_MAX = 2_000
 EPOCHS_MAX = 2_000
+HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
-_S = TypeVar("_S", HistogramSeries, CounterSeries, GaugeSeries)
 
+class RunLog(Protocol):
+    """Where pushes and notes are written down before they are acknowledged."""
 
-@dataclass(slots=True)
-class Epoch:
-    """The pushes of one process from its start, or from its change of run.
+    def append(self, run_id: str, entry: PushRequest | NoteRequest) -> None:
+        """Write it down. UnavailableError if that fails; then nothing of it is there."""
 
-    missing: pushes below the highest sequence that never came; pushes_dropped: those that the process says it dropped.
-    """
-
-    source: str
-    run_id: str
-    epoch_unix_ns: int
-    sequence: int = 0
-    end_unix_ns: int = 0
-    pushes: int = 0
-    duplicates: int = 0
-    missing: int = 0
-    pushes_dropped: int = 0
-    clock_error_us: int = -1
-    clock_synchronised: bool = False
+    def entries(self, run_id: str) -> Iterable[PushRequest | NoteRequest]:
+        """All that is written down of a run, in the order of their acknowledgement; nothing of an unknown one."""
 
 
 class Store:
-    """Series by name, labels, source and run. Not thread-safe: it belongs to one loop.
+    """Runs with their series. Not thread-safe: it belongs to one loop.
 
-    At most `series_max` series: those of the run that was silent for longest make room, and are counted in `evicted`.
-    A push by which its run alone would have more is refused, and so is one that needs more than EPOCHS_MAX epochs.
+    At most `series_max` series: the runs that were silent for longest make room, and their series are counted in
+    `evicted`. A push by which its run alone would have more is refused; so it is with EPOCHS_MAX epochs. The intervals
+    of all runs take at most `history_bytes_max` bytes: the largest run's history becomes coarser until they do, and
+    then loses its oldest intervals.
+
+    With a log, a push is written down before it is merged, and a run that is not in memory is read back when it is
+    pushed for again.
     """
 
-    def __init__(self, *, series_max: int = SERIES_MAX) -> None:
+    def __init__(
+        self,
+        *,
+        series_max: int = SERIES_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
+        clock: Clock | None = None,
+        log: RunLog | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._log = log
         self._series_max = series_max
-        self._series: dict[SeriesId, Series] = {}
-        self._epochs: dict[tuple[str, int], Epoch] = {}
-        self._runs: dict[str, None] = {}  # in the order of their last push
+        self._runs: dict[str, RunState] = {}  # in the order of their last push
+        self.history_bytes_max = history_bytes_max
+        self.own = Own(self._clock)
         self.refused = 0
         self.evicted = 0
+        self.unreadable = 0
 
     def __len__(self) -> int:
-        return len(self._series)
+        return sum(len(run.series) for run in self._runs.values())
+
+    @property
+    def history_bytes(self) -> int:
+        """What the intervals of all runs take."""
+        return sum(run.history_bytes for run in self._runs.values())
+
+    @property
+    def history_dropped(self) -> int:
+        """Intervals that were too old for the history, or made room in it."""
+        return sum(run.held.dropped for run in self._runs.values())
+
+    def runs(self) -> list[RunState]:
+        """Every run in memory."""
+        return list(self._runs.values())
+
+    def run(self, run_id: str) -> RunState | None:
+        """The run, if it is in memory."""
+        return self._runs.get(run_id)
 
     def series(self) -> Iterator[tuple[SeriesId, Series]]:
         """Every series, in order of name, run, source and labels."""
-        yield from sorted(self._series.items(), key=lambda item: _order(item[0]))
+        found = [item for run in self._runs.values() for item in run.series.items()]
+        yield from sorted(found, key=lambda item: _order(item[0]))
 
     def epochs(self) -> list[Epoch]:
         """Every epoch of every source, oldest first."""
-        return sorted(self._epochs.values(), key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
+        found = [epoch for run in self._runs.values() for epoch in run.epochs.values()]
+        return sorted(found, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
 
     def push(self, request: PushRequest) -> int:
-        """Merge the push, unless it was merged before; the highest sequence of its source and epoch.
+        """Write down and merge the push, unless it was merged before; the highest sequence of its source and epoch.
 
         A push below that sequence counts as merged before: the pushes of a source come in order. UsageError if anything
-        in it is wrong; then nothing of it is merged.
+        in it is wrong, UnavailableError if it cannot be written down; then nothing of it is merged.
         """
+        with self.own.timing(self.own.push):
+            try:
+                check_envelope(request)
+                run = self._run(request.run_id)
+                known = run.epochs.get((request.source, request.epoch_unix_ns))
+                if known is not None and request.sequence <= known.sequence:
+                    known.duplicates += 1
+                    return known.sequence
+                measured = run.read(request)
+                new_series = run.new_series(measured)
+                self._check_room(run, new_series, new_epoch=known is None)
+            except UsageError:
+                self.refused += 1
+                raise
+            self._write_down(request)
+            self.own.arrived(request.end_unix_ns)
+            with self.own.timing(self.own.merge):
+                self._keep(run, new_series)
+                epoch = run.merge(measured, request, self._clock.unix_ns())
+                self._bound_history(run)
+            return epoch.sequence
+
+    def note(self, request: NoteRequest) -> None:
+        """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
         try:
-            check_envelope(request)
-            known = self._epochs.get((request.source, request.epoch_unix_ns))
-            if known is not None and request.sequence <= known.sequence:
-                known.duplicates += 1
-                return known.sequence
-            measured = read_push(request)
-            self._check_room(measured, request.run_id, new_epoch=known is None)
+            note = read_note(request)
+            run = self._run(request.run_id)
+            if run.has_note(note):
+                return
+            if len(run.notes) >= NOTES_MAX:
+                raise UsageError(f"the run {run.run_id!r} has {NOTES_MAX} notes and takes no more")
         except UsageError:
             self.refused += 1
             raise
-        epoch = known or Epoch(request.source, request.run_id, request.epoch_unix_ns)
-        self._epochs[request.source, request.epoch_unix_ns] = epoch
-        self._make_room(measured, request.run_id)
-        self._merge(measured, request, epoch)
-        _note(epoch, request)
-        self._runs.pop(request.run_id, None)
-        self._runs[request.run_id] = None
-        return epoch.sequence
+        self._write_down(request)
+        self._keep(run)
+        run.add_note(note, self._clock.unix_ns())
 
-    def _check_room(self, measured: Measured, run_id: str, *, new_epoch: bool) -> None:
-        needed = self._of_run(run_id) + self._new(measured)
+    def restore(self, run_id: str) -> RunState:
+        """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`."""
+        return self._run(run_id)
+
+    def _run(self, run_id: str) -> RunState:
+        """The run as it is known; a new one is not kept before something of it is taken."""
+        run = self._runs.get(run_id)
+        if run is None:
+            run = RunState(run_id)
+            if self._log is not None and run_id:
+                self._read_back(run, self._log)
+        return run
+
+    def _read_back(self, run: RunState, log: RunLog) -> None:
+        for entry in log.entries(run.run_id):
+            try:
+                self._replay(run, entry)
+            except UsageError:  # an older version knew a metric that this one does not
+                self.unreadable += 1
+        if run.epochs or run.notes:
+            self._keep(run)
+
+    def _replay(self, run: RunState, entry: PushRequest | NoteRequest) -> None:
+        if isinstance(entry, NoteRequest):
+            note = read_note(entry)
+            run.add_note(note, min(note.unix_ns, self._clock.unix_ns()))
+            return
+        run.merge(run.read(entry), entry, min(entry.end_unix_ns, self._clock.unix_ns()))
+        self._bound_history(run)
+
+    def _write_down(self, entry: PushRequest | NoteRequest) -> None:
+        if self._log is None or not entry.run_id:
+            return
+        try:
+            self._log.append(entry.run_id, entry)
+        except UnavailableError:
+            self.own.push_failures += 1
+            raise
+
+    def _check_room(self, run: RunState, new_series: int, *, new_epoch: bool) -> None:
+        needed = len(run.series) + new_series
         if needed > self._series_max:
             raise UsageError(
-                f"the run {run_id!r} has {needed} series with this push and the aggregator takes at most "
+                f"the run {run.run_id!r} has {needed} series with this push and the aggregator takes at most "
                 f"{self._series_max}; push fewer labels"
             )
-        if new_epoch and len(self._epochs) >= EPOCHS_MAX:
+        if new_epoch and len(run.epochs) >= EPOCHS_MAX:
             raise UsageError(
-                f"the aggregator knows {EPOCHS_MAX} starts of processes and takes no more; "
-                f"restart it to forget earlier runs"
+                f"the run {run.run_id!r} knows {EPOCHS_MAX} starts of processes and takes no more; begin another run"
             )
 
-    def _make_room(self, measured: Measured, run_id: str) -> None:
-        """Forget the series of the runs that were silent for longest, until there is room; never the pushing run's."""
-        new = self._new(measured)
-        others = (other for other in list(self._runs) if other != run_id)
-        while len(self._series) + new > self._series_max:
-            silent = next(others)
-            del self._runs[silent]
-            kept = {series_id: series for series_id, series in self._series.items() if series_id.run_id != silent}
-            self.evicted += len(self._series) - len(kept)
-            self._series = kept
+    def _keep(self, run: RunState, new_series: int = 0) -> None:
+        """Have the run as the newest one; others make room for its series and epochs."""
+        self._runs.pop(run.run_id, None)
+        series = len(self) + len(run.series) + new_series
+        epochs = sum(len(other.epochs) for other in self._runs.values()) + len(run.epochs) + 1
+        for silent in list(self._runs.values()):
+            if series <= self._series_max and epochs <= EPOCHS_MAX:
+                break
+            del self._runs[silent.run_id]
+            series -= len(silent.series)
+            epochs -= len(silent.epochs)
+            self.evicted += len(silent.series)
+        self._runs[run.run_id] = run
 
-    def _new(self, measured: Measured) -> int:
-        return sum(1 for series_id in measured.ids() if series_id not in self._series)
-
-    def _of_run(self, run_id: str) -> int:
-        return sum(1 for series_id in self._series if series_id.run_id == run_id)
-
-    def _merge(self, measured: Measured, request: PushRequest, epoch: Epoch) -> None:
-        span = Span(request.start_unix_ns, request.end_unix_ns)
-        for series_id, values, encoded in measured.histograms:
-            self._get(series_id, HistogramSeries).add(values, encoded, span)
-        grown_in = _grown_in(request, epoch)
-        for series_id, value in measured.counters:
-            self._get(series_id, CounterSeries).add(request.epoch_unix_ns, value, grown_in)
-        for series_id, value in measured.gauges:
-            self._get(series_id, GaugeSeries).add(request.epoch_unix_ns, value, span)
-
-    def _get(self, series_id: SeriesId, of_kind: type[_S]) -> _S:
-        series = self._series.get(series_id)
-        if series is None:
-            series = self._series[series_id] = of_kind()
-        return cast(_S, series)  # a name has one kind, which the intake has checked
+    def _bound_history(self, taking: RunState) -> None:
+        """Make the largest history coarser, as often as it takes. `taking` may not be among the runs yet."""
+        runs = [taking, *(run for run in self._runs.values() if run is not taking)]
+        while sum(run.history_bytes for run in runs) > self.history_bytes_max:
+            largest = max(runs, key=lambda run: run.history_bytes)
+            if not largest.coarsen():
+                largest.drop_oldest()
 
 
 def _order(series_id: SeriesId) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
     return series_id.name, series_id.run_id, series_id.source, series_id.labels
-
-
-def _grown_in(request: PushRequest, epoch: Epoch) -> Span:
-    """What a counter has grown by since the last push it has grown by in this span: longer if pushes are missing."""
-    start = request.start_unix_ns
-    if request.sequence != epoch.sequence + 1:
-        start = min(start, epoch.end_unix_ns or epoch.epoch_unix_ns)
-    return Span(start, request.end_unix_ns)
-
-
-def _note(epoch: Epoch, request: PushRequest) -> None:
-    epoch.missing += request.sequence - epoch.sequence - 1
-    epoch.sequence = request.sequence
-    epoch.end_unix_ns = request.end_unix_ns
-    epoch.pushes += 1
-    epoch.pushes_dropped = max(epoch.pushes_dropped, request.pushes_dropped)
-    epoch.clock_error_us = request.clock_error_us
-    epoch.clock_synchronised = request.clock_synchronised

@@ -11,7 +11,9 @@ from market_spread.common.errors import UsageError
 from market_spread.common.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.metric_names import METRICS, Metric
 from market_spread.metrics_aggregator.exposed import own_counts
-from market_spread.metrics_aggregator.series import CounterSeries, HistogramSeries, Series, SeriesId, Span
+from market_spread.metrics_aggregator.intervals import HistogramInterval, Point
+from market_spread.metrics_aggregator.own import Times
+from market_spread.metrics_aggregator.series import CounterSeries, HistogramSeries, Series, SeriesId
 from market_spread.metrics_aggregator.store import Store
 
 View = dict[str, Any]
@@ -71,6 +73,25 @@ def summary(store: Store, now_unix_ns: int) -> View:
     }
 
 
+def aggregator_view(store: Store) -> View:
+    """How the aggregator does: what it took and lost, how long that takes, what it holds."""
+    own = store.own
+    return {
+        **own_counts(store),
+        **_percentiles("push", own.push),
+        **_percentiles("merge", own.merge),
+        **_percentiles("lag", own.lag),
+        "lag_ms": own.lag_newest_ns / 1e6,
+        "push_failures": own.push_failures,
+        "unreadable": store.unreadable,
+        "clients": own.clients,
+        "memory_bytes": own.memory_bytes,
+        "history_bytes": store.history_bytes,
+        "history_bytes_max": store.history_bytes_max,
+        "history_dropped": store.history_dropped,
+    }
+
+
 def _run(run_id: str, found: list[tuple[SeriesId, Series]], now_unix_ns: int) -> View:
     latency = _merged(
         series
@@ -126,7 +147,7 @@ def _totals_by(found: list[tuple[SeriesId, Series]], metric: Metric, label: str)
 
 def _head(series_id: SeriesId, series: Series) -> View:
     head: View = {"name": series_id.name, "kind": series_id.metric.kind.value, "labels": series_id.all_labels()}
-    head["intervals"] = len(series.intervals)
+    head["intervals"] = len(series.history)
     if isinstance(series, HistogramSeries):
         return {**head, "count": series.merged.count}
     return {**head, "value": _number(series)}
@@ -147,14 +168,14 @@ def _detail(series_id: SeriesId, series: Series) -> View:
             "latency_ns": latency_summary_ns(merged),
             "counts": _sparse(merged),
             "intervals": [
-                {**_times(interval.span), "count": interval.count, "max_us": interval.max_us}
+                {**_times(interval), "count": interval.count, "max_us": interval.max_us}
                 for interval in series.intervals
             ],
         }
     return {
         **detail,
         "value": _number(series),
-        "intervals": [{**_times(point.span), "value": point.value} for point in series.intervals],
+        "intervals": [{**_times(point), "value": point.value} for point in series.intervals],
     }
 
 
@@ -176,5 +197,11 @@ def _number(series: Series) -> float:
     return series.merged.count if isinstance(series, HistogramSeries) else series.value
 
 
-def _times(span: Span) -> dict[str, int]:
-    return {"start_unix_ns": span.start_unix_ns, "end_unix_ns": span.end_unix_ns}
+def _times(interval: HistogramInterval | Point) -> dict[str, int]:
+    return {"start_unix_ns": interval.start_unix_ns, "end_unix_ns": interval.end_unix_ns}
+
+
+def _percentiles(name: str, times: Times) -> dict[str, int]:
+    """The median, the 99th percentile and the maximum, microseconds."""
+    p50, p99 = times.recorded.percentiles((50, 99))
+    return {f"{name}_us_p50": p50, f"{name}_us_p99": p99, f"{name}_us_max": times.recorded.max_us}

@@ -1,24 +1,50 @@
-"""The web side: what Prometheus scrapes, and the store as JSON."""
+"""The web side: the page and its API, what Prometheus scrapes, and the store as JSON."""
+
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.exposition import CONTENT_TYPE, exposition
+from market_spread.metrics_aggregator.api import RunsApi
+from market_spread.metrics_aggregator.archive import Archive
+from market_spread.metrics_aggregator.event_stream import PING_S
 from market_spread.metrics_aggregator.exposed import exposed_series
+from market_spread.metrics_aggregator.feed import Feeds
+from market_spread.metrics_aggregator.guard import Guard
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.views import NoSuchSeriesError, series_detail, series_list, summary
 
+STATIC = Path(__file__).parent / "static"
 
-def web_app(store: Store, clock: Clock) -> Starlette:
-    """The application. It reads the store in the loop that the store belongs to."""
+
+def web_app(
+    store: Store,
+    clock: Clock,
+    *,
+    feeds: Feeds | None = None,
+    archive: Archive | None = None,
+    loopback: bool = False,
+    ping_s: float = PING_S,
+) -> ASGIApp:
+    """The application. It reads the store in the loop that the store belongs to.
+
+    feeds: what event streams are fed from, ticked by who passes them in; archive: finished runs; loopback: whether it
+    is bound to the loopback interface alone.
+    """
+
+    async def page(_request: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
 
     async def metrics(_request: Request) -> Response:
-        return Response(exposition(exposed_series(store)), headers={"content-type": CONTENT_TYPE})
+        return Response(exposition(exposed_series(store, clock.unix_ns())), headers={"content-type": CONTENT_TYPE})
 
     async def healthz(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -32,13 +58,17 @@ def web_app(store: Store, clock: Clock) -> Starlette:
     async def all_runs(_request: Request) -> Response:
         return JSONResponse(summary(store, clock.unix_ns()))
 
-    return Starlette(
+    runs = RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s=ping_s)
+    app = Starlette(
         routes=[
+            Route("/", page),
+            Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
             Route("/metrics", metrics),
             Route("/healthz", healthz),
             Route("/api/v1/series", all_series),
             Route("/api/v1/series/{name}", one_series),
             Route("/api/v1/summary", all_runs),
+            *runs.routes(),
         ],
         exception_handlers={
             NoSuchSeriesError: _not_found,
@@ -47,6 +77,7 @@ def web_app(store: Store, clock: Clock) -> Starlette:
             Exception: _internal_error,
         },
     )
+    return Guard(app, loopback=loopback)
 
 
 async def _not_found(_request: Request, error: Exception) -> Response:

@@ -1,0 +1,80 @@
+"""What holds for every answer of the web side: it reads only, says so to browsers, and is for our own pages."""
+
+from collections.abc import Iterable
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_NO_CACHE = (b"cache-control", b"no-cache")
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Guard:
+    """An ASGI application around another one: GET and HEAD alone, with the security headers.
+
+    Bound to loopback, a request must name a loopback host: else a page of another origin, whose name its owner lets
+    point here, could read what is served.
+    """
+
+    def __init__(self, app: ASGIApp, *, loopback: bool) -> None:
+        self._app = app
+        self._loopback = loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        await (self._refusal(scope) or self._app)(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return JSONResponse({"error": f"{scope['path']} answers GET only"}, 405, headers={"allow": "GET, HEAD"})
+        if self._loopback and not _is_loopback(scope["headers"]):
+            names = ", ".join(_LOOPBACK)
+            return JSONResponse({"error": f"the request names another host; open the page as one of {names}"}, 403)
+        return None
+
+
+def is_loopback_address(host: str) -> bool:
+    """Whether an address to bind is reached from this machine alone."""
+    return host == "localhost" or host.startswith("127.") or host.strip("[]") == "::1"
+
+
+def _is_loopback(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+    return len(hosts) == 1 and _without_port(hosts[0]).lower() in _LOOPBACK
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
+def _with_headers(send: Send) -> Send:
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in given}
+            added = [pair for pair in (*_HEADERS, _NO_CACHE) if pair[0] not in names]
+            message = {**message, "headers": [*given, *added]}
+        await send(message)
+
+    return guarded

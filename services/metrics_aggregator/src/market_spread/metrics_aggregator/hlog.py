@@ -1,0 +1,181 @@
+"""Pushes and notes as text: HdrHistogram's log format 1.2, and what it cannot hold in comment lines.
+
+A push is one block of lines:
+
+    #push {"source": "receiver-0", "sequence": 7, ...}     all but the buckets of its histograms
+    Tag=...,<start, s>,<length, s>,<maximum, ms>,<base64>  a histogram, as any HDR tool reads it; values in microseconds
+    #end 7d1bb5a0                                          CRC-32 of the lines above
+
+and a note is one with `#note {...}` alone. A block counts when its end line is there and fits, so a push is there whole
+or not at all. Times are seconds since the Unix epoch.
+"""
+
+import json
+import struct
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from binascii import crc32
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
+
+Entry = PushRequest | NoteRequest
+
+# Series come again in every push, so what stands for them is made once.
+_KEYS_KNOWN_MAX = 4_096
+_PUSH, _NOTE, _END = b"#push ", b"#note ", b"#end "
+# What stands before the compressed histogram in HdrHistogram's V2 format: a cookie and the length.
+_WRAPPER = struct.Struct(">II")
+_COOKIE = 0x1C849314
+_PUSH_FIELDS = (
+    "source",
+    "epoch_unix_ns",
+    "sequence",
+    "start_unix_ns",
+    "end_unix_ns",
+    "run_id",
+    "clock_error_us",
+    "clock_synchronised",
+    "pushes_dropped",
+)
+_NOTE_FIELDS = ("run_id", "unix_ns", "kind", "name", "text")
+
+
+@dataclass(slots=True)
+class Reading:
+    """How far a log has been read. whole: bytes up to the end of the last whole block; damaged: blocks left out."""
+
+    whole: int = 0
+    damaged: int = 0
+
+
+def header(begin_unix_ns: int) -> bytes:
+    """The first lines of a log."""
+    return (
+        "#[Histogram log format version 1.2]\n"
+        f"#[StartTime: {_seconds(begin_unix_ns)} (seconds since epoch)]\n"
+        "#[BaseTime: 0.0 (seconds since epoch)]\n"
+        "#[Values: microseconds. Lines of #push, #note and #end are market-spread's]\n"
+        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'
+    ).encode()
+
+
+def encode(entry: Entry) -> bytes:
+    """The block of a push or a note."""
+    lines = _note_lines(entry) if isinstance(entry, NoteRequest) else _push_lines(entry)
+    text = b"".join(lines)
+    return text + b"#end %08x\n" % crc32(text)
+
+
+def begin_of(entry: Entry) -> int:
+    """When what it tells began, Unix nanoseconds."""
+    return entry.unix_ns if isinstance(entry, NoteRequest) else entry.start_unix_ns
+
+
+def whole_blocks(lines: Iterable[bytes], reading: Reading) -> Iterator[list[bytes]]:
+    """The lines of each whole block of a log, without its end line; what is no whole block is left out.
+
+    `reading` follows.
+    """
+    at, block = 0, list[bytes]()
+    for line in lines:
+        at += len(line)
+        if line.startswith((_PUSH, _NOTE)):
+            reading.damaged += bool(block)
+            block = [line]
+        elif line.startswith(_END) and block:
+            if line == b"#end %08x\n" % crc32(b"".join(block)):
+                reading.whole = at
+                yield block
+            else:
+                reading.damaged += 1
+            block = []
+        elif block:
+            block.append(line)
+    reading.damaged += bool(block)
+
+
+def decode(block: list[bytes]) -> Entry | None:
+    """What the lines of a block, without its end line, hold; None if a later version wrote them."""
+    head, lines = block[0], block[1:]
+    try:
+        told = json.loads(head[len(_PUSH) :])
+        if head.startswith(_NOTE):
+            return NoteRequest(**{field: told[field] for field in _NOTE_FIELDS})
+        push = PushRequest(**{field: told[field] for field in _PUSH_FIELDS})
+        push.histograms.extend(_histogram(*pair) for pair in zip(told["histograms"], lines, strict=True))
+        push.counters.extend(_sample(sample) for sample in told["counters"])
+        push.gauges.extend(_sample(sample) for sample in told["gauges"])
+    except (LookupError, TypeError, ValueError, Base64Error):
+        return None
+    return push
+
+
+def _push_lines(push: PushRequest) -> Iterator[bytes]:
+    head = json.dumps({field: getattr(push, field) for field in _PUSH_FIELDS}, separators=(",", ":"))
+    histograms = ",".join(
+        f"{_key_text(item.key.SerializeToString())},{item.count},{item.sum},{item.min},{item.max},{item.overflow},"
+        f"{item.negative}]"
+        for item in push.histograms
+    )
+    counters, gauges = _sample_texts(push.counters), _sample_texts(push.gauges)
+    text = f'{head[:-1]},"histograms":[{histograms}],"counters":[{counters}],"gauges":[{gauges}]}}'
+    yield b"%b%b\n" % (_PUSH, text.encode())
+    span = f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
+    for item in push.histograms:
+        wrapped = _WRAPPER.pack(_COOKIE, len(item.encoded)) + item.encoded
+        before = f"Tag={_tag(push.source, item.key.SerializeToString())},{span},{item.max / 1000:.3f},"
+        yield b"%b%b\n" % (before.encode(), b64encode(wrapped))
+
+
+def _note_lines(note: NoteRequest) -> Iterator[bytes]:
+    text = json.dumps({field: getattr(note, field) for field in _NOTE_FIELDS}, separators=(",", ":"))
+    yield b"%b%b\n" % (_NOTE, text.encode())
+
+
+def _sample_texts(samples: Iterable[Sample]) -> str:
+    # Shortest digits that make the same number, as JSON writes them.
+    return ",".join(f"{_key_text(item.key.SerializeToString())},{item.value!r}]" for item in samples)
+
+
+@lru_cache(maxsize=_KEYS_KNOWN_MAX)
+def _key_text(wire: bytes) -> str:
+    """The begin of a JSON array: name and labels of a key as it is on the wire."""
+    key = SeriesKey.FromString(wire)
+    return json.dumps([key.name, dict(key.labels)], separators=(",", ":"))[:-1]
+
+
+def _histogram(told: list[Any], line: bytes) -> IntervalHistogram:
+    name, labels, count, total, smallest, largest, overflow, negative = told
+    wrapped = b64decode(line.rsplit(b",", 1)[1], validate=False)
+    return IntervalHistogram(
+        key=SeriesKey(name=name, labels=labels),
+        encoded=wrapped[_WRAPPER.size :],
+        count=count,
+        sum=total,
+        min=smallest,
+        max=largest,
+        overflow=overflow,
+        negative=negative,
+    )
+
+
+def _sample(told: list[Any]) -> Sample:
+    name, labels, value = told
+    return Sample(key=SeriesKey(name=name, labels=labels), value=value)
+
+
+@lru_cache(maxsize=_KEYS_KNOWN_MAX)
+def _tag(source: str, wire: bytes) -> str:
+    """Name, source and labels; a tag has neither comma nor blank."""
+    key = SeriesKey.FromString(wire)
+    labels = "".join(f";{quote(label)}={quote(value)}" for label, value in sorted(key.labels.items()))
+    return f"{quote(key.name)};source={quote(source)}{labels}"
+
+
+def _seconds(duration_ns: int) -> str:
+    return f"{duration_ns // 10**9}.{duration_ns % 10**9:09d}"

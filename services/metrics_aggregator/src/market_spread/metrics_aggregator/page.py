@@ -1,0 +1,90 @@
+"""The web page as one file with a run's data inside, so that it opens from disk without a server."""
+
+import gzip
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+STATIC = Path(__file__).parent / "static"
+
+_ENTRY = "js/app.js"
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) (\w+))", re.MULTILINE)
+_STYLE = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">\n')
+_SCRIPT = re.compile(r'<script src="static/([^"]+)"[^>]*></script>\n')
+
+
+def one_file(data_json: str) -> str:
+    """The page as HTML with everything inlined: styles, scripts, and the data of /api/v1/runs/{run_id}/data.
+
+    The data is compressed and base64, so nothing in it can end its element. The page's own content security policy
+    names the hashes of its scripts and styles and allows no connection.
+    """
+    head, tail = _around_data()
+    data = b64encode(gzip.compress(data_json.encode(), compresslevel=6, mtime=0)).decode()
+    return f'{head}<script type="application/gzip" id="run-data">{data}</script>\n{tail}'
+
+
+@cache
+def _around_data() -> tuple[str, str]:
+    """What stands before and after the data."""
+    index = (STATIC / "index.html").read_text()
+    styles = [_text(name) for name in _STYLE.findall(index)]
+    scripts = [_bundle() if name == _ENTRY else _text(name) for name in _SCRIPT.findall(index)]
+    policy = (
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
+        f"base-uri 'none'; form-action 'none'"
+    )
+    bare = _SCRIPT.sub("", _STYLE.sub("", index))
+    before, after = bare.split("</body>")
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+    inlined = "".join(f"<style>{style}</style>\n" for style in styles)
+    head = before.replace("</head>", f"{inlined}</head>").replace(
+        '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{meta}'
+    )
+    return head, "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>" + after
+
+
+def _bundle() -> str:
+    """All modules as one classic script: each a function that runs once, after those that it imports."""
+    order: list[str] = []
+    _visit(_ENTRY, order, above=())
+    return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_as_function(name) for name in order) + "})();\n"
+
+
+def _visit(name: str, order: list[str], *, above: tuple[str, ...]) -> None:
+    if name in above:
+        raise ValueError(f"the modules {' -> '.join((*above, name))} import each other; take one import away")
+    if name in order:
+        return
+    for _, path in _IMPORT.findall(_text(name)):
+        _visit(_resolved(name, path), order, above=(*above, name))
+    order.append(name)
+
+
+def _as_function(name: str) -> str:
+    text = _text(name)
+    exported = ", ".join(_EXPORT.findall(text))
+    code = _IMPORT.sub(lambda found: f'const {{{found[1]}}} = modules["{_resolved(name, found[2])}"];\n', text)
+    code = _EXPORT.sub("", code)
+    left = re.search(r"^(?:import|export)\b.*", code, re.MULTILINE)
+    if left:
+        raise ValueError(f'{name} has "{left[0]}"; use `import {{ … }} from "./…"` and `export` before a declaration')
+    return f'modules["{name}"] = (() => {{\n{code}return {{ {exported} }};\n}})();\n'
+
+
+def _resolved(importer: str, path: str) -> str:
+    return (STATIC / importer).parent.joinpath(path).resolve().relative_to(STATIC.resolve()).as_posix()
+
+
+def _text(name: str) -> str:
+    text = (STATIC / name).read_text()
+    if re.search(r"</(?:script|style)|<!--|\r", text):
+        raise ValueError(f"{name} has what cannot stand inside an element of a page")
+    return text
+
+
+def _hashes(texts: list[str]) -> str:
+    return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)

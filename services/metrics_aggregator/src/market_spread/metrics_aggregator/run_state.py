@@ -1,0 +1,210 @@
+"""What is known of one run: its series, the processes that push for it, its notes."""
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from market_spread.metrics_aggregator.history import SECOND_NS, Held, Resolution
+from market_spread.metrics_aggregator.intake import Measured, SeriesIds, read_push
+from market_spread.metrics_aggregator.intervals import HistogramInterval, Point
+from market_spread.metrics_aggregator.notes import Note, NoteKind
+from market_spread.metrics_aggregator.series import (
+    CounterSeries,
+    GaugeSeries,
+    HistogramSeries,
+    Now,
+    Series,
+    SeriesId,
+)
+from market_spread.v1.metrics_pb2 import PushRequest
+
+# A process that works pushes every second, and the run controller notes every phase.
+_LIVE_NS = 30 * SECOND_NS
+# How far before ours a clock may be; beyond, it does not make what others push old.
+_AHEAD_NS = 60 * SECOND_NS
+
+_SOURCES_KNOWN_MAX = 100
+_AGED_EVERY = 60
+
+_S = TypeVar("_S", HistogramSeries, CounterSeries, GaugeSeries)
+
+
+@dataclass(slots=True)
+class Epoch:
+    """The pushes of one process from its start, or from its change of run.
+
+    missing: pushes below the highest sequence that never came; pushes_dropped: those that the process says it dropped.
+    """
+
+    source: str
+    run_id: str
+    epoch_unix_ns: int
+    sequence: int = 0
+    end_unix_ns: int = 0
+    pushes: int = 0
+    duplicates: int = 0
+    missing: int = 0
+    pushes_dropped: int = 0
+    clock_error_us: int = -1
+    clock_synchronised: bool = False
+
+    def taken(self, request: PushRequest) -> None:
+        """Count a push that was merged."""
+        self.missing += request.sequence - self.sequence - 1
+        self.sequence = request.sequence
+        self.end_unix_ns = request.end_unix_ns
+        self.pushes += 1
+        self.pushes_dropped = max(self.pushes_dropped, request.pushes_dropped)
+        self.clock_error_us = request.clock_error_us
+        self.clock_synchronised = request.clock_synchronised
+
+
+@dataclass(slots=True)
+class News:
+    """What has changed in a run since it was last told to those who watch it."""
+
+    intervals: dict[SeriesId, list[HistogramInterval | Point]] = field(default_factory=dict)
+    epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.intervals or self.epochs or self.notes)
+
+
+class RunState:
+    """One run. Not thread-safe: it belongs to the loop of its store."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.series: dict[SeriesId, Series] = {}
+        self.epochs: dict[tuple[str, int], Epoch] = {}
+        self.notes: list[Note] = []
+        self.resolution = Resolution()
+        self.begin_unix_ns = 0
+        self.end_unix_ns = 0
+        self.heard_unix_ns = 0
+        self.held = Held()
+        self.news: News | None = None
+        self._ids: dict[str, SeriesIds] = {}  # by source
+        self._noted: set[tuple[int, str, str]] = set()
+
+    @property
+    def title(self) -> str:
+        """What the run is, as its controller says; empty if it says nothing."""
+        return self._newest("title")
+
+    @property
+    def phase(self) -> str:
+        """What the run does; empty if nobody says it."""
+        return self._newest("phase")
+
+    @property
+    def verdict(self) -> str:
+        """What the run came to; empty as long as it is not judged."""
+        return self._newest("verdict")
+
+    @property
+    def history_bytes(self) -> int:
+        """What its intervals take."""
+        return self.held.bytes
+
+    def is_live(self, now_unix_ns: int) -> bool:
+        """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
+        return not self.verdict and now_unix_ns - self.heard_unix_ns < _LIVE_NS
+
+    def read(self, request: PushRequest) -> Measured:
+        """What a push for this run measured. UsageError if any of it is wrong."""
+        ids = self._ids.get(request.source)
+        if ids is None:
+            if len(self._ids) >= _SOURCES_KNOWN_MAX:
+                self._ids.clear()
+            ids = self._ids[request.source] = SeriesIds(request.source, self.run_id)
+        return read_push(request, ids)
+
+    def new_series(self, measured: Measured) -> int:
+        """How many series it does not have yet."""
+        return sum(1 for series_id in measured.ids() if series_id not in self.series)
+
+    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
+        """Add a push that has been checked, and was not merged before."""
+        key = (request.source, request.epoch_unix_ns)
+        epoch = self.epochs.get(key)
+        if epoch is None:
+            epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
+        start, end = request.start_unix_ns, request.end_unix_ns
+        self._heard(start, end, now_unix_ns)
+        now = Now(min(self.end_unix_ns, now_unix_ns + _AHEAD_NS), self.resolution)
+        for series_id, interval, buckets in measured.histograms:
+            histogram = self._get(series_id, HistogramSeries)
+            self._tell(series_id, histogram.add(interval, buckets, now))
+        grown_from = _grown_from(request, epoch)
+        for series_id, value in measured.counters:
+            counter = self._get(series_id, CounterSeries)
+            self._tell(series_id, counter.add(epoch.epoch_unix_ns, value, grown_from, end, now))
+        for series_id, value in measured.gauges:
+            gauge = self._get(series_id, GaugeSeries)
+            self._tell(series_id, gauge.add(epoch.epoch_unix_ns, Point(start, end, value), now))
+        epoch.taken(request)
+        if epoch.pushes % _AGED_EVERY == 0:  # those that nobody pushes any more grow old, too
+            for series in self.series.values():
+                series.history.age(now.newest_unix_ns, self.resolution)
+        if self.news is not None:
+            self.news.epochs[key] = epoch
+        return epoch
+
+    def has_note(self, note: Note) -> bool:
+        """Whether it was taken before."""
+        return note.key in self._noted
+
+    def add_note(self, note: Note, now_unix_ns: int) -> None:
+        """Keep a note that was not taken before."""
+        self._heard(note.unix_ns, note.unix_ns, now_unix_ns)
+        self._noted.add(note.key)
+        insort(self.notes, note)
+        if self.news is not None:
+            self.news.notes.append(note)
+
+    def coarsen(self) -> bool:
+        """Go over to the next coarser resolution; False if this is the coarsest."""
+        coarser = self.resolution.coarser()
+        if coarser is None:
+            return False
+        self.resolution = coarser
+        for series in self.series.values():
+            series.history.coarsen(self.end_unix_ns, coarser)
+        return True
+
+    def drop_oldest(self) -> None:
+        """Forget the oldest interval of every series."""
+        for series in self.series.values():
+            series.history.drop_oldest()
+
+    def sorted_series(self) -> Iterator[tuple[SeriesId, Series]]:
+        """Every series, in order of name, source and labels."""
+        yield from sorted(self.series.items(), key=lambda item: (item[0].name, item[0].source, item[0].labels))
+
+    def _heard(self, start_unix_ns: int, end_unix_ns: int, now_unix_ns: int) -> None:
+        self.heard_unix_ns = max(self.heard_unix_ns, now_unix_ns)
+        self.begin_unix_ns = min(self.begin_unix_ns or start_unix_ns, start_unix_ns)
+        self.end_unix_ns = max(self.end_unix_ns, end_unix_ns)
+
+    def _tell(self, series_id: SeriesId, interval: HistogramInterval | Point | None) -> None:
+        if self.news is not None and interval is not None:
+            self.news.intervals.setdefault(series_id, []).append(interval)
+
+    def _get(self, series_id: SeriesId, of_kind: type[_S]) -> _S:
+        series = self.series.get(series_id)
+        if series is None:
+            series = self.series[series_id] = of_kind(self.held)
+        return cast(_S, series)  # a name has one kind, which the intake has checked
+
+    def _newest(self, kind: NoteKind) -> str:
+        return next((note.name for note in reversed(self.notes) if note.kind == kind), "")
+
+
+def _grown_from(request: PushRequest, epoch: Epoch) -> int:
+    """A counter has grown since the last push: before the interval's start if pushes are missing. Unix nanoseconds."""
+    if request.sequence != epoch.sequence + 1:
+        return min(request.start_unix_ns, epoch.end_unix_ns or epoch.epoch_unix_ns)
+    return request.start_unix_ns

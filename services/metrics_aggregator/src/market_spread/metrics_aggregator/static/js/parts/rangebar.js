@@ -1,0 +1,118 @@
+/** The range: the whole run as a strip to pick from, presets, a field to type in, and the width of bins. */
+
+import { Strip } from "../charts/strip.js";
+import { h, setAttribute, setText } from "../dom.js";
+import { duration, elapsed, percentName } from "../format.js";
+import { judgedPart } from "../phases.js";
+import { WHOLE, typedChoice } from "../range.js";
+
+const PRESETS = [
+  { title: "whole run", choice: WHOLE },
+  { title: "last 1 min", choice: { kind: "last", ms: 60_000 } },
+  { title: "last 5 min", choice: { kind: "last", ms: 300_000 } },
+];
+
+export class RangeBar {
+  #span = null;
+  #judgedChoice = null;
+
+  /** @param {Object} app see app.js */
+  constructor(app) {
+    this.app = app;
+    this.strip = new Strip(app.actions);
+    this.buttons = PRESETS.map(({ title, choice }) =>
+      h("button", { type: "button", on: { click: () => app.choose(choice) } }, title),
+    );
+    this.judged = h(
+      "button",
+      {
+        type: "button",
+        title: "What the result's latencies are of: the load after it has settled",
+        on: { click: () => app.choose(this.#judgedChoice) },
+      },
+      "judged",
+    );
+    this.follow = h(
+      "button",
+      { type: "button", title: "Follow the newest data (l)", on: { click: () => app.goLive() } },
+      "live",
+    );
+    this.field = h("input", {
+      type: "text",
+      size: 15,
+      spellcheck: "false",
+      autocomplete: "off",
+      "aria-label": "Range, as 0:30-1:15 or last 90",
+      on: { change: () => this.#typed() },
+    });
+    this.length = h("span.length");
+    this.percent = h("span");
+    this.key = h(
+      "div.group.stripkey",
+      { "aria-hidden": "true" },
+      h("i.line"),
+      this.percent,
+      h("i.block"),
+      "offered rate",
+    );
+    this.bins = h("span.length");
+    const step = (title, click, sign, key = sign) =>
+      h("button", { type: "button", title: `${title} (${key})`, "aria-label": title, on: { click } }, sign);
+    this.element = h(
+      "section.range",
+      { "aria-label": "Range of time" },
+      this.strip.element,
+      h(
+        "div.controls",
+        {},
+        h("div.group", { role: "group", "aria-label": "Presets" }, this.buttons, this.judged, this.follow),
+        h(
+          "div.group",
+          {},
+          h("label", {}, "range ", this.field),
+          step("Earlier", () => app.move(-1), "‹", "["),
+          step("Later", () => app.move(1), "›", "]"),
+          this.length,
+        ),
+        this.key,
+        h(
+          "div.group",
+          { role: "group", "aria-label": "Bins" },
+          this.bins,
+          step("Narrower bins", () => app.stepBins(-1), "−"),
+          step("Wider bins", () => app.stepBins(1), "+"),
+        ),
+      ),
+    );
+  }
+
+  /** @param {import("../view.js").View} view what is shown @param {import("../view.js").View} whole the whole run */
+  update(view, whole) {
+    const { app } = this;
+    this.#span = view.span;
+    this.strip.update(whole, view.range);
+    setText(this.percent, percentName(this.strip.percent));
+    const at = (ms) => elapsed((ms - view.begin) / 1000);
+    if (document.activeElement !== this.field) this.field.value = `${at(view.range.from)}–${at(view.range.to)}`;
+    setText(this.length, duration(view.range.to - view.range.from));
+    setText(this.bins, `bins of ${duration(view.widthMs)}`);
+    this.buttons.forEach((button, number) => {
+      setAttribute(button, "aria-pressed", JSON.stringify(PRESETS[number].choice) === JSON.stringify(app.route.choice));
+    });
+    const judged = judgedPart(view.history.notes, view.span);
+    this.#judgedChoice = judged && { kind: "fixed", ...judged };
+    this.judged.hidden = judged === null;
+    setAttribute(this.judged, "aria-pressed", judged?.from === view.range.from && judged?.to === view.range.to);
+    this.follow.hidden = !view.model.live;
+    setAttribute(this.follow, "aria-pressed", app.route.choice.kind !== "fixed");
+  }
+
+  #typed() {
+    const choice = typedChoice(this.field.value, this.#span);
+    setAttribute(this.field, "aria-invalid", choice === null ? "true" : null);
+    if (choice !== null) {
+      this.app.choose(choice);
+      this.field.blur();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** What the notes say of the run's phases: when the measured load flowed. Times are Unix milliseconds. */
+
+/** @typedef {{unix_ms: number, kind: string, name: string, text: string}} Note */
+
+const MEASURING = /measur/;
+const JUDGED_FROM = "judged from here";
+
+/**
+ * The part of a range in which the measured load flowed; all of it, if that is not known, or none of it.
+ * @param {Note[]} notes oldest first
+ * @param {import("./range.js").Range} range
+ * @returns {{from: number, to: number, whole?: boolean}}
+ */
+export function measuredPart(notes, range) {
+  const phases = notes.filter(({ kind }) => kind === "phase");
+  const at = phases.findIndex(({ name }) => MEASURING.test(name));
+  if (at < 0) return range;
+  const from = Math.max(range.from, phases[at].unix_ms);
+  const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
+  return to - from >= 1000 ? { from, to } : range;
+}
+
+/**
+ * What was before the measured load, to be shaded; nothing where no phase is known.
+ * @param {Note[]} notes
+ * @param {{from: number, to: number}} span of the run
+ * @returns {{from: number, to: number}[]}
+ */
+export function warmUp(notes, span) {
+  const phases = notes.filter(({ kind }) => kind === "phase");
+  const measuring = phases.find(({ name }) => MEASURING.test(name));
+  return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
+}
+
+/**
+ * The part of which the run's result gives its latencies: what comes after the load has settled, to the end of the
+ * drain. Null where the run has not been judged, or all of it was.
+ * @param {Note[]} notes
+ * @param {{from: number, to: number}} span of the run
+ * @returns {{from: number, to: number} | null}
+ */
+export function judgedPart(notes, span) {
+  const from = notes.findLast(({ kind, name }) => kind === "event" && name === JUDGED_FROM)?.unix_ms;
+  return from === undefined || from >= span.to ? null : { from: Math.max(from, span.from), to: span.to };
+}

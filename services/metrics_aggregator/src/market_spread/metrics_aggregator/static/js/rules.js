@@ -1,0 +1,201 @@
+/**
+ * What is out of the ordinary, in words with the figure. A rule is a pure function of the facts and says nothing, or
+ * one finding for each thing that it found. A trouble spoils figures or loses something; a note is to be known.
+ */
+
+import { counted, duration, elapsed, fixed, latency, share, whole } from "./format.js";
+
+/** @typedef {{level: "trouble" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
+
+const LATE_SHARE = 0.001;
+const SILENCE_MS = 3000;
+const STANDSTILL_MS = 2000;
+const LAG_GROWS = 0.02;
+
+const trouble = (text, page) => ({ level: "trouble", text, page });
+const note = (text, page) => ({ level: "note", text, page });
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function lateFrames({ framesLate, framesSent }) {
+  if (framesLate <= 0 || framesSent <= 0) return [];
+  const part = framesLate / framesSent;
+  const frames = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)})`;
+  const text = `${frames} left more than 10 ms after their plan`;
+  const say = part > LATE_SHARE ? trouble : note;
+  return [
+    say(
+      `${text}${part > LATE_SHARE ? ": the load was not quite what it should have been" : ""}.`,
+      "computations/send_all",
+    ),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function growingLag({ lag, offeredPerS }) {
+  if (lag.length < 8 || offeredPerS <= 0) return [];
+  const slope = slopeOf(lag);
+  const newest = lag[lag.length - 1].messages;
+  if (slope < LAG_GROWS * offeredPerS || newest < 2 * offeredPerS) return [];
+  return [
+    trouble(
+      `The lag grows by ${whole(slope)} messages/s, ${share(slope / offeredPerS)} of what is offered; ` +
+        `${whole(newest)} messages wait, ${fixed(newest / offeredPerS, 1)} s of load.`,
+      "computations/ingest",
+    ),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function silentSources({ live, sources }) {
+  if (!live) return [];
+  return sources
+    .filter(({ silentMs }) => silentMs > SILENCE_MS)
+    .map(({ source, silentMs }) =>
+      trouble(`${source} has pushed nothing for ${duration(silentMs)}.`, `workers/${source}`),
+    );
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function pushesLost({ sources }) {
+  return sources
+    .filter(({ missing, dropped }) => missing + dropped > 0)
+    .map(({ source, missing, dropped }) =>
+      trouble(
+        `${source}: ${[
+          missing > 0 && `${counted(missing, "push", "pushes")} missing`,
+          dropped > 0 && `${counted(dropped, "push", "pushes")} dropped by the source`,
+        ]
+          .filter(Boolean)
+          .join(", ")}; ` + "its figures lack what they held.",
+        "aggregator",
+      ),
+    );
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function clocksAdrift({ sources }) {
+  const bound = (us) => (us >= 0 ? `; the kernel bounds its error by ${latency(us)}` : "");
+  return sources
+    .filter(({ synchronised }) => !synchronised)
+    .map(({ source, clockErrorUs: us }) => note(`${source}: its clock is not synchronised${bound(us)}.`, "pipeline"));
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function clocksCoarse({ sources, p50Us, count }) {
+  if (count === 0) return [];
+  return sources
+    .filter(({ synchronised, clockErrorUs }) => synchronised && clockErrorUs > p50Us)
+    .map(({ source, clockErrorUs }) =>
+      note(
+        `${source}: its clock may be wrong by ${latency(clockErrorUs)}, more than the p50 of ${latency(p50Us)}.`,
+        "pipeline",
+      ),
+    );
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function restarts({ queryRestarts, sources }) {
+  const query = `The query was started again ${times(queryRestarts)} after a failure.`;
+  const processes = sources.filter((source) => source.restarts > 0);
+  return [
+    ...(queryRestarts > 0 ? [trouble(query, "workers")] : []),
+    ...processes.map(({ source, restarts: again }) =>
+      note(`${source} was started again ${times(again)}.`, `workers/${source}`),
+    ),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function duplicates({ alertsDuplicated, sources }) {
+  const pushed = sources.reduce((sum, source) => sum + source.duplicates, 0);
+  const alerts = `${counted(alertsDuplicated, "alert")} came again; the first of each order counts.`;
+  const pushes = `${counted(pushed, "push", "pushes")} came again and ${pushed === 1 ? "was" : "were"} left out.`;
+  return [
+    ...(alertsDuplicated > 0 ? [note(alerts, "computations/deliver")] : []),
+    ...(pushed > 0 ? [note(pushes, "aggregator")] : []),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function malformed({ malformed: messages, alertsUnreadable: records }) {
+  const reported = `${counted(messages, "message")} malformed, reported to the topic invalid.`;
+  const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
+  return [
+    ...(messages > 0 ? [note(reported, "computations/compute")] : []),
+    ...(records > 0 ? [trouble(unreadable, "computations/deliver")] : []),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function refusedPushes({ refused, unwritten }) {
+  const wrong = `${counted(refused, "push", "pushes")} refused as wrong; the log of the source says why.`;
+  const waiting = `${counted(unwritten, "push", "pushes")} could not be written down; the source tries again.`;
+  return [
+    ...(refused > 0 ? [trouble(wrong, "aggregator")] : []),
+    ...(unwritten > 0 ? [trouble(waiting, "aggregator")] : []),
+  ];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function historyDropped({ historyDropped: dropped }) {
+  const text = `${counted(dropped, "interval")} of the history made room for others; totals have them.`;
+  return dropped > 0 ? [note(text, "aggregator")] : [];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function messagesFailed({ failed }) {
+  return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function standstill({ standstillMs, standstillAtS }) {
+  const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on.`;
+  return standstillMs >= STANDSTILL_MS ? [trouble(text, "pipeline")] : [];
+}
+
+/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+export function outOfRange({ negative, overflow }) {
+  const below = `${counted(negative, "value")} below zero counted as 0: clocks disagree.`;
+  const above = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
+  return [...(negative > 0 ? [note(below, "pipeline")] : []), ...(overflow > 0 ? [trouble(above, "pipeline")] : [])];
+}
+
+export const RULES = [
+  messagesFailed,
+  growingLag,
+  standstill,
+  silentSources,
+  lateFrames,
+  restarts,
+  pushesLost,
+  refusedPushes,
+  outOfRange,
+  historyDropped,
+  malformed,
+  duplicates,
+  clocksAdrift,
+  clocksCoarse,
+];
+
+/**
+ * Everything that is out of the ordinary, troubles first.
+ * @param {import("./facts.js").Facts} facts
+ * @returns {Finding[]}
+ */
+export function findings(facts) {
+  const found = RULES.flatMap((rule) => rule(facts));
+  return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+}
+
+function times(number) {
+  return number === 1 ? "once" : `${whole(number)} times`;
+}
+
+/** Least squares, messages a second. */
+function slopeOf(lag) {
+  const middleS = lag.reduce((sum, { s }) => sum + s, 0) / lag.length;
+  const middle = lag.reduce((sum, { messages }) => sum + messages, 0) / lag.length;
+  const over = lag.reduce((sum, { s, messages }) => sum + (s - middleS) * (messages - middle), 0);
+  const under = lag.reduce((sum, { s }) => sum + (s - middleS) ** 2, 0);
+  return under > 0 ? over / under : 0;
+}

@@ -1,0 +1,33 @@
+"""Write what is generated from code: the dashboards, and the reference of the metrics. `make generated` runs it.
+
+With a folder, all of it goes there instead: dashboards/*.json and metrics.md.
+"""
+
+import argparse
+from pathlib import Path
+
+import yaml
+from boards import hosts, kafka, latency, overview, spark_job
+from grafana import to_json
+from metrics_reference import metrics_reference
+
+_MONITORING = Path(__file__).parents[1]
+_BOARDS = (overview.BOARD, latency.BOARD, spark_job.BOARD, kafka.BOARD, hosts.BOARD)
+
+
+def main() -> None:
+    """Write all of it."""
+    parser = argparse.ArgumentParser(description="Write the dashboards and the reference of the metrics.")
+    parser.add_argument("--into", type=Path, help="a folder for all of it, instead of where it belongs")
+    into: Path | None = parser.parse_args().into
+    dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
+    reference = into / "metrics.md" if into else _MONITORING.parents[1] / "docs" / "metrics.md"
+    dashboards.mkdir(parents=True, exist_ok=True)
+    for board in _BOARDS:
+        (dashboards / f"{board.name}.json").write_text(to_json(board))
+    foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
+    reference.write_text(metrics_reference(foreign))
+
+
+if __name__ == "__main__":
+    main()

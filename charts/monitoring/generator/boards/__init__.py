@@ -1,0 +1,1 @@
+"""The boards, one a module."""

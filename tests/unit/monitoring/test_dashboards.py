@@ -1,0 +1,120 @@
+"""Dashboards: what the generator writes, complete, and about metrics that there are."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.monitoring.shipped import (
+    DASHBOARDS,
+    MONITORING,
+    ROOT,
+    dashboard,
+    foreign_metrics,
+    known_metrics,
+    metrics_in,
+    panels,
+    promtool,
+    queries,
+    rules,
+)
+
+VARIABLE = re.compile(r"\$(\w+)")
+# What Grafana itself puts in.
+BUILT_IN = {"__rate_interval"}
+MERGING = re.compile(r"\b(avg|sum|rate|increase|avg_over_time|sum_over_time|quantile_over_time)\b")
+
+
+def name_of(path: Path) -> str:
+    return path.stem
+
+
+def test_what_is_committed_is_what_the_generator_writes(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, MONITORING / "generator", "--into", tmp_path], check=True, timeout=120)
+
+    written = {path.name: path.read_text() for path in (tmp_path / "dashboards").iterdir()}
+    assert {path.name: path.read_text() for path in DASHBOARDS} == written, "write them again: make generated"
+    assert (ROOT / "docs" / "metrics.md").read_text() == (tmp_path / "metrics.md").read_text(), "make generated"
+
+
+def test_there_is_a_board_for_each_part() -> None:
+    assert [path.stem for path in DASHBOARDS] == ["hosts", "kafka", "latency", "overview", "spark-job"]
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
+def test_every_panel_says_what_it_shows(path: Path) -> None:
+    found = panels(path)
+
+    assert len(found) > 10
+    for panel in found:
+        axis = panel["options"].get("yAxis", {}) if panel["type"] == "heatmap" else panel["fieldConfig"]["defaults"]
+        assert panel["title"], path
+        assert panel["description"].endswith("."), panel["title"]
+        assert axis["unit"], panel["title"]
+        assert panel.get("targets") or panel["type"] == "alertlist", panel["title"]
+        assert panel["datasource"]["uid"] == "${datasource}"
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
+def test_titles_are_told_apart_within_a_row(path: Path) -> None:
+    row, seen = "", Counter[tuple[str, str]]()
+    for panel in dashboard(path)["panels"]:
+        row = panel["title"] if panel["type"] == "row" else row
+        seen[row, panel["title"]] += 1
+
+    assert [title for title, times in seen.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
+def test_every_variable_is_one_of_the_board_and_is_used(path: Path) -> None:
+    offered = {variable["name"] for variable in dashboard(path)["templating"]["list"]}
+
+    used = {name for shown in queries() if shown.board == path.stem for name in VARIABLE.findall(shown.expr)}
+
+    assert used - BUILT_IN == offered - {"datasource"}
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
+def test_every_board_says_how_old_its_metrics_are(path: Path) -> None:
+    assert "Latest metrics received" in [panel["title"] for panel in panels(path)[:2]]
+
+
+def test_queries_are_valid(tmp_path: Path) -> None:
+    """Each as a recording rule, since promtool reads those without a server."""
+    expressions = [VARIABLE.sub("1m", shown.expr) for shown in queries()]
+    named = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(expressions)]
+    path = tmp_path / "queries.yaml"
+    path.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": named}]}))
+
+    checked = promtool("check", "rules", path)
+
+    assert checked.returncode == 0, checked.stderr
+    assert len(expressions) > 100
+
+
+def test_queries_are_about_metrics_that_there_are() -> None:
+    unknown = {metric: shown for shown in queries() for metric in metrics_in(shown.expr) - known_metrics()}
+
+    assert unknown == {}
+
+
+def test_every_metric_of_others_is_used() -> None:
+    used = {metric for shown in queries() for metric in metrics_in(shown.expr)}
+    used |= {metric for rule in rules() for metric in metrics_in(rule["expr"])}
+
+    assert foreign_metrics() - used == set()
+
+
+def test_quantiles_are_never_merged() -> None:
+    quantiles = [
+        shown
+        for shown in queries()
+        if any("_quantile_" in name for name in metrics_in(shown.expr)) or "quantile=" in shown.expr
+    ]
+
+    assert len(quantiles) > 10
+    assert [shown for shown in quantiles if MERGING.search(shown.expr)] == []

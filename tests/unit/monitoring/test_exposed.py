@@ -1,0 +1,160 @@
+"""What the aggregator shows of itself and of the sources that push to it."""
+
+import numpy as np
+import pytest
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.exposition import ExposedSeries
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.metric_names import END_TO_END
+from market_spread.metrics_aggregator import exposed
+from market_spread.metrics_aggregator.exposed import exposed_series
+from market_spread.metrics_aggregator.store import Store
+from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
+
+SECOND_NS = 1_000_000_000
+START_NS = 1_700_000_000 * SECOND_NS
+NOW_NS = START_NS + 20 * SECOND_NS
+OF_JOB = {"source": "job", "run_id": "r1"}
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(unix_ns=START_NS + 2 * SECOND_NS)
+
+
+@pytest.fixture
+def store(clock: ManualClock) -> Store:
+    return Store(clock=clock)
+
+
+def push(sequence: int = 1, *, epoch: int = 0, **changes: object) -> PushRequest:
+    """A second of the job, the sequence's; `epoch` tells its starts apart."""
+    fields: dict[str, object] = {
+        "source": "job",
+        "run_id": "r1",
+        "epoch_unix_ns": START_NS + epoch,
+        "sequence": sequence,
+        "start_unix_ns": START_NS + (sequence - 1) * SECOND_NS,
+        "end_unix_ns": START_NS + sequence * SECOND_NS,
+        "counters": [Sample(key=SeriesKey(name="market_spread_job_restarts_total"), value=0)],
+        "clock_error_us": 250,
+        "clock_synchronised": True,
+        **changes,
+    }
+    return PushRequest(**fields)  # type: ignore[arg-type]
+
+
+def interval(value_us: int) -> IntervalHistogram:
+    values = HdrCounts()
+    values.record(np.array([value_us], np.int64))
+    return IntervalHistogram(
+        key=SeriesKey(name=END_TO_END.name, labels={"phase": "measured"}),
+        encoded=values.encode(),
+        count=1,
+        sum=value_us,
+        min=value_us,
+        max=value_us,
+    )
+
+
+def shown(store: Store, metric: exposed.Metric) -> list[ExposedSeries]:
+    return [series for series in exposed_series(store, NOW_NS) if series.metric == metric]
+
+
+def value(store: Store, metric: exposed.Metric) -> float | HdrCounts:
+    (series,) = shown(store, metric)
+    return series.value
+
+
+def test_a_source_shows_its_newest_push_and_its_clock(store: Store) -> None:
+    store.push(push(1))
+    store.push(push(2, clock_error_us=300))
+
+    assert shown(store, exposed.LAST_PUSH) == [ExposedSeries(exposed.LAST_PUSH, OF_JOB, 1_700_000_002.0)]
+    assert value(store, exposed.CLOCK_ERROR) == 0.0003
+    assert value(store, exposed.CLOCK_SYNCHRONISED) == 1.0
+    assert value(store, exposed.PUSHES) == 2
+
+
+def test_an_unknown_clock_error_is_not_shown_as_a_number(store: Store) -> None:
+    store.push(push(clock_error_us=-1, clock_synchronised=False))
+
+    assert shown(store, exposed.CLOCK_ERROR) == []
+    assert value(store, exposed.CLOCK_SYNCHRONISED) == 0.0
+
+
+def test_starts_of_a_process_are_counted_and_its_losses_summed_over_them(store: Store) -> None:
+    store.push(push(2, pushes_dropped=3))
+    store.push(push(1, epoch=1, pushes_dropped=1))
+
+    assert value(store, exposed.STARTS) == 2
+    assert value(store, exposed.DROPPED) == 4
+    assert value(store, exposed.MISSING) == 1
+
+
+def test_a_run_shows_its_phase_and_what_it_is(store: Store) -> None:
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="title", name="quick: 20,000 messages/s"))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS + 1, kind="phase", name="measuring"))
+
+    (series,) = shown(store, exposed.RUN_INFO)
+
+    assert series.labels == {
+        "run_id": "r1",
+        "title": "quick: 20,000 messages/s",
+        "phase": "measuring",
+        "verdict": "",
+    }
+
+
+def test_recent_values_are_those_of_intervals_that_ended_in_the_last_ten_seconds(store: Store) -> None:
+    for sequence in (5, 10, 11, 20):
+        store.push(push(sequence, histograms=[interval(1_000 * sequence)]))
+
+    (series,) = shown(store, END_TO_END)
+
+    assert isinstance(series.value, HdrCounts)
+    assert (series.value.count, series.value.max_us) == (4, 20_000)
+    assert series.recent is not None
+    assert (series.recent.count, series.recent.min_us, series.recent.max_us) == (2, 11_000, 20_000)
+    assert series.recent.sum_us == 31_000
+
+
+def test_a_series_that_is_silent_for_ten_seconds_has_no_recent_values(store: Store) -> None:
+    store.push(push(10, histograms=[interval(1_000)]))
+
+    (series,) = shown(store, END_TO_END)
+
+    assert series.recent is None
+
+
+def test_what_belongs_to_no_run_is_no_run(store: Store) -> None:
+    store.push(push(run_id=""))
+
+    assert shown(store, exposed.RUN_INFO) == []
+
+
+def test_the_aggregator_shows_itself(store: Store, clock: ManualClock) -> None:
+    clock.sleep_ns(SECOND_NS // 2)
+    store.push(push(2))
+
+    pushes = value(store, exposed.PUSH)
+    assert isinstance(pushes, HdrCounts)
+    assert pushes.count == 1
+    assert value(store, exposed.LAG) == 0.5
+    assert value(store, exposed.SERIES) == 1
+    assert value(store, exposed.HISTORY_LIMIT) == store.history_bytes_max
+    assert value(store, exposed.UNWRITTEN) == 0
+    memory = value(store, exposed.MEMORY)
+    assert isinstance(memory, int)
+    assert memory > 1_000_000
+
+
+def test_every_own_metric_is_shown_with_the_labels_that_it_is_registered_with(store: Store) -> None:
+    store.push(push())
+
+    seen = {series.metric: set(series.labels) for series in exposed_series(store, NOW_NS)}
+
+    assert {metric: seen.get(metric) for metric in exposed.OWN_METRICS} == {
+        metric: set(metric.labels) for metric in exposed.OWN_METRICS
+    }

@@ -21,7 +21,7 @@ from market_spread.runs.exits import Commands
 from market_spread.runs.replaying import plan_of_files
 from market_spread.runs.workload import read_workload
 
-COMMANDS = ["check", "describe", "down", "generate", "pipeline", "replay", "run", "setup", "status", "up"]
+COMMANDS = ["check", "describe", "down", "generate", "pipeline", "replay", "run", "setup", "status", "ui", "up"]
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
@@ -129,6 +129,7 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
         (["run", QUICK, "--mode", "warp"], "--mode warp; use one of real-time, micro-batch"),
         (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use 1 to 100000"),
         (["run", QUICK, "--rate", "-5"], "load.messages_per_s=-5; use a whole number from"),
+        (["ui", "missing"], "missing is no folder; name the one that holds the runs, which `run` makes"),
         (["up", "--workload", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
         (["replay", "--nbbo", "a", "--orders", "b", "--rate", "0"], "--rate 0; use 1 to 10000000"),
         (["replay", "--nbbo", "a", "--orders", "b"], "a cannot be read: No such file or directory"),

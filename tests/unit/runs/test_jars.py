@@ -91,7 +91,7 @@ def test_pinned_jars_have_a_sha_256_each_and_no_address() -> None:
     jars = read_lock(text)
 
     assert "://" not in text
-    assert {jar.group for jar in jars} == {"broker", "connector"}
+    assert {jar.group for jar in jars} == {"broker", "connector", "metrics"}
     assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars)
     for group in ("broker", "connector"):
         names = [(jar.organisation, jar.name) for jar in jars if jar.group == group]

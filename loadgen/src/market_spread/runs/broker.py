@@ -19,6 +19,8 @@ START_TIMEOUT_S = 60
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 # Small and quick to start: the broker shares a laptop's cores with everything else.
 _JVM_OPTIONS = ("-Xms512m", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+# Which of its metrics the agent shows, and by what names.
+_METRICS_RULES = Path(__file__).with_name("broker_metrics.yaml")
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -61,20 +63,39 @@ _LOGGING = """\
 class Broker:
     """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data."""
 
-    def __init__(self, *, folder: Path, java: Java, jars: list[Path], clock: Clock, port: int = 0) -> None:
-        """`jars` are those of the group `broker`; port 0 takes a free one."""
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        java: Java,
+        jars: list[Path],
+        clock: Clock,
+        port: int = 0,
+        metrics_agent: Path | None = None,
+    ) -> None:
+        """`jars` are those of the group `broker`; port 0 takes a free one.
+
+        metrics_agent: the jar of the group `metrics`, for a broker that is to be scraped by Prometheus.
+        """
         self._folder = folder
         self._java = java
         self._jars = jars
         self._clock = clock
         self.port = port or free_port()
         self._controller_port = free_port()
+        self._metrics_agent = metrics_agent
+        self._metrics_port = free_port() if metrics_agent else 0
         self.child: Child | None = None
 
     @property
     def bootstrap_servers(self) -> str:
         """Where clients find it."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def metrics_address(self) -> str | None:
+        """Where Prometheus finds its metrics, host and port; None without the agent."""
+        return f"127.0.0.1:{self._metrics_port}" if self._metrics_agent else None
 
     def start(self, *, outlives_parent: bool = False, on_started: Callable[[int], None] = lambda pid: None) -> None:
         """Start it and wait until it accepts connections. `on_started` is told its process id before the wait.
@@ -85,7 +106,7 @@ class Broker:
         properties = self._prepare_folder()
         self.child = Child.start(
             "broker",
-            [*self._command(), "kafka.Kafka", properties],
+            [*self._command(), *self._agent(), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self._folder / "broker.log",
             outlives_parent=outlives_parent,
@@ -110,6 +131,11 @@ class Broker:
             self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}",
             "-cp", os.pathsep.join(str(jar) for jar in self._jars),
         ]  # fmt: skip
+
+    def _agent(self) -> list[str]:
+        if self._metrics_agent is None:
+            return []
+        return [f"-javaagent:{self._metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
 
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""

@@ -24,6 +24,9 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print the resul
 _rate = click.option("--rate", type=int, help="Messages a second, quotes and orders together.")
 _duration = click.option("--duration", type=float, help="Seconds of measured load.")
 _symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
+_monitored = click.option(
+    "--monitored", is_flag=True, help="Let Prometheus read Kafka and Spark, too, and write a prometheus.yml for it."
+)
 _up_folder = click.option(
     "--folder",
     type=_FOLDER,
@@ -63,6 +66,8 @@ def setup() -> None:
 @_symbols
 @click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
+@click.option("--keep", is_flag=True, help="Go on serving the metrics page after the run, until Ctrl-C.")
+@_monitored
 @_runs_folder
 @_as_json
 def run(
@@ -73,13 +78,16 @@ def run(
     symbols: int | None,
     frame_size: int | None,
     keep_input: bool,
+    keep: bool,
+    monitored: bool,
     runs_folder: Path,
     as_json: bool,
 ) -> None:
     """Carry out a run: offer the WORKLOAD and judge every alert.
 
     Starts everything that it needs, and stops it. Writes result.json into a folder of its own below the runs folder.
-    Ctrl-C ends the load early, drains, and prints what there is.
+    Its metrics page is served meanwhile, and then written into that folder as metrics.html. Ctrl-C ends the load early,
+    drains, and prints what there is.
     """
     from market_spread.runs.plan import plan_of_workload
     from market_spread.runs.running import carry_out
@@ -87,7 +95,9 @@ def run(
 
     overrides = Overrides(rate_per_s=rate, duration_s=duration, mode=mode, symbols=symbols, frame_messages=frame_size)
     plan = plan_of_workload(read_workload(workload, overrides))
-    result = carry_out(plan, runs_folder=runs_folder, as_json=as_json, keep_input=keep_input)
+    result = carry_out(
+        plan, runs_folder=runs_folder, as_json=as_json, keep_input=keep_input, keep=keep, monitored=monitored
+    )
     sys.exit(result.verdict.exit_status)
 
 
@@ -243,6 +253,32 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
     say(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 
 
+@main.command(epilog="Example: market-spread ui runs")
+@click.argument("runs_folder", type=_FOLDER, default=Path("runs"))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="a free one",
+    help="Port of the page on the loopback interface.",
+)
+def ui(runs_folder: Path, port: int) -> None:
+    """Serve the metrics pages of finished runs, until Ctrl-C.
+
+    RUNS_FOLDER is where they are, `runs` if none is named.
+    """
+    from market_spread.common.processes import stop_event_on_signals
+    from market_spread.runs.metrics_page import serve_pages
+
+    serve_pages(
+        runs_folder,
+        port=port,
+        clock=SystemClock(),
+        say=lambda line: click.echo(line, err=True),
+        stop_event=stop_event_on_signals,
+    )
+
+
 @main.command(epilog="Example: market-spread up --port 9092")
 @click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
 @click.option(
@@ -252,8 +288,9 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
     show_default="a free one",
     help="Port of the broker on the loopback interface.",
 )
+@_monitored
 @_up_folder
-def up(workload: Path | None, port: int, folder: Path) -> None:
+def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
     """Start the processes without a run; they stay.
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
@@ -269,7 +306,14 @@ def up(workload: Path | None, port: int, folder: Path) -> None:
     standing = Standing(folder, clock=SystemClock())
     java, jars = find_java(java_home()), JarCache()
     interrupt_once()
-    standing.bring_up(job=job, java=java, jars=jars, say=lambda line: click.echo(line, err=True), broker_port=port)
+    standing.bring_up(
+        job=job,
+        java=java,
+        jars=jars,
+        say=lambda line: click.echo(line, err=True),
+        broker_port=port,
+        monitored=monitored,
+    )
     _show(standing)
 
 

@@ -8,10 +8,11 @@ from market_spread.common.clock import Clock
 from market_spread.common.kafka import create_topics
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
 from market_spread.receiver.__main__ import ReceiverConfig
-from market_spread.runs.broker import Broker
+from market_spread.runs.broker import Broker, free_port
 from market_spread.runs.child import Child
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
+from market_spread.runs.monitoring import Targets
 from market_spread.runs.services import Services, connector_jars, job_environment
 from market_spread.runs.workload import Workload
 from market_spread.sender.__main__ import SenderConfig
@@ -79,11 +80,15 @@ class Ensemble:
         job: JobSettings,
         clock: Clock,
         run_id: str = "",
+        runs_folder: Path | None = None,
         broker_port: int = 0,
+        monitored: bool = False,
         on_started: Callable[[str, int], None] = lambda name, pid: None,
     ) -> None:
-        """Everything the processes write goes below the folder.
+        """Everything the processes write goes below the folder, but for what is measured of a run.
 
+        runs_folder: where the aggregator keeps that, by run; it keeps it in memory alone if there is none.
+        monitored: Prometheus can read the broker and the job as well, at the `targets`.
         on_started: told the name and the process id of each process as soon as it is started, broker included.
         """
         self.folder = folder
@@ -92,13 +97,21 @@ class Ensemble:
         self._job = job
         self._clock = clock
         self._run_id = run_id
+        self._runs_folder = runs_folder
+        self._load_stopped = False
         self._on_started = on_started
         self._outlives_parent = False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
+        self._ui_ports = [free_port() for _ in range(job.replicas)] if monitored else []
         self.broker = Broker(
-            folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock, port=broker_port
+            folder=folder / "broker",
+            java=java,
+            jars=jars.paths("broker"),
+            clock=clock,
+            port=broker_port,
+            metrics_agent=jars.paths("metrics")[0] if monitored else None,
         )
         self._services = Services(folder, clock=clock, on_started=on_started)
 
@@ -106,6 +119,16 @@ class Ensemble:
     def children(self) -> dict[str, Child]:
         """The running processes besides the broker, by their names."""
         return self._services.children
+
+    def targets(self, addresses: Addresses) -> Targets | None:
+        """What Prometheus can read of the started processes; None unless they are monitored."""
+        if self.broker.metrics_address is None:
+            return None
+        return Targets(
+            aggregator=addresses.aggregator_http.removeprefix("http://"),
+            broker=self.broker.metrics_address,
+            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
+        )
 
     def start(self, *, outlives_parent: bool = False) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
@@ -134,10 +157,17 @@ class Ensemble:
         )
 
     def stop(self) -> None:
-        """End all, those on the path of messages first, the broker last."""
-        jobs = [_job_name(replica) for replica in range(self._job.replicas)]
-        self._services.stop(("sender", *jobs, "receiver", "metrics_aggregator"))
+        """End all, those on the path of messages first, the aggregator last: it takes what the others measured."""
+        self.stop_all_but_aggregator()
+        self._services.stop(("metrics_aggregator",))
+
+    def stop_all_but_aggregator(self) -> None:
+        """End the others; what they have measured is shown on."""
+        if self._load_stopped:
+            return
+        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._job.replicas)), "receiver"))
         self.broker.stop()
+        self._load_stopped = True
 
     def check_alive(self) -> None:
         """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
@@ -167,7 +197,8 @@ class Ensemble:
         return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_aggregator(self) -> None:
-        config = AggregatorConfig(ports_file=self._services.ports_file("metrics_aggregator"))
+        ports_file = self._services.ports_file("metrics_aggregator")
+        config = AggregatorConfig(ports_file=ports_file, runs_folder=self._runs_folder)
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
     def _start_job(self, replica: int, port: int = 0) -> None:
@@ -190,8 +221,12 @@ class Ensemble:
             replica=replica,
             replicas=self._job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
+            ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
-        self._start(name, "market_spread.streaming.job", config, job_environment(self._java))
+        environment = job_environment(self._java)
+        if config.ui_port is not None:
+            environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
+        self._start(name, "market_spread.streaming.job", config, environment)
 
     def _start_receiver(self, aggregator: str) -> None:
         config = ReceiverConfig(

@@ -19,7 +19,7 @@ FETCH_TIMEOUT_S = 900
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """A pinned jar. `group` says what it is for: `broker` or `connector`."""
+    """A pinned jar. `group` says what it is for: `broker`, `metrics` (of the broker) or `connector`."""
 
     group: str
     organisation: str

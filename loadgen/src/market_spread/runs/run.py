@@ -19,7 +19,7 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle import Oracle
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.clients import Clients, Partition, sent_ends
-from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.ensemble import Addresses, Ensemble
 from market_spread.runs.latencies import Batch
 from market_spread.runs.machine import stolen_cpu_s
 from market_spread.runs.plan import RunPlan, orders_of, quotes_of
@@ -87,14 +87,19 @@ class Run:
         clock: Clock,
         show: Callable[[Progress], None],
         interrupted: threading.Event,
+        on_started: Callable[[Addresses], None] = lambda addresses: None,
     ) -> None:
-        """`show` is called some times a second; `interrupted` ends the measured load early."""
+        """`show` is called some times a second; `interrupted` ends the measured load early.
+
+        on_started: told where the processes are, as soon as they are all there.
+        """
         self._plan = plan
         self._ensemble = ensemble
         self._run_id = run_id
         self._clock = clock
         self._show = show
         self._interrupted = interrupted
+        self._on_started = on_started
         self._begun_ns = clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
 
@@ -103,6 +108,7 @@ class Run:
         observed = Observed(started=datetime.now(UTC))
         self._say("starting")
         addresses = self._ensemble.start()
+        self._on_started(addresses)
         clients = Clients(addresses)
         try:
             with self._noting_errors(observed):

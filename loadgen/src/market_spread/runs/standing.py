@@ -20,6 +20,7 @@ from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 from market_spread.runs.launch import new_run_folder
+from market_spread.runs.monitoring import how_to_watch, write_configuration
 from market_spread.runs.remembered import Process, Remembered, end_all
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
@@ -53,11 +54,19 @@ class Standing:
         self._path = folder / "up.json"
 
     def bring_up(
-        self, *, job: JobSettings, java: Java, jars: JarCache, say: Callable[[str], None], broker_port: int = 0
+        self,
+        *,
+        job: JobSettings,
+        java: Java,
+        jars: JarCache,
+        say: Callable[[str], None],
+        broker_port: int = 0,
+        monitored: bool = False,
     ) -> None:
         """Start all processes, with empty topics, and return when the job runs. If that fails nothing is left running.
 
-        UsageError if they are up already, or with the reason of the first that does not start.
+        UsageError if they are up already, or with the reason of the first that does not start. monitored: Prometheus
+        can read broker and job as well.
         """
         with self._alone():
             self._require_down()
@@ -74,13 +83,15 @@ class Standing:
 
             ensemble = Ensemble(
                 folder=folder, java=java, jars=jars, job=job, clock=self._clock, broker_port=broker_port,
-                on_started=remember,
+                monitored=monitored, on_started=remember,
             )  # fmt: skip
             try:
                 addresses = ensemble.start(outlives_parent=True)
                 ensemble.check_alive()
                 Remembered(folder, addresses, tuple(started)).write(self._path)
                 self._wait_for_job(ensemble, addresses)
+                if (targets := ensemble.targets(addresses)) is not None:
+                    say(how_to_watch(write_configuration(folder, targets)))
             except BaseException:
                 ensemble.stop()
                 # An interruption may have come when a process was started, but not yet known.

@@ -19,10 +19,15 @@ STOLEN_SHARE_MAX = 0.1
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
 
+def judged_from_unix_ns(plan: RunPlan, observed: Observed) -> int:
+    """From when on latencies count: where the measured load has settled; before its begin there is nothing to count."""
+    return observed.starts_unix_ns.get("measured", 0) + round(plan.workload.settle_s * 1e9)
+
+
 def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
     """The result of a run, as far as it came."""
     workload = plan.workload
-    settle_us = (observed.starts_unix_ns.get("measured", 0) + round(workload.settle_s * 1e9)) // 1000
+    settle_us = judged_from_unix_ns(plan, observed) // 1000
     batches = batches_of(observed.job, workload.batch_s)
     latencies = latencies_of(observed.alerts, batches, from_us=settle_us) if observed.alerts is not None else None
     void, failed = void_reasons(plan, observed), fail_reasons(plan, observed, latencies)

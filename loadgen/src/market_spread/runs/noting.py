@@ -1,0 +1,130 @@
+"""What the run controller tells the metrics-aggregator of its run: title, phases, verdict. It never holds it up."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+import grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.logs import log_event
+from market_spread.common.rpc import channel_to
+from market_spread.runs.run import Progress
+from market_spread.v1.metrics_pb2 import NoteRequest, NoteResponse
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
+
+WAITING_MAX = 200
+CALL_DEADLINE_S = 1.0
+CLOSE_S = 2.0
+_RETRY_S = 0.5
+
+Call = Callable[[NoteRequest, float], NoteResponse]
+
+_log = logging.getLogger(__name__)
+
+
+class RunNotes:
+    """Notes of one run, sent by a thread of its own in the order in which they were said: `start`, then `close`.
+
+    Notes wait, at most WAITING_MAX, until the aggregator takes them; beyond that the oldest is dropped and counted. One
+    that it refuses is logged. Nothing of this reaches the caller.
+    """
+
+    def __init__(self, run_id: str, *, clock: Clock) -> None:
+        self._run_id = run_id
+        self._clock = clock
+        self._waiting: deque[NoteRequest] = deque()
+        self._something = threading.Condition()
+        self._close_by_ns: int | None = None
+        self._channel: grpc.Channel | None = None
+        self._thread: threading.Thread | None = None
+        self._phase = ""
+        self._restarts = 0
+        self.dropped = 0
+
+    @property
+    def waiting(self) -> int:
+        """Notes that the aggregator does not have yet."""
+        return len(self._waiting)
+
+    def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
+        """Note it, at that time or else now. kind: title, phase, verdict or event."""
+        at_ns = self._clock.unix_ns() if unix_ns is None else unix_ns
+        note = NoteRequest(run_id=self._run_id, unix_ns=at_ns, kind=kind, name=name, text=text)
+        with self._something:
+            self._waiting.append(note)
+            if len(self._waiting) > WAITING_MAX:
+                self._waiting.popleft()
+                self.dropped += 1
+            self._something.notify()
+
+    def follow(self, progress: Progress) -> None:
+        """Note the phase, if it is another one, and what happened to the job."""
+        if progress.phase != self._phase:
+            self._phase = progress.phase
+            self.say("phase", progress.phase)
+        if progress.job is not None and progress.job.restarts > self._restarts:
+            self._restarts = progress.job.restarts
+            self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
+
+    def start(self, address: str, call: Call | None = None) -> None:
+        """Begin to send. `call` sends one note within so many seconds or raises grpc.RpcError; by default by gRPC."""
+        if call is None:
+            self._channel = channel_to(address)
+            call = _call_on(self._channel)
+        self._thread = threading.Thread(target=self._run, args=(call,), name="notes", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Try for at most 2 s to deliver what waits, and end. Idempotent; without `start` nothing is sent."""
+        with self._something:
+            if self._close_by_ns is None:
+                self._close_by_ns = self._clock.monotonic_ns() + round(CLOSE_S * 1e9)
+            self._something.notify()
+        if self._thread is not None:
+            self._thread.join(CLOSE_S)
+            self._thread = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _run(self, call: Call) -> None:
+        while True:
+            with self._something:
+                self._something.wait_for(lambda: self._waiting or self._close_by_ns is not None)
+                if not self._waiting:
+                    return
+                note = self._waiting[0]
+            if self._send(call, note):
+                with self._something:
+                    if self._waiting and self._waiting[0] is note:
+                        self._waiting.popleft()
+                continue
+            with self._something:
+                self._something.wait(_RETRY_S)
+                if self._close_by_ns is not None and self._clock.monotonic_ns() >= self._close_by_ns:
+                    return
+
+    def _send(self, call: Call, note: NoteRequest) -> bool:
+        """Whether the note is dealt with: taken, or refused for good."""
+        try:
+            call(note, CALL_DEADLINE_S)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                log_event(_log, "note.refused", logging.ERROR, name=note.name, reason=str(error))
+                return True
+            return False
+        except ValueError:  # the channel was closed while the call began
+            return False
+        return True
+
+
+def _call_on(channel: grpc.Channel) -> Call:
+    stub = MetricsStub(channel)
+
+    def call(note: NoteRequest, timeout_s: float) -> NoteResponse:
+        response: NoteResponse = stub.Note(note, timeout=timeout_s)
+        return response
+
+    return call

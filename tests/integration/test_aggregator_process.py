@@ -2,8 +2,10 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ from market_spread.common.push import Pusher
 from market_spread.common.recording import Recorder
 from market_spread.common.rpc import channel_to
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
-from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
+from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest, Sample, SeriesKey
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 DEADLINE_S = 20.0
@@ -46,6 +48,10 @@ class Aggregator:
 
     def get(self, path: str) -> httpx.Response:
         return httpx.get(f"http://127.0.0.1:{self.http_port}{path}", timeout=DEADLINE_S)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
 
     def json(self, path: str) -> Any:
         return self.get(path).raise_for_status().json()
@@ -74,9 +80,9 @@ def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
 def launch(tmp_path: Path) -> Iterator[Launch]:
     processes: list[subprocess.Popen[str]] = []
 
-    def launched(grpc_port: int = 0, http_port: int = 0) -> Aggregator:
+    def launched(grpc_port: int = 0, http_port: int = 0, **settings: Any) -> Aggregator:
         ports_file = tmp_path / f"ports-{len(processes)}.json"
-        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file))
+        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings))
         processes.append(process)
         until("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
         ports = json.loads(ports_file.read_text())
@@ -153,8 +159,7 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     lag.record_us(np.full(100, 5))
     until("the first push is merged", lambda: lag_count(first) == 100)
     until("the first push is acknowledged", lambda: pusher.pending == 0)
-    first.process.send_signal(signal.SIGKILL)
-    first.process.wait()
+    first.kill()
     for _ in range(3):
         kept = pusher.pending
         lag.record_us(np.full(10, 7))
@@ -169,6 +174,198 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     (source,) = second.json("/api/v1/series")["sources"]
     assert (source["pushes"], source["missing"], source["pushes_dropped"]) == (3, 1, 0)
     assert pusher.pending == 0
+
+
+def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(launch: Launch, tmp_path: Path) -> None:
+    aggregator = launch(runs_folder=tmp_path / "runs")
+    sources = [f"sender-{number}" for number in range(3)]
+    acknowledged = dict.fromkeys(sources, 0)
+    pushed: dict[str, list[PushRequest]] = {source: [] for source in sources}
+    ended = threading.Event()
+
+    def push_on(source: str) -> None:
+        recorder = recorder_of(source)
+        with channel_to(aggregator.address) as channel:
+            stub = MetricsStub(channel)
+            while not ended.is_set():
+                recorder.histogram(SEND_LAG).record_us(np.arange(1, 2_000, 7))
+                recorder.counter(MESSAGES_DUE).add(286)
+                push = recorder.take()
+                assert push is not None
+                pushed[source].append(push)
+                try:
+                    acknowledged[source] = stub.Push(push, timeout=2).sequence
+                except grpc.RpcError:
+                    return
+
+    threads = [threading.Thread(target=push_on, args=(source,)) for source in sources]
+    for thread in threads:
+        thread.start()
+    until("each has pushed", lambda: min(acknowledged.values()) > 20)
+    aggregator.kill()
+    ended.set()
+    for thread in threads:
+        thread.join()
+
+    second = launch(aggregator.grpc_port, aggregator.http_port, runs_folder=tmp_path / "runs")
+    found = {source["source"]: source for source in second.json("/api/v1/series")["sources"]}
+    with channel_to(second.address) as channel:
+        for source in sources:
+            assert acknowledged[source] <= found[source]["sequence"] <= len(pushed[source])
+            assert (found[source]["missing"], found[source]["pushes"]) == (0, found[source]["sequence"])
+            for push in pushed[source][acknowledged[source] :]:
+                MetricsStub(channel).Push(push, timeout=5)
+
+    number = sum(map(len, pushed.values()))
+    (run,) = [second.json("/api/v1/runs/r1/data?points=3000")]
+    by_name = {(each["name"], each["labels"]["source"]): each for each in run["series"]}
+    lags = [by_name[SEND_LAG.name, source] for source in sources]
+    assert sum(lag["total"][0] for lag in lags) == number * 286
+    assert sum(interval[2] for lag in lags for interval in lag["intervals"]) == number * 286
+    assert sum(by_name[MESSAGES_DUE.name, source]["total"] for source in sources) == number * 286
+
+
+def test_notes_and_pushes_are_there_after_a_restart_and_in_the_run_of_another_process(
+    launch: Launch, tmp_path: Path
+) -> None:
+    first = launch(runs_folder=tmp_path / "runs")
+    recorder = recorder_of("sender-0")
+    recorder.histogram(SEND_LAG).record_us(np.array([5, 7]))
+    note = NoteRequest(run_id="r1", unix_ns=SystemClock().unix_ns(), kind="phase", name="measuring")
+    with channel_to(first.address) as channel:
+        stub = MetricsStub(channel)
+        stub.Push(recorder.take(), timeout=5)
+        for _ in range(2):
+            stub.Note(note, timeout=5)
+    expected = first.json("/api/v1/runs/r1/data")
+    first.kill()
+
+    restarted = launch(runs_folder=tmp_path / "runs").json("/api/v1/runs/r1/data")
+    viewer = launch(runs_folder=tmp_path / "runs", takes_pushes=False)
+
+    assert [each["name"] for each in expected["notes"]] == ["measuring"]
+    for part in ("series", "notes", "sources", "range"):
+        assert restarted[part] == viewer.json("/api/v1/runs/r1/data")[part] == expected[part]
+    assert [run["run_id"] for run in viewer.json("/api/v1/runs")["runs"]] == ["r1"]
+    recorder.histogram(SEND_LAG).record_us(np.array([5]))
+    with channel_to(viewer.address) as channel, pytest.raises(grpc.RpcError) as refused:
+        MetricsStub(channel).Push(recorder.take(), timeout=5)
+    assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+def test_what_cannot_be_written_is_refused_for_now_and_taken_later(launch: Launch, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.write_text("a file where the folder should be")
+    aggregator = launch(runs_folder=runs)
+    recorder = recorder_of("sender-0")
+    recorder.histogram(SEND_LAG).record_us(np.array([5]))
+    push = recorder.take()
+
+    with channel_to(aggregator.address) as channel:
+        with pytest.raises(grpc.RpcError) as refused:
+            MetricsStub(channel).Push(push, timeout=5)
+        runs.unlink()
+        MetricsStub(channel).Push(push, timeout=5)
+
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert "metrics.hlog cannot be written: Not a directory" in str(refused.value.details())
+    assert lag_count(aggregator) == 1
+    assert aggregator.json("/api/v1/runs/r1/data")["aggregator"]["push_failures"] == 1
+    assert (runs / "r1" / "metrics.hlog").exists()
+
+
+@dataclass
+class Events:
+    """A stream of events on a socket of its own, so that a test can leave it unread."""
+
+    connection: socket.socket
+    text: bytes = b""
+
+    @staticmethod
+    def open(aggregator: Aggregator, last_event_id: int | None = None) -> "Events":
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(DEADLINE_S)
+        connection.connect(("127.0.0.1", aggregator.http_port))
+        header = f"Last-Event-ID: {last_event_id}\r\n" if last_event_id is not None else ""
+        request = f"GET /api/v1/runs/r1/events HTTP/1.1\r\nHost: localhost\r\n{header}\r\n"
+        connection.sendall(request.encode())
+        return Events(connection)
+
+    def read_until(self, mark: bytes) -> None:
+        while mark not in self.text:
+            piece = self.connection.recv(65_536)
+            assert piece, "the stream has ended"
+            self.text += piece
+
+    def whole(self) -> list[tuple[str, int, Any]]:
+        """Event, id and data of each that is complete."""
+        found = []
+        body = self.text.partition(b"\r\n\r\n")[2]
+        joined, rest = b"", body
+        while rest:  # HTTP's chunks
+            size, _, rest = rest.partition(b"\r\n")
+            joined, rest = joined + rest[: int(size or b"0", 16)], rest[int(size or b"0", 16) + 2 :]
+        for part in joined.decode().split("\n\n")[:-1]:
+            fields = dict(line.split(": ", 1) for line in part.splitlines() if not line.startswith(":"))
+            if fields:
+                found.append((fields["event"], int(fields["id"]), json.loads(fields["data"])))
+        return found
+
+
+def push_one(aggregator: Aggregator, recorder: Recorder, values: "np.ndarray[Any, np.dtype[np.int64]]") -> None:
+    recorder.histogram(SEND_LAG).record_us(values)
+    with channel_to(aggregator.address) as channel:
+        MetricsStub(channel).Push(recorder.take(), timeout=5)
+
+
+def test_last_event_id_resumes_without_a_gap(launch: Launch) -> None:
+    aggregator, recorder = launch(), recorder_of("sender-0")
+    push_one(aggregator, recorder, np.array([1]))
+    tick = aggregator.json("/api/v1/runs/r1/data")["tick"]
+    first = Events.open(aggregator, tick)
+    push_one(aggregator, recorder, np.array([2]))
+    first.read_until(b"event: data")
+    first.read_until(b"\n\n\r\n")
+    first.connection.close()
+    seen = [each for each in first.whole() if each[0] == "data"]
+    for value in (3, 4):
+        push_one(aggregator, recorder, np.array([value]))
+        aggregator.json("/api/v1/runs/r1/data")  # makes a tick of its own
+
+    second = Events.open(aggregator, seen[-1][1])
+    push_one(aggregator, recorder, np.array([5]))
+    until("the newest value is told", lambda: second.read_until(b"event: data") or newest_of(second) == 5)
+
+    told = seen + second.whole()
+    assert [number for _, number, _ in told] == list(range(tick + 1, tick + 1 + len(told)))
+    values = [interval[4] for _, _, data in told for each in data["series"] for interval in each["intervals"]]
+    assert values == [2, 3, 4, 5]
+    second.connection.close()
+
+
+def newest_of(events: Events) -> int:
+    events.text += events.connection.recv(65_536) if len(events.whole()) < 3 else b""
+    (series,) = events.whole()[-1][2]["series"]
+    newest: int = series["intervals"][-1][4]
+    return newest
+
+
+def test_a_slow_client_gets_a_reset_and_costs_no_memory(launch: Launch) -> None:
+    aggregator, recorder = launch(), recorder_of("sender-0")
+    wide = np.unique(np.geomspace(1, 3_000_000_000, 9_000).astype(np.int64))
+    push_one(aggregator, recorder, wide)
+    slow = Events.open(aggregator)
+    slow.read_until(b": market-spread")
+    for _ in range(60):
+        push_one(aggregator, recorder, wide)
+        aggregator.json("/api/v1/runs/r1/data?points=10")
+
+    slow.read_until(b"event: reset")
+
+    assert aggregator.json("/api/v1/runs/r1/data?points=10")["aggregator"]["clients"] == 1
+    assert len(slow.text) < 3_000_000
+    slow.connection.close()
 
 
 def test_duplicates_merge_once_and_gaps_are_counted(launch: Launch) -> None:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts bes
 from backlog import Backlog
 from document import publish
 from measure import Bench, Drained
-from metrics_price import MetricsPrice, metrics_price
+from metrics_price import MESSAGES, PARTITIONS, STATE_PARTITIONS
 from picture import draw
 from rungs import rungs
 
@@ -29,9 +29,6 @@ OUT = Path("runs/bench-ladder.json")
 PAGE = Path("docs/performance.md")
 PICTURES = Path("docs/ladder")
 MODES = (REAL_TIME, MICRO_BATCH)
-STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
-PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
-MESSAGES = {REAL_TIME: 5_000_000, MICRO_BATCH: 8_000_000}
 WARM_UP = {REAL_TIME: 3, MICRO_BATCH: 4}
 ROUNDS = 2
 # A frame of one message costs as much as one of two hundred: fewer of them take as long.
@@ -102,15 +99,14 @@ TABLES: dict[str, Callable[[], Iterator[Case]]] = {
     "partitions": partitions,
     "frames": frames,
 }
-METRICS = "metrics"
 
 
 def main() -> int:
     """Measure, print the tables, write the file and the pictures."""
     arguments = _arguments()
     console = Console()
-    modes, tables = arguments.modes or MODES, arguments.only or (*TABLES, METRICS)
-    cases = [case for table in tables if table in TABLES for case in TABLES[table]() if case.mode in modes]
+    modes, tables = arguments.modes or MODES, arguments.only or TABLES
+    cases = [case for table in tables for case in TABLES[table]() if case.mode in modes]
     found: dict[Case, list[Drained]] = {case: [] for case in cases}
     with tempfile.TemporaryDirectory() as folder, Bench(Path(folder)) as bench:
         for repeat in range(arguments.repeats):
@@ -121,28 +117,24 @@ def main() -> int:
                 console.print(
                     f"{repeat + 1} of {arguments.repeats}  {case.mode:11}  {case.table} {case.name:18} {told}"
                 )
-            _added_to(OUT, _results(found), [])  # what there is, should a later repeat fail
-        prices = [_metrics_price(bench, mode, arguments.scale) for mode in modes if METRICS in tables]
+            _added_to(OUT, _results(found))  # what there is, should a later repeat fail
     results = _results(found)
-    everything = _added_to(OUT, results, prices)
-    for price in prices:
-        console.print(_words(price))
+    everything = _added_to(OUT, results)
     for table in dict.fromkeys(result.table for result in results):
         console.print(_table(table, [result for result in results if result.table == table]))
     if arguments.publish:
         publish(everything, PAGE)
-        draw([result for result in everything["results"] if result["table"] == "ladder"], PICTURES)
+        draw([result for result in everything if result["table"] == "ladder"], PICTURES)
     return 0
 
 
-def _added_to(path: Path, results: Sequence[Result], prices: Sequence[MetricsPrice]) -> dict[str, Any]:
+def _added_to(path: Path, results: Sequence[Result]) -> list[dict[str, Any]]:
     """Write them to the file, in place of older ones of the same cases; everything that it then has."""
-    known = json.loads(path.read_text()) if path.exists() else {"results": [], "metrics": []}
-    by_case = {(it["table"], it["mode"], it["name"]): it for it in (*known["results"], *map(asdict, results))}
-    by_mode = {it["mode"]: it for it in (*known["metrics"], *map(asdict, prices))}
-    everything = {"results": list(by_case.values()), "metrics": list(by_mode.values())}
+    known = json.loads(path.read_text())["results"] if path.exists() else []
+    by_case = {(it["table"], it["mode"], it["name"]): it for it in (*known, *map(asdict, results))}
+    everything = list(by_case.values())
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(everything, indent=1) + "\n")
+    path.write_text(json.dumps({"results": everything}, indent=1) + "\n")
     return everything
 
 
@@ -164,18 +156,6 @@ def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
 @lru_cache(maxsize=2)  # the rungs of a mode share theirs
 def _backlog(messages: int, frame_messages: int, symbols: int, partitions: int) -> Backlog:
     return Backlog.of(messages=messages, frame_messages=frame_messages, symbols=symbols, partitions=partitions)
-
-
-def _metrics_price(bench: Bench, mode: str, scale: float) -> MetricsPrice:
-    backlog = _backlog(round(MESSAGES[mode] * scale), 200, 350, PARTITIONS[mode])
-    return metrics_price(bench, mode, backlog, state_partitions=STATE_PARTITIONS[mode])
-
-
-def _words(price: MetricsPrice) -> str:
-    return (
-        f"{price.mode}: metrics cost {price.on_us_per_message - price.off_us_per_message:.3f} us a message, "
-        f"{price.added_share:.1%} of {price.off_us_per_message:.2f}; upper 95% bound {price.added_share_max:.1%}"
-    )
 
 
 def _results(found: Mapping[Case, Sequence[Drained]]) -> list[Result]:
@@ -211,7 +191,7 @@ def _table(name: str, results: Sequence[Result]) -> Table:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-ladder LADDER='...'", description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=[*TABLES, METRICS], help="these tables alone")
+    parser.add_argument("--only", nargs="*", choices=list(TABLES), help="these tables alone")
     parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of messages; below 1 it is a trial")

@@ -18,15 +18,13 @@ _HEADS = {
 }
 
 
-def publish(measured: Mapping[str, Any], page: Path) -> None:
-    """Replace each table of the page that was measured. measured: as in runs/bench-ladder.json."""
+def publish(measured: Sequence[Mapping[str, Any]], page: Path) -> None:
+    """Replace each table of the page that was measured. measured: the results in runs/bench-ladder.json."""
     text = page.read_text()
     for table, head in _HEADS.items():
-        results = [result for result in measured["results"] if result["table"] == table]
+        results = [result for result in measured if result["table"] == table]
         if results:
             text = _replaced(text, table, _table(head, results))
-    if measured["metrics"]:
-        text = _replaced(text, "metrics", _metrics_table(measured["metrics"]))
     page.write_text(text)
 
 
@@ -58,21 +56,6 @@ def _cells(result: Mapping[str, Any] | None) -> tuple[str, str]:
     if result is None:
         return "", ""
     return f"{result['rate_per_s']:,.0f}", f"{result['cpu_us_per_message']:.2f}"
-
-
-def _metrics_table(prices: Iterable[Mapping[str, Any]]) -> str:
-    columns = ["mode", "with, us/message", "without, us/message", "metrics add", "upper 95% bound"]
-    rows = [
-        [
-            price["mode"],
-            f"{price['on_us_per_message']:.2f}",
-            f"{price['off_us_per_message']:.2f}",
-            f"{price['added_share']:.1%}",
-            f"{price['added_share_max']:.1%}",
-        ]
-        for price in prices
-    ]
-    return _markdown(columns, rows)
 
 
 def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

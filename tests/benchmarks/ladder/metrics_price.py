@@ -14,8 +14,11 @@ from backlog import Backlog
 from measure import Bench
 from rungs import rungs
 
-from market_spread.streaming.modes.settings import MICRO_BATCH
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
 
+STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
+PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
+MESSAGES = {REAL_TIME: 5_000_000, MICRO_BATCH: 8_000_000}
 PAIRS = 10
 WARM_UP = 4
 # Student's t: the 95th percentile for PAIRS - 1 degrees of freedom.

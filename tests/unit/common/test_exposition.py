@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from market_spread.common.exposition import EDGES_US, ExposedSeries, exposition, quantile_name
+from market_spread.common.exposition import EDGES_US, ExposedSeries, exposition, quantile_name, recent_quantile_name
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import FRAMES_LATE, JOB_BATCH, METRICS, SEND_LAG, STAGE
 
@@ -28,6 +28,10 @@ def histogram(*values_us: int) -> HdrCounts:
 
 def bucket(found: dict[tuple[str, frozenset[tuple[str, str]]], float], le: str) -> float:
     return found[f"{SEND_LAG.name}_bucket", frozenset({**LABELS, "le": le}.items())]
+
+
+def quantiles_named(found: dict[tuple[str, frozenset[tuple[str, str]]], float], metric: str) -> dict[str, float]:
+    return {dict(labels)["q"]: value for (name, labels), value in found.items() if name == metric}
 
 
 def test_there_are_41_edges_from_64_us_to_67_s() -> None:
@@ -69,10 +73,27 @@ def test_count_and_sum_are_exact_and_in_seconds() -> None:
 def test_quantiles_stand_only_where_values_are_enough() -> None:
     found = samples(ExposedSeries(SEND_LAG, LABELS, histogram(*range(1, 1001))))
 
-    quantiles = {
-        dict(labels)["quantile"]: value for (name, labels), value in found.items() if name == quantile_name(SEND_LAG)
+    assert quantiles_named(found, quantile_name(SEND_LAG)) == {
+        "0.5": 0.0005,
+        "0.95": 0.00095,
+        "0.99": 0.00099,
+        "1": 0.001,
     }
-    assert quantiles == {"0.5": 0.0005, "0.95": 0.00095, "0.99": 0.00099, "1": 0.001}
+
+
+def test_recent_values_have_quantiles_of_their_own() -> None:
+    all_values, recent = histogram(*range(1, 1001)), histogram(*range(1, 21))
+
+    found = samples(ExposedSeries(SEND_LAG, LABELS, all_values, recent))
+
+    assert quantiles_named(found, recent_quantile_name(SEND_LAG)) == {"0.5": 0.00001, "1": 0.00002}
+    assert quantiles_named(found, quantile_name(SEND_LAG))["0.5"] == 0.0005
+
+
+def test_nothing_recent_shows_nothing() -> None:
+    text = exposition([ExposedSeries(SEND_LAG, LABELS, histogram(1))]).decode()
+
+    assert recent_quantile_name(SEND_LAG) not in text
 
 
 def test_an_empty_histogram_has_zeros_and_no_quantile() -> None:
@@ -101,6 +122,6 @@ def test_series_of_one_metric_are_one_family() -> None:
 
 
 def test_no_quantile_name_is_a_registered_name() -> None:
-    names = {quantile_name(metric) for metric in METRICS.values()}
+    names = {name(metric) for metric in METRICS.values() for name in (quantile_name, recent_quantile_name)}
 
     assert not names & METRICS.keys()

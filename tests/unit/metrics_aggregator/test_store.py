@@ -8,8 +8,21 @@ from hdrh.histogram import HdrHistogram
 
 from market_spread.common.errors import UsageError
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import ALERTS, CPU, END_TO_END, FRAMES_LATE, JOB_BATCH, SEND_LAG, Metric
+from market_spread.common.metric_names import (
+    ACKNOWLEDGE,
+    ALERTS,
+    CPU,
+    END_TO_END,
+    FRAME_DELAY,
+    FRAMES_LATE,
+    FRAMES_SENT,
+    JOB_BATCH,
+    MESSAGES_SENT,
+    SEND_LAG,
+    Metric,
+)
 from market_spread.metrics_aggregator.exposed import exposed_series, own_counts
+from market_spread.metrics_aggregator.intervals import bytes_of
 from market_spread.metrics_aggregator.series import CounterSeries, GaugeSeries, HistogramSeries
 from market_spread.metrics_aggregator.store import Store
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
@@ -213,16 +226,73 @@ def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
     assert only_counter(store).rate_per_s(EPOCH + 100 * SECOND) == 100.0
 
 
-def test_only_the_newest_600_intervals_are_kept() -> None:
+def test_older_intervals_become_fewer_and_the_total_stays() -> None:
     store = Store()
-    for sequence in range(1, 612):
+    for sequence in range(1, 1_101):
         store.push(push(sequence, histograms=[histogram(SEND_LAG, [sequence])]))
 
     series = only_histogram(store)
 
-    assert len(series.intervals) == 600
-    assert series.intervals[0].max_us == 12
-    assert series.merged.count == 611
+    assert len(series.intervals) == 920
+    assert (series.intervals[0].count, series.intervals[0].max_us) == (10, 10)
+    assert (series.intervals[-1].count, series.intervals[-1].max_us) == (1, 1_100)
+    assert sum(interval.count for interval in series.intervals) == series.merged.count == 1_100
+
+
+def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
+    bound = 2_000_000
+    store = Store(history_bytes_max=bound)
+    wide = np.unique(np.geomspace(1, 3_000_000, 300).astype(np.int64)).tolist()
+    histograms = [histogram(ACKNOWLEDGE, wide), histogram(SEND_LAG, wide), histogram(FRAME_DELAY, wide)]
+    numbers = range(98)
+    highest = 0
+
+    for step in range(1, 289):  # five minutes each
+        request = push(step, histograms=histograms)
+        request.counters.extend(sample(FRAMES_SENT, step * 300, topic="orders", partition=str(n)) for n in numbers)
+        request.counters.extend(sample(MESSAGES_SENT, step * 300, topic="orders", partition=str(n)) for n in numbers)
+        request.start_unix_ns, request.end_unix_ns = EPOCH + (step - 1) * 300 * SECOND, EPOCH + step * 300 * SECOND
+        store.push(request)
+        highest = max(highest, store.history_bytes)
+
+    assert len(store) == 199
+    assert bound / 2 < highest <= bound
+    (run,) = store.runs()
+    assert run.resolution.level >= 3
+    assert run.history_bytes == sum(bytes_of(each) for _, series in store.series() for each in series.intervals)
+    for _, series in store.series():
+        if isinstance(series, HistogramSeries):
+            assert series.merged.count == sum(interval.count for interval in series.intervals) == 288 * len(wide)
+        elif isinstance(series, CounterSeries):
+            assert series.value == sum(point.value for point in series.intervals) == 288 * 300
+
+
+def test_series_that_fell_silent_grow_old_with_their_run() -> None:
+    store = Store()
+    store.push(push(1, histograms=[histogram(SEND_LAG, [5])], counters=[sample(CPU, 1)]))
+    for sequence in range(2, 122):
+        request = push(sequence, counters=[sample(CPU, sequence)])
+        request.start_unix_ns, request.end_unix_ns = (
+            EPOCH + 900 * number * SECOND for number in (sequence - 1, sequence)
+        )
+        store.push(request)
+
+    silent = next(series for series_id, series in store.series() if series_id.name == SEND_LAG.name)
+
+    assert isinstance(silent, HistogramSeries)
+    assert (silent.merged.count, silent.intervals) == (1, [])
+
+
+def test_history_that_cannot_become_coarser_loses_its_oldest_intervals_but_no_total() -> None:
+    store = Store(history_bytes_max=4_000)
+    for sequence in range(1, 200):
+        store.push(push(sequence, histograms=[histogram(SEND_LAG, list(range(sequence * 40, sequence * 40 + 40)))]))
+
+    series = only_histogram(store)
+
+    assert store.history_bytes <= 4_000
+    assert store.history_dropped > 0
+    assert series.merged.count == 199 * 40
 
 
 def envelope(**fields: int | str) -> PushRequest:
@@ -348,7 +418,7 @@ def test_evictions_are_exposed() -> None:
     for number in range(4):
         store.push(push(1, run_id=f"r{number}", epoch_unix_ns=EPOCH + number, counters=[sample(FRAMES_LATE, 1)]))
 
-    values = {series.metric.name: series.value for series in exposed_series(store)}
+    values = {series.metric.name: series.value for series in exposed_series(store, EPOCH)}
 
     assert values["market_spread_aggregator_series_evicted_total"] == 3
     assert own_counts(store)["series_evicted"] == 3

@@ -21,6 +21,7 @@ from market_spread.common.metric_names import (
 )
 from market_spread.common.recording import Recorder
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
+from market_spread.metrics_aggregator.guard import is_loopback_address
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.web import web_app
 
@@ -31,6 +32,7 @@ class Rig:
     def __init__(self) -> None:
         self.clock = ManualClock(START)
         self.store = Store()
+        self.loopback = False
         self.receiver = Recorder(source="receiver-0", clock=self.clock, run_id="r1")
         self.sender = Recorder(source="sender-0", clock=self.clock, run_id="r1")
 
@@ -41,11 +43,13 @@ class Rig:
             if push is not None:
                 self.store.push(push)
 
-    def get(self, path: str, method: str = "GET") -> httpx.Response:
+    def get(self, path: str, method: str = "GET", **headers: str) -> httpx.Response:
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(web_app(self.store, self.clock), raise_app_exceptions=False)
+            transport = httpx.ASGITransport(
+                web_app(self.store, self.clock, loopback=self.loopback), raise_app_exceptions=False
+            )
             async with httpx.AsyncClient(transport=transport, base_url="http://aggregator") as client:
-                return await client.request(method, path)
+                return await client.request(method, path, headers=headers)
 
         return asyncio.run(ask())
 
@@ -64,6 +68,62 @@ def test_healthz_answers(rig: Rig) -> None:
     answer = rig.get("/healthz")
 
     assert (answer.status_code, answer.text) == (200, "ok\n")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/runs", "/metrics", "/nowhere", "/static/none.js"])
+def test_every_answer_has_the_security_headers(rig: Rig, path: str) -> None:
+    headers = rig.get(path).headers
+
+    assert headers["content-security-policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    )
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-cache"
+
+
+def test_page_and_its_files_are_served(rig: Rig) -> None:
+    page = rig.get("/")
+
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert rig.get("/", "HEAD").content == b""
+    script = rig.get("/static/js/hdr.js")
+    assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
+    assert rig.get("/static/../web.py").status_code == 404
+    assert rig.get("/static/%2e%2e/web.py").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:8080", 200),
+        ("127.0.0.1:1", 200),
+        ("[::1]:8080", 200),
+        ("[::1]", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example:80", 403),
+        ("", 403),
+    ],
+)
+def test_bound_to_loopback_only_loopback_names_are_answered(rig: Rig, host: str, status: int) -> None:
+    rig.loopback = True
+
+    answer = rig.get("/healthz", host=host)
+
+    assert answer.status_code == status
+    if status == 403:
+        assert answer.json()["error"].startswith("the request names another host; open the page as one of localhost,")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [("127.0.0.1", True), ("localhost", True), ("::1", True), ("[::1]", True), ("127.8.0.1", True), ("0.0.0.0", False)],
+)
+def test_which_addresses_are_loopback(host: str, is_loopback: bool) -> None:
+    assert is_loopback_address(host) is is_loopback
 
 
 def test_metrics_have_every_series_and_the_aggregators_own(rig: Rig) -> None:

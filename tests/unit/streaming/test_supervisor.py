@@ -134,6 +134,10 @@ class FakeEngine:
     def start_warm_up(self) -> StreamingQuery:
         return self._start("short")
 
+    def newest_batch(self, query: StreamingQuery) -> int:
+        newest = query.lastProgress
+        return -1 if newest is None else int(newest.batchId)
+
     def live_counts(self) -> tuple[int, int]:
         return self.live
 

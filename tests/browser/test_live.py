@@ -1,0 +1,118 @@
+"""A live run: what comes anew is drawn, breaks are survived, and every state is said in words."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.reading import key_figures
+from tests.browser.served import Site
+from tests.browser.synthetic import SyntheticRun
+
+
+@pytest.fixture(scope="module")
+def live_run() -> SyntheticRun:
+    return SyntheticRun(live=True)
+
+
+@pytest.fixture
+def live(live_run: SyntheticRun) -> Iterator[Site]:
+    with Site(live_run, now_s=40) as site:
+        yield site
+
+
+def state(page: Page) -> str:
+    return page.locator(".state").inner_text().replace("\n", " ")
+
+
+def test_new_figures_come_by_themselves(live: Site, watched: Open) -> None:
+    watching = watched()
+    page = watching.open(live.url)
+    expect(page.locator(".state")).to_contain_text("live")
+    assert "measuring" in state(page)
+
+    live.advance(5)
+
+    expect(page.locator(".figures")).to_contain_text("of 4,000 samples")  # 25 s to 45 s, 200 a second
+    assert live.resumed_from == ["40"]
+    assert watching.complaints == []
+
+
+def test_range_follows_the_newest_data(live: Site, watched: Open) -> None:
+    page = watched().open(f"{live.url}#/overview?range=last-10")
+    expect(page.locator(".figures")).to_contain_text("of 2,000 samples")
+    before = page.locator("input[type=text]").input_value()
+
+    live.advance(3)
+
+    expect(page.locator("input[type=text]")).not_to_have_value(before)
+    expect(page.locator("input[type=text]")).to_have_value("0:34–0:44")
+
+
+def test_stream_goes_on_after_the_server_was_away(live: Site, live_run: SyntheticRun, watched: Open) -> None:
+    page = watched().open(live.url)
+    expect(page.locator(".state")).to_contain_text("live")
+
+    live.stop()
+    expect(page.locator(".state")).to_contain_text("disconnected", timeout=15_000)
+    assert "the aggregator does not answer" in state(page)
+    assert key_figures(page)["latency p50"].endswith(" ms")
+    with Site(live_run, now_s=44, port=live.port) as back:
+        expect(page.locator(".state b")).to_have_text("live", timeout=20_000)
+        expect(page.locator(".figures")).to_contain_text("of 3,800 samples")
+
+        assert back.resumed_from[0] == "40"
+
+
+def test_server_that_begins_anew_makes_the_page_load_again(live: Site, live_run: SyntheticRun, watched: Open) -> None:
+    page = watched().open(live.url)
+    expect(page.locator(".state")).to_contain_text("live")
+
+    live.stop()
+    with Site(live_run, now_s=30, port=live.port) as anew:
+        expect(page.locator(".figures")).to_contain_text("of 1,000 samples", timeout=30_000)
+        anew.advance(1)
+        expect(page.locator(".figures")).to_contain_text("of 1,200 samples", timeout=15_000)
+
+
+def test_silence_is_said(live: Site, watched: Open) -> None:
+    page = watched().open(live.url)
+
+    expect(page.locator(".state b")).to_have_text("stale", timeout=15_000)
+
+    assert "no push for" in state(page)
+    expect(page.locator(".findings")).to_contain_text("sender has pushed nothing for")
+
+
+def test_run_that_ends_is_finished(live_run: SyntheticRun, watched: Open) -> None:
+    run = SyntheticRun(live=True)
+    with Site(run, now_s=88) as site:
+        page = watched().open(site.url)
+        expect(page.locator(".state")).to_contain_text("live")
+
+        run.live = False
+        site.advance(2)
+
+        expect(page.locator(".state b")).to_have_text("finished")
+        expect(page.locator(".verdict")).to_have_text("passed")
+
+
+def test_page_without_a_run_waits_for_one(watched: Open) -> None:
+    with Site(None) as site:
+        page = watched().open(site.url, ".notice")
+
+        expect(page.locator(".notice")).to_have_text(
+            "No run yet. A run shows up here as soon as it pushes its first figures."
+        )
+        site.run = SyntheticRun(seconds=30)
+        site.now_s = 30
+
+        expect(page.locator(".figures")).to_contain_text("of 1,000 samples", timeout=10_000)
+
+
+def test_unknown_run_is_said_with_where_to_look(live: Site, watched: Open) -> None:
+    page = watched().open(f"{live.url}#/overview?run=nonsense", ".notice")
+
+    expect(page.locator(".notice")).to_contain_text("o run 'nonsense' is known")
+    expect(page.locator(".state b")).to_have_text("no such run")

@@ -1,0 +1,103 @@
+"""Keyboard, colours, small screens: the page is usable by everyone."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.served import Site
+from tests.browser.test_figures import PAGES
+
+
+def press(page: Page, keys: str) -> None:
+    for key in keys.split():
+        page.keyboard.press(key)
+
+
+def test_keys_go_to_pages_and_move_the_range(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+
+    for key, name in (
+        ("p", "pipeline"),
+        ("w", "workers"),
+        ("c", "computations"),
+        ("r", "runs"),
+        ("a", "aggregator"),
+        ("o", "overview"),
+    ):
+        press(page, f"g {key}")
+        page.wait_for_function("(name) => location.hash.startsWith(`#/${name}`)", arg=name)
+        expect(page.locator("header nav a[aria-current]")).to_have_attribute("href", page.evaluate("location.hash"))
+
+    field = page.locator("input[type=text]")
+    field.fill("0:30-0:40")
+    press(page, "Enter [")
+    expect(field).to_have_value("0:25–0:35")
+    press(page, "] ]")
+    expect(field).to_have_value("0:35–0:45")
+    press(page, "l")
+    expect(field).to_have_value("1:21–1:31")
+    press(page, "0")
+    expect(field).to_have_value("0:00–1:31")
+    press(page, "+")
+    expect(page.locator(".range")).to_contain_text("bins of 2 s")
+
+
+def test_help_opens_and_closes_by_key(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+
+    press(page, "?")
+    expect(page.locator("dialog")).to_be_visible()
+    press(page, "Escape")
+    expect(page.locator("dialog")).to_be_hidden()
+
+
+def test_first_tab_leads_to_the_figures(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+
+    press(page, "Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    press(page, "Enter")
+    expect(page.locator("main")).to_be_focused()
+    assert page.evaluate("location.hash") == ""
+
+
+def test_what_has_focus_is_seen(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+
+    for _ in range(12):
+        press(page, "Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid", page.evaluate("document.activeElement.outerHTML")
+
+
+def test_all_charts_become_tables_and_charts_again(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    charts = page.locator("figure.chart").count()
+
+    press(page, "t")
+    expect(page.locator("figure.chart .twin:visible")).to_have_count(charts)
+    press(page, "t")
+    expect(page.locator("figure.chart .plot:visible")).to_have_count(charts)
+
+
+def test_theme_follows_the_system_until_another_is_chosen(site: Site, watched: Open) -> None:
+    page = watched(color_scheme="dark").open(site.url)
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    assert page.evaluate(paper) == "rgb(16, 19, 22)"
+
+    press(page, "d")
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    page.reload()
+    page.locator(".figures b").first.wait_for()
+
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("fragment", PAGES)
+def test_nothing_is_wider_than_a_small_screen(fragment: str, site: Site, watched: Open) -> None:
+    page = watched(width=400, height=800).open(f"{site.url}#/{fragment}", "main table tbody tr")
+    page.wait_for_timeout(300)
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    page.evaluate("window.scrollTo(50, 0)")
+    assert page.evaluate("window.scrollX") == 0

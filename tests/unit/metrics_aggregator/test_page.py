@@ -1,0 +1,106 @@
+"""The page as one file, and what it is made of."""
+
+import gzip
+import json
+import re
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from market_spread.metrics_aggregator import page
+from market_spread.metrics_aggregator.page import STATIC, one_file
+
+VENDOR = STATIC / "vendor"
+MODULES = sorted((STATIC / "js").rglob("*.js"))
+
+
+def embedded(html: str) -> str:
+    found = re.search(r'<script type="application/gzip" id="run-data">([^<]*)</script>', html)
+    assert found
+    return gzip.decompress(b64decode(found[1])).decode()
+
+
+def test_data_comes_out_as_it_went_in() -> None:
+    data = json.dumps({"title": "</script><script>alert(1)</script><!-- ünïcode", "format": 1})
+
+    html = one_file(data)
+
+    assert embedded(html) == data
+    assert "alert(1)" not in html
+
+
+def test_one_file_names_no_other_file_and_no_address() -> None:
+    html = one_file("{}")
+
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]*\s(?:src|href)=\"(?!data:,)", html)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg|github\.com/leeoniya)", html)
+    assert "modules[" in html
+    assert not re.search(r"^(?:import|export) ", html, re.MULTILINE)
+
+
+def test_policy_of_one_file_allows_its_own_scripts_and_styles_alone() -> None:
+    html = one_file("{}")
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
+    assert policy
+
+    for element, directive in (("script", "script-src"), ("style", "style-src")):
+        texts = re.findall(rf"<{element}>(.*?)</{element}>", html, re.DOTALL)
+        hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts]
+        assert len(texts) == 2
+        assert f"{directive} {' '.join(hashes)};" in policy[1]
+    assert policy[1].startswith("default-src 'none';")
+
+
+def test_every_module_is_in_it_once_after_those_it_imports() -> None:
+    html = one_file("{}")
+
+    order = re.findall(r'^modules\["([^"]+)"\] = ', html, re.MULTILINE)
+    assert sorted(order) == [str(path.relative_to(STATIC)) for path in MODULES]
+    seen: set[str] = set()
+    for name, text in zip(order, re.split(r'^modules\["[^"]+"\] = ', html, flags=re.MULTILINE)[1:], strict=True):
+        assert set(re.findall(r'= modules\["([^"]+)"\];', text)) <= seen
+        seen.add(name)
+
+
+def test_circle_of_modules_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "app.js").write_text('import { b } from "./b.js";\n')
+    (tmp_path / "js" / "b.js").write_text('import { a } from "./app.js";\n')
+    monkeypatch.setattr(page, "STATIC", tmp_path)
+
+    with pytest.raises(ValueError, match=re.escape("js/app.js -> js/b.js -> js/app.js import each other")):
+        page._bundle()
+
+
+def test_form_of_import_that_is_not_inlined_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "app.js").write_text('import * as b from "./b.js";\n')
+    monkeypatch.setattr(page, "STATIC", tmp_path)
+
+    with pytest.raises(ValueError, match=re.escape('js/app.js has "import * as b from')):
+        page._bundle()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_module_makes_no_markup_and_no_code_of_text(path: Path) -> None:
+    text = path.read_text()
+
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\(\"style", text
+    )
+    assert len(text.splitlines()) <= 250
+    assert text.startswith("/**")
+
+
+def test_vendored_files_are_those_of_the_lock() -> None:
+    lock = (VENDOR / "vendor.lock").read_text()
+
+    locked = {
+        path.rpartition("/")[2]: digest for digest, path in re.findall(r"^file ([0-9a-f]{64}) (\S+)$", lock, re.M)
+    }
+    assert re.search(r"^package uplot@1\.6\.32 sha512-[A-Za-z0-9+/]{86}==$", lock, re.MULTILINE)
+    assert locked == {
+        path.name: sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "vendor.lock"
+    }

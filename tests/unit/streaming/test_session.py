@@ -1,0 +1,57 @@
+"""What the session is told; nothing of Spark is started."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from market_spread.streaming.job import session
+from market_spread.streaming.job.config import JobConfig
+
+
+class Builder:
+    """SparkSession's builder, as far as it is used; it keeps the settings."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, str] = {}
+
+    def master(self, master: str) -> "Builder":
+        return self
+
+    def appName(self, name: str) -> "Builder":  # noqa: N802 - Spark's name
+        return self
+
+    def config(self, name: str, value: str) -> "Builder":
+        self.settings[name] = value
+        return self
+
+    def getOrCreate(self) -> None:  # noqa: N802 - Spark's name
+        return None
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    builder = Builder()
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
+    return builder.settings
+
+
+def open_with(**changes: Any) -> None:
+    session.open_session(JobConfig(bootstrap_servers="nowhere:1", checkpoint="/nowhere", **changes))
+
+
+def test_there_is_no_ui_unless_it_is_asked_for(settings: dict[str, str]) -> None:
+    open_with()
+
+    assert settings["spark.ui.enabled"] == "false"
+    assert not [name for name in settings if name.startswith("spark.metrics")]
+
+
+def test_a_job_that_is_monitored_has_its_endpoints_at_the_port(settings: dict[str, str]) -> None:
+    open_with(ui_port=4041)
+
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["spark.ui.port"] == "4041"
+    assert settings["spark.port.maxRetries"] == "0"
+    assert settings["spark.metrics.conf.*.sink.prometheusServlet.path"] == "/metrics/prometheus"
+    assert settings["spark.sql.streaming.metricsEnabled"] == "true"

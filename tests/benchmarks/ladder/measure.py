@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -33,16 +34,21 @@ from market_spread.streaming.plans.rows import INVALID
 _HERE = Path(__file__).parent
 _MEMORY = "3g"
 _TIMEOUT_S = 180
+_DEFAULT_NAME = re.compile(r"Thread-\d+")
 _CLOCK = SystemClock()
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """How a rung worked its backlogs off: over all measured rounds. driver: its Python process, without the JVM."""
+    """How a rung worked its backlogs off: over all measured rounds.
+
+    driver: its Python process, without the JVM; gateway: the JVM's threads that answer it.
+    """
 
     rate_per_s: float
     cpu_us_per_message: float
     driver_us_per_message: float
+    gateway_us_per_message: float
 
 
 class Bench:
@@ -72,6 +78,7 @@ class Bench:
             rate_per_s=len(measured) / sum(1 / drained.rate_per_s for drained in measured),
             cpu_us_per_message=mean(drained.cpu_us_per_message for drained in measured),
             driver_us_per_message=mean(drained.driver_us_per_message for drained in measured),
+            gateway_us_per_message=mean(drained.gateway_us_per_message for drained in measured),
         )
 
     def rounds(
@@ -103,15 +110,15 @@ class Bench:
                 stopped = [_jvm(driver), *([driver] if is_still else [])] if round_number else []
                 with _standing_still(stopped):
                     backlog.send(servers, topics)
-                    before_us, own_before_us = cpu_us(driver, children=True), cpu_us(driver)
+                    before_us = _used_us(driver)
                     begun_ns = _CLOCK.monotonic_ns()
                     if stopped:
                         stopped[0].resume()
                     _wait_for_markers(backlog.markers, markers, driver, begun_ns)
                     taken_ns = _CLOCK.monotonic_ns() - begun_ns
-                    used_us, own_us = cpu_us(driver, children=True) - before_us, cpu_us(driver) - own_before_us
+                    used_us = [after - before for after, before in zip(_used_us(driver), before_us, strict=True)]
                 number = backlog.messages
-                yield Drained(number / (taken_ns / 1e9), used_us / number, own_us / number)
+                yield Drained(number / (taken_ns / 1e9), *(us / number for us in used_us))
 
     @contextmanager
     def _running(
@@ -214,6 +221,22 @@ def _wait_for_markers(expected: int, markers: Consumer, driver: psutil.Process, 
 def _delete_topics(servers: str, topics: list[str]) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
         admin.delete_topics(topics)
+
+
+def _used_us(driver: psutil.Process) -> tuple[float, float, float]:
+    """CPU of the driver with its JVM and workers, of its Python process, and of the JVM's threads that answer it."""
+    return cpu_us(driver, children=True), cpu_us(driver), _gateway_us(driver)
+
+
+def _gateway_us(driver: psutil.Process) -> float:
+    """Py4J's threads have Java's default names, which nothing else has that runs for long. 0 before there is a JVM."""
+    used_ns = 0
+    for jvm in (child for child in driver.children() if "java" in child.name()):
+        for thread in Path(f"/proc/{jvm.pid}/task").iterdir():
+            with suppress(OSError):
+                if _DEFAULT_NAME.fullmatch((thread / "comm").read_text().strip()):
+                    used_ns += int((thread / "schedstat").read_text().split()[0])
+    return used_ns / 1e3
 
 
 def _jvm(driver: psutil.Process) -> psutil.Process:

@@ -1,8 +1,10 @@
-"""What the job's metrics cost: the same query in one JVM, its driver's Python process at work or standing still.
+"""What the job's metrics cost: the driver counts, reads Spark's metrics, pushes and follows the query's progress.
 
-Processes differ by a tenth from start to start, so on and off take turns in one. The driver counts, reads Spark's
-metrics, pushes and follows the query's progress; all of that is in the price. In micro-batch mode the JVM asks it for
-the counts of Python workers and cannot go on without it: there the price is what it uses itself, a share of the whole.
+That takes its own CPU and that of the JVM's threads that answer it, which can be read; it is about a percent of what
+the JVM's tasks take. Beside it, in real-time mode, stand pairs of rounds in one JVM with the driver at work and
+standing still: they contain what one takes from the other, such as caches, and the noise of two rounds, several times
+as much. In micro-batch mode there are none: the JVM asks the driver for the counts of Python workers, and cannot go
+on.
 """
 
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ from math import sqrt
 from statistics import mean, stdev
 
 from backlog import Backlog
-from measure import Bench
+from measure import Bench, Drained
 from rungs import rungs
 
 from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
@@ -26,34 +28,43 @@ _T95 = 1.833
 
 
 @dataclass(frozen=True, slots=True)
-class MetricsPrice:
-    """CPU of a message with and without metrics, microseconds; what they add, and its upper 95% bound, as shares.
+class Added:
+    """What metrics add to a message's CPU, and its upper 95% bound, as shares of it without them; of PAIRS of them."""
 
-    Of the differences of PAIRS pairs, or of as many rounds.
-    """
+    share: float
+    share_max: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPrice:
+    """CPU of a message with metrics, microseconds, and what they add: as read, and by pairs where there are any."""
 
     mode: str
-    on_us_per_message: float
-    off_us_per_message: float
-    added_share: float
-    added_share_max: float
+    us_per_message: float
+    read: Added
+    paired: Added | None
 
 
 def metrics_price(bench: Bench, mode: str, backlog: Backlog, *, state_partitions: int) -> MetricsPrice:
-    """Measure it by pairs of rounds, the first of a pair by turns with and without."""
+    """Measure it in one process: in real-time mode the first of a pair by turns with and without."""
     (shipped,) = (rung for rung in rungs(mode) if rung.application == "market_spread")
-    if mode == MICRO_BATCH:
-        rounds = list(bench.rounds(shipped, mode, backlog, state_partitions, still=[False] * (WARM_UP + PAIRS)))
-        on = [drained.cpu_us_per_message for drained in rounds[WARM_UP:]]
-        return _price(mode, on, [drained.driver_us_per_message for drained in rounds[WARM_UP:]])
-    order = [still for pair in range(PAIRS) for still in ((False, True) if pair % 2 else (True, False))]
+    order = [False] * PAIRS
+    if mode == REAL_TIME:
+        order = [still for pair in range(PAIRS) for still in ((False, True) if pair % 2 else (True, False))]
     found = list(bench.rounds(shipped, mode, backlog, state_partitions, still=[*[False] * WARM_UP, *order]))[WARM_UP:]
-    used = list(zip(order, (drained.cpu_us_per_message for drained in found), strict=True))
-    on, off = ([us for still, us in used if still is wanted] for wanted in (False, True))
-    return _price(mode, on, [with_them - without for with_them, without in zip(on, off, strict=True)])
+    on, off = ([drained for still, drained in zip(order, found, strict=True) if still is it] for it in (False, True))
+    on_us = [drained.cpu_us_per_message for drained in on]
+    differences = [with_them - without.cpu_us_per_message for with_them, without in zip(on_us, off, strict=False)]
+    return MetricsPrice(
+        mode, mean(on_us), _added(on_us, list(map(_read_us, on))), _added(on_us, differences) if off else None
+    )
 
 
-def _price(mode: str, on_us: Sequence[float], added_us: Sequence[float]) -> MetricsPrice:
-    off_us = mean(on_us) - mean(added_us)
+def _read_us(drained: Drained) -> float:
+    return drained.driver_us_per_message + drained.gateway_us_per_message
+
+
+def _added(on_us: Sequence[float], added_us: Sequence[float]) -> Added:
+    without_us = mean(on_us) - mean(added_us)
     bound_us = mean(added_us) + _T95 * stdev(added_us) / sqrt(len(added_us))
-    return MetricsPrice(mode, mean(on_us), off_us, mean(added_us) / off_us, bound_us / off_us)
+    return Added(mean(added_us) / without_us, bound_us / without_us)

@@ -2,9 +2,16 @@
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import psutil
+
+
+def family(process: psutil.Process | None = None) -> list[psutil.Process]:
+    """A process (default: this one) and its living descendants. It reads the whole process table: 1.5 ms."""
+    process = process or psutil.Process()
+    return [process, *process.children(recursive=True)]
 
 
 def cpu_us(process: psutil.Process | None = None, children: bool = False) -> int:
@@ -13,18 +20,32 @@ def cpu_us(process: psutil.Process | None = None, children: bool = False) -> int
     With children, that of its living descendants and of its ended, waited-for children is added. A process that ends
     meanwhile counts as 0.
     """
-    process = process or psutil.Process()
-    family = [process, *(process.children(recursive=True) if children else [])]
-    total_s = 0.0
-    for member in family:
-        try:
-            times = member.cpu_times()
-        except psutil.Error:
-            continue
-        total_s += times.user + times.system
-        if children:
-            total_s += times.children_user + times.children_system
-    return round(total_s * 1e6)
+    if children:
+        return cpu_us_of(family(process))
+    return round(sum(_seconds(process or psutil.Process())[:2]) * 1e6)
+
+
+def cpu_us_of(processes: Iterable[psutil.Process]) -> int:
+    """CPU time, user and system, of these and of what they have waited for, in microseconds."""
+    return round(sum(sum(_seconds(process)) for process in processes) * 1e6)
+
+
+def memory_bytes_of(processes: Iterable[psutil.Process]) -> int:
+    """Resident memory of these. One that ends meanwhile counts as 0."""
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):
+            total += process.memory_info().rss
+    return total
+
+
+def _seconds(process: psutil.Process) -> tuple[float, ...]:
+    """User, system, and the same of ended children; none of a process that has ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return ()
+    return times.user, times.system, times.children_user, times.children_system
 
 
 def stop_event_on_signals() -> threading.Event:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import cast
 
 import grpc
-import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.clock_error import read_clock_error
 from market_spread.common.logs import log_event
 from market_spread.common.metric_names import CPU, MEMORY, Metric
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
 from market_spread.common.recording import Recorder
 from market_spread.common.rpc import MESSAGE_OPTIONS
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse, Sample, SeriesKey
@@ -135,8 +134,9 @@ class Pusher:
             push = self._recorder.take() if push.run_id != self._recorder.run_id else None
 
     def _complete(self, push: PushRequest) -> None:
-        push.counters.append(_sample(CPU, cpu_us(children=True) / 1e6))
-        push.gauges.append(_sample(MEMORY, _memory_bytes()))
+        processes = family()
+        push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
+        push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
         clock_error = read_clock_error()
         push.clock_error_us = clock_error.bound_us
         push.clock_synchronised = clock_error.synchronised
@@ -194,15 +194,3 @@ def _code_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:
 
 def _sample(metric: Metric, value: float) -> Sample:
     return Sample(key=SeriesKey(name=metric.name), value=value)
-
-
-def _memory_bytes() -> int:
-    """Resident memory of this process and its descendants. One that ends meanwhile counts as 0."""
-    process = psutil.Process()
-    total = 0
-    for member in [process, *process.children(recursive=True)]:
-        try:
-            total += member.memory_info().rss
-        except psutil.Error:
-            continue
-    return total

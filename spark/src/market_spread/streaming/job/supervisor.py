@@ -19,7 +19,8 @@ from market_spread.v1.control_pb2 import Phase
 
 _log = logging.getLogger(__name__)
 
-_POLL_S = 0.1
+# A look at the query takes the driver and its JVM a millisecond or two of CPU.
+_POLL_S = 0.25
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
 # What Spark may raise; an OSError is a JVM that is gone.

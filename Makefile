@@ -59,7 +59,7 @@ bench: $(READY)  ## Measure the figures of the README; takes more than an hour, 
 bench-ladder: $(READY)  ## Measure what every feature costs; takes hours, wants a quiet machine
 	@$(BIN)/python tests/benchmarks/ladder $(LADDER)
 
-bench-metrics: $(READY)  ## Measure what the metrics path costs; takes most of an hour, wants a quiet machine
+bench-metrics: $(READY)  ## Measure what the metrics path costs; takes a quarter of an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks/metrics_path $(METRICS)
 
 clean:  ## Remove what setup made, and the runs

@@ -18,7 +18,7 @@ from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 from market_spread.runs.metrics_page import export_page
 from market_spread.runs.monitoring import how_to_watch, write_configuration
-from market_spread.runs.noting import RunNotes
+from market_spread.runs.noting import JUDGED_FROM, RunNotes
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
 from market_spread.runs.run import Observed, Progress, Run, write_evidence
@@ -87,7 +87,7 @@ def launch(
         result = result_of(plan, observed, run_id)
         if "measured" in observed.starts_unix_ns:
             text = "the result's latencies are of orders due after this"
-            notes.say("event", "judged from here", text, unix_ns=judged_from_unix_ns(plan, observed))
+            notes.say("event", JUDGED_FROM, text, unix_ns=judged_from_unix_ns(plan, observed))
         notes.say("verdict", result.verdict.value, "; ".join(result.reasons))
         notes.close()
         path = result.write(folder)

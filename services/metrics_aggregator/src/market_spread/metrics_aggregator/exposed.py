@@ -8,6 +8,7 @@ from market_spread.common.exposition import RECENT_S, ExposedSeries
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import Metric, MetricKind
 from market_spread.metrics_aggregator.history import SECOND_NS
+from market_spread.metrics_aggregator.intervals import add_histogram
 from market_spread.metrics_aggregator.run_state import Epoch, RunState
 from market_spread.metrics_aggregator.series import HistogramSeries
 from market_spread.metrics_aggregator.store import Store
@@ -95,15 +96,7 @@ def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
         return None
     values = HdrCounts()
     for interval in newest:
-        values.merge_buckets(
-            Buckets.decode(interval.encoded),
-            count=interval.count,
-            sum_us=interval.sum_us,
-            min_us=interval.min_us,
-            max_us=interval.max_us,
-            overflow=interval.overflow,
-            negative=interval.negative,
-        )
+        add_histogram(values, interval, Buckets.decode(interval.encoded))
     return values
 
 

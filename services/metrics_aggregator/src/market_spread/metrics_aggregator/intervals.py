@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from market_spread.common.buckets import SLOTS, Buckets
+from market_spread.common.histogram import HdrCounts
 
 # What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
 _POINT_BYTES = 176
@@ -45,6 +46,19 @@ def bytes_of(interval: HistogramInterval | Point) -> int:
     if isinstance(interval, Point):
         return _POINT_BYTES
     return _HISTOGRAM_BYTES + len(interval.encoded)
+
+
+def add_histogram(merged: HdrCounts, interval: HistogramInterval, buckets: Buckets) -> None:
+    """Add the interval's values, whose buckets these are, to a histogram."""
+    merged.merge_buckets(
+        buckets,
+        count=interval.count,
+        sum_us=interval.sum_us,
+        min_us=interval.min_us,
+        max_us=interval.max_us,
+        overflow=interval.overflow,
+        negative=interval.negative,
+    )
 
 
 def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:

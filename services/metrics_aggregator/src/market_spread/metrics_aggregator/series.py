@@ -6,7 +6,14 @@ from market_spread.common.buckets import Buckets
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import METRICS, Metric
 from market_spread.metrics_aggregator.history import Held, History, Resolution
-from market_spread.metrics_aggregator.intervals import HistogramInterval, Point, last, merged_histograms, summed
+from market_spread.metrics_aggregator.intervals import (
+    HistogramInterval,
+    Point,
+    add_histogram,
+    last,
+    merged_histograms,
+    summed,
+)
 
 RATE_WINDOW_NS = 10_000_000_000
 # A source that works pushes every second; after two, its silence means that it has stopped.
@@ -62,15 +69,7 @@ class HistogramSeries:
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
-        self.merged.merge_buckets(
-            buckets,
-            count=interval.count,
-            sum_us=interval.sum_us,
-            min_us=interval.min_us,
-            max_us=interval.max_us,
-            overflow=interval.overflow,
-            negative=interval.negative,
-        )
+        add_histogram(self.merged, interval, buckets)
         self.history.add(interval, now.newest_unix_ns, now.resolution)
         return interval
 

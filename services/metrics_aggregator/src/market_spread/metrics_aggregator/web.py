@@ -1,7 +1,5 @@
 """The web side: the page and its API, what Prometheus scrapes, and the store as JSON."""
 
-from pathlib import Path
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,10 +17,9 @@ from market_spread.metrics_aggregator.event_stream import PING_S
 from market_spread.metrics_aggregator.exposed import exposed_series
 from market_spread.metrics_aggregator.feed import Feeds
 from market_spread.metrics_aggregator.guard import Guard
+from market_spread.metrics_aggregator.page import STATIC
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.views import NoSuchSeriesError, series_detail, series_list, summary
-
-STATIC = Path(__file__).parent / "static"
 
 
 def web_app(

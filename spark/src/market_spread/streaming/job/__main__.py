@@ -60,7 +60,7 @@ class SparkEngine:
         return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
 
     def newest_batch(self, query: StreamingQuery) -> int:
-        # `query.lastProgress` would have the JVM write all of it as JSON, ten times a second.
+        # `query.lastProgress` would have the JVM write all of it as JSON, at every look.
         newest: Any = query._jsq.lastProgress()
         return -1 if newest is None else int(newest.batchId())
 

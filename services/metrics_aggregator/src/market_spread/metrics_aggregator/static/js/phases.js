@@ -3,6 +3,7 @@
 /** @typedef {{unix_ms: number, kind: string, name: string, text: string}} Note */
 
 const MEASURING = /measur/;
+/** As the run controller calls it: `JUDGED_FROM` in its noting.py. */
 const JUDGED_FROM = "judged from here";
 
 /**
@@ -34,7 +35,7 @@ export function warmUp(notes, span) {
 
 /**
  * The part of which the run's result gives its latencies: what comes after the load has settled, to the end of the
- * drain. Null where the run has not been judged, or all of it was.
+ * drain. Null where the run has not been judged.
  * @param {Note[]} notes
  * @param {{from: number, to: number}} span of the run
  * @returns {{from: number, to: number} | null}

@@ -42,6 +42,24 @@ def test_keys_go_to_pages_and_move_the_range(site: Site, watched: Open) -> None:
     expect(page.locator(".range")).to_contain_text("bins of 2 s")
 
 
+def test_keys_that_come_faster_than_the_page_is_drawn_all_count(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.locator("input[type=text]")
+    field.fill("0:30-0:40")
+    press(page, "Enter")
+    expect(field).to_have_value("0:30–0:40")
+
+    page.evaluate(
+        """(keys) => {
+          for (const key of keys) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        }""",
+        ["]", "]", "]", "[", "+", "+"],
+    )
+
+    expect(field).to_have_value("0:40–0:50")
+    expect(page.locator(".range")).to_contain_text("bins of 5 s")
+
+
 def test_help_opens_and_closes_by_key(site: Site, watched: Open) -> None:
     page = watched().open(site.url)
 

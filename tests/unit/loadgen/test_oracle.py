@@ -102,7 +102,7 @@ def test_true_alerts_are_ok() -> None:
     assert judgement.ok
     assert judgement.void_reason is None
     assert (judgement.orders, judgement.expected, judgement.received, judgement.undecided) == (5, 3, 3, 0)
-    assert judgement.delay_us == 50
+    assert judgement.delay_us == 51
     assert judgement.sentences == {"missing": (), "unexpected": (), "duplicated": (), "wrong": ()}
 
 
@@ -235,14 +235,23 @@ def test_invented_quote_of_an_unseen_symbol_is_wrong() -> None:
 
 
 def test_quote_from_the_future_is_wrong_though_its_symbol_always_rejects() -> None:
-    quotes = quotes_of(("WIDE", *WIDE, 1, 0), ("WIDE", *WIDE, 2, 1_061))
+    quotes = quotes_of(("WIDE", *WIDE, 1, 0), ("WIDE", *WIDE, 2, 1_062))
     orders = orders_of((1, "WIDE", 1_000))
     alerts = alerts_of(orders, (1, *WIDE, 2, 1_060))
 
     assert judge(quotes, orders, alerts).sentences["wrong"] == (
         "order 1 (WIDE): quote 2 came too late for the order to meet it",
     )
-    assert judge(quotes, orders, alerts, delay_us=61).ok
+    assert judge(quotes, orders, alerts, delay_us=62).ok
+
+
+def test_order_that_was_read_may_meet_a_quote_that_overtook_it_before_its_alert_was_emitted() -> None:
+    quotes = quotes_of(("WIDE", *WIDE, 1, 0), ("WIDE", *WIDE, 2, 1_300))
+    orders = orders_of((1, "WIDE", 1_000))
+    alerts = alerts_of(orders, (1, *WIDE, 2, 1_060))
+
+    assert judge(quotes, orders, altered(alerts, 0, emitted_us=1_300)).ok
+    assert judge(quotes, orders, altered(alerts, 0, emitted_us=1_299)).wrong == 1
 
 
 def test_old_quote_will_do_where_the_symbol_always_rejects() -> None:

@@ -46,8 +46,9 @@ class Oracle:
     Memory: 41 bytes for each quote that rejects or changes a verdict, 47 for each order that can be rejected or has an
     alert, and 111 for each alert; besides, some 100 MB for a chunk.
 
-    delay_us: the run's longest delay from a message's intended send to its reading by the job; None takes it from the
-    alerts. duplicates_allowed: duplicates are no fault, as after a restart, or with two jobs.
+    delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes it from the
+    alerts, which have met it when they are emitted. An order that was read may still be overtaken by quotes, so its
+    reading is too early. duplicates_allowed: duplicates are no fault, as after a restart, or with two jobs.
     """
 
     def __init__(self, alerts: Alerts, *, delay_us: int | None = None, duplicates_allowed: bool = False) -> None:
@@ -147,10 +148,10 @@ def _by_id(parts: list[Orders]) -> Orders:
 
 
 def _delay_us(orders: Orders, alerts: Alerts, order_of_alert: Int64s, known: Bools) -> int:
-    """The longest delay of an order to its reading, of alerts that tell their order's intended time right."""
+    """The longest delay of an order to its alert's emission, of alerts that tell their order's intended time right."""
     intended_us = orders.intended_us[order_of_alert[known]]
     right = alerts.intended_us[known] == intended_us
-    delays_us = (alerts.read_us[known] - intended_us)[right]
+    delays_us = (alerts.emitted_us[known] - intended_us)[right]
     return max(0, int(delays_us.max())) if len(delays_us) else 0
 
 

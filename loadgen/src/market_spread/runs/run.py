@@ -290,12 +290,9 @@ class Run:
 def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
     assert observed.alerts is not None
-    alerts = observed.alerts
-    # Up to its emission an order may have been overtaken, so that is how long quotes and orders race, if they do.
-    races = len(alerts) and not plan.is_fenced
-    delay_us = max(0, int((alerts.emitted_us - alerts.intended_us).max())) if races else 0
     repeats = observed.job.restarts + observed.job_restarts > 0 or plan.workload.replicas > 1
-    oracle = Oracle(alerts, delay_us=delay_us, duplicates_allowed=repeats)
+    delay_us = 0 if plan.is_fenced else None
+    oracle = Oracle(observed.alerts, delay_us=delay_us, duplicates_allowed=repeats)
     phases = [phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns]
     for phase in phases:
         for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):

@@ -14,13 +14,12 @@ import { WorkerPage, WorkersPage } from "./pages/workers.js";
 import { Bar } from "./parts/bar.js";
 import { helpDialog } from "./parts/help.js";
 import { RangeBar } from "./parts/rangebar.js";
-import { WHOLE, moved, nextWidth, resolve } from "./range.js";
+import { WHOLE, moved, newest, nextWidth, overlaps, resolve } from "./range.js";
 import { readRoute, routeText } from "./router.js";
 import { embeddedRun } from "./runfile.js";
 import { onTheme, startTheme, toggleTheme } from "./theme.js";
 import { View } from "./view.js";
 
-const FOLLOW_MS = 60_000;
 const TOAST_MS = 6000;
 
 /** What parts and pages are given: `feed`, `route`, `href`, `actions`, and the methods below. */
@@ -64,19 +63,18 @@ class App {
 
   /** Show what is half a range's width earlier (-1) or later (1). */
   move(direction) {
-    if (this.view) this.choose(moved(this.view.range, direction, this.view.span));
+    if (this.view) this.choose(moved(this.#range(), direction, this.view.span));
   }
 
   /** Follow the newest data, with as wide a range as is shown. */
   goLive() {
-    const widthMs = this.view && !this.view.range.whole ? this.view.range.to - this.view.range.from : FOLLOW_MS;
-    this.choose({ kind: "last", ms: Math.round(widthMs / 1000) * 1000 });
+    if (this.view) this.choose(newest(this.#range()));
   }
 
   /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. */
   stepBins(direction) {
     if (!this.view) return;
-    const widthMs = nextWidth(this.view.widthMs, direction);
+    const widthMs = nextWidth(Math.max(this.route.widthMs, this.view.leastWidthMs), direction);
     this.#replace({ widthMs: widthMs <= this.view.leastWidthMs ? 0 : widthMs });
   }
 
@@ -164,6 +162,11 @@ class App {
     };
   }
 
+  /** The range as it is chosen: what is drawn may still be the one before. */
+  #range() {
+    return resolve(this.route.choice, this.view.span);
+  }
+
   #replace(change) {
     this.route = { ...this.route, ...change };
     history.replaceState(null, "", routeText(this.route));
@@ -241,10 +244,6 @@ class App {
     clearTimeout(this.#toastTimer);
     this.#toastTimer = setTimeout(() => show(this.toast, false), TOAST_MS);
   }
-}
-
-function overlaps({ kind, from, to }, span) {
-  return kind !== "fixed" || (to > span.from && from < span.to);
 }
 
 new App().start();

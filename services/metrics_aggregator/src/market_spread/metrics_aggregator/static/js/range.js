@@ -4,6 +4,7 @@
 /** @typedef {{from: number, to: number, whole: boolean}} Range */
 
 const SHORTEST_MS = 1000;
+const FOLLOW_MS = 60_000;
 const WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
 
 export const WHOLE = { kind: "whole" };
@@ -27,6 +28,15 @@ export function resolve(choice, span) {
 }
 
 /**
+ * Whether a run of that span has something of the choice.
+ * @param {Choice} choice
+ * @param {{from: number, to: number}} span
+ */
+export function overlaps(choice, span) {
+  return choice.kind !== "fixed" || (choice.to > span.from && choice.from < span.to);
+}
+
+/**
  * The range moved by half its width; a whole run stays as it is.
  * @param {Range} range
  * @param {number} direction -1 to earlier, 1 to later
@@ -38,6 +48,12 @@ export function moved(range, direction, span) {
   const width = range.to - range.from;
   const from = Math.max(span.from, Math.min(range.from + (direction * width) / 2, span.to - width));
   return { kind: "fixed", from, to: from + width };
+}
+
+/** The newest part of a run, as wide as the range; a minute for a whole run. @param {Range} range @returns {Choice} */
+export function newest(range) {
+  const widthMs = range.whole ? FOLLOW_MS : range.to - range.from;
+  return { kind: "last", ms: Math.round(widthMs / 1000) * 1000 };
 }
 
 /**

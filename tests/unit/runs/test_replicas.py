@@ -31,8 +31,15 @@ def test_done_is_what_all_have_done_and_used_what_they_used_together() -> None:
 
     both = merged([replica(), behind])
 
-    assert (both.batch_id, both.messages_committed, both.records_read, both.messages_processed) == (3, 90, 7, 110)
+    assert (both.batch_id, both.records_read, both.messages_processed) == (3, 7, 110)
     assert (both.restarts, both.cpu_us, list(both.process_ids)) == (2, 2_000, [11, 12, 13])
+
+
+def test_messages_are_committed_once_one_replica_has_committed_them() -> None:
+    behind = replica(messages_committed=90)
+
+    assert merged([replica(), behind]).messages_committed == 100
+    assert merged([behind, replica()]).messages_committed == 100
 
 
 def test_committed_is_what_every_replica_has_committed() -> None:

@@ -8,6 +8,9 @@ from market_spread.v1.control_pb2 import JobStatusResponse, PartitionOffset, Pha
 def merged(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStatusResponse:
     """The replicas as one job: done is what all of them have done, and used what they have used together.
 
+    But messages are committed by the job as soon as one replica has committed them, since one alert of each order is
+    enough; a drain waits for the first replica only.
+
     Its phase is RUNNING if all run, else that of the first that does not. silent: how many do not answer, of which
     nothing is known but that they may not run. Raises ValueError if none answers.
     """
@@ -24,7 +27,7 @@ def merged(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStat
         mode=first.mode,
         batch_id=min(status.batch_id for status in statuses),
         committed=_committed_by_all(statuses),
-        messages_committed=min(status.messages_committed for status in statuses),
+        messages_committed=max(status.messages_committed for status in statuses),
         records_read=min(status.records_read for status in statuses),
         messages_processed=min(status.messages_processed for status in statuses),
         restarts=sum(status.restarts for status in statuses),

@@ -65,9 +65,13 @@ class Aggregator:
                 self._note(
                     stub, note["kind"], note["name"], note["unix_ms"] - self.run.notes(0, 1)[0]["unix_ms"], note["text"]
                 )
-            for second in range(self.pushed_s, seconds):
-                for request in self.run.pushes(second, begin_ms=self.begin_ms):
-                    stub.Push(request, timeout=5, wait_for_ready=True)
+            pushes = [
+                request
+                for second in range(self.pushed_s, seconds)
+                for request in self.run.pushes(second, begin_ms=self.begin_ms)
+            ]
+            answers = list(stub.Push(iter(pushes), timeout=30, wait_for_ready=True))
+            assert [answer.refusal for answer in answers] == [""] * len(pushes)
         self.pushed_s = seconds
 
     def _note(self, stub: MetricsStub, kind: str, name: str, after_ms: float, text: str = "") -> None:

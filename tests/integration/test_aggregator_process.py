@@ -3,17 +3,14 @@
 import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
-import httpx
 import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -22,89 +19,32 @@ from hdrh.histogram import HdrHistogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.config import inherited_environment, to_environment
-from market_spread.common.metric_names import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
-from market_spread.common.push import Pusher
+from market_spread.common.metric_names import MESSAGES_DUE, SEND_LAG
+from market_spread.common.push_stream import GrpcPushStream, StreamEndedError
 from market_spread.common.recording import Recorder
 from market_spread.common.rpc import channel_to
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
-from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest, Sample, SeriesKey
+from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
-
-DEADLINE_S = 20.0
-
-
-@dataclass
-class Aggregator:
-    """A running metrics-aggregator and where it listens."""
-
-    process: subprocess.Popen[str]
-    grpc_port: int
-    http_port: int
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.grpc_port}"
-
-    def get(self, path: str) -> httpx.Response:
-        return httpx.get(f"http://127.0.0.1:{self.http_port}{path}", timeout=DEADLINE_S)
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def json(self, path: str) -> Any:
-        return self.get(path).raise_for_status().json()
-
-
-Launch = Callable[..., Aggregator]
-
-
-def until(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S:g} s: {what}"
-        time.sleep(0.02)
-
-
-def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "market_spread.metrics_aggregator"],
-        env={**inherited_environment(), **to_environment(config)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+from tests.integration.aggregators import (
+    DEADLINE_S,
+    Aggregator,
+    Launch,
+    lag_count,
+    launcher,
+    push_to,
+    pusher_of,
+    recorder_of,
+    spawn,
+    taken,
+    until,
+)
 
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    processes: list[subprocess.Popen[str]] = []
-
-    def launched(grpc_port: int = 0, http_port: int = 0, **settings: Any) -> Aggregator:
-        ports_file = tmp_path / f"ports-{len(processes)}.json"
-        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings))
-        processes.append(process)
-        until("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
-        ports = json.loads(ports_file.read_text())
-        return Aggregator(process, ports["grpc"], ports["http"])
-
-    yield launched
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def recorder_of(source: str) -> Recorder:
-    return Recorder(source=source, clock=SystemClock(), run_id="r1")
-
-
-def pusher_of(recorder: Recorder, aggregator: Aggregator) -> Pusher:
-    return Pusher(recorder, aggregator.address, clock=SystemClock(), interval_s=0.05)
-
-
-def lag_count(aggregator: Aggregator) -> int:
-    found = [item for item in aggregator.json("/api/v1/series")["series"] if item["name"] == SEND_LAG.name]
-    return sum(item["count"] for item in found)
+    with launcher(tmp_path) as launched:
+        yield launched
 
 
 def test_what_is_read_back_equals_the_packages_merge(launch: Launch) -> None:
@@ -186,17 +126,19 @@ def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(la
     def push_on(source: str) -> None:
         recorder = recorder_of(source)
         with channel_to(aggregator.address) as channel:
-            stub = MetricsStub(channel)
+            stream = GrpcPushStream(channel)
             while not ended.is_set():
                 recorder.histogram(SEND_LAG).record_us(np.arange(1, 2_000, 7))
                 recorder.counter(MESSAGES_DUE).add(286)
-                push = recorder.take()
-                assert push is not None
+                push = taken(recorder)
                 pushed[source].append(push)
+                stream.send(push)
                 try:
-                    acknowledged[source] = stub.Push(push, timeout=2).sequence
-                except grpc.RpcError:
+                    answer = stream.answer(DEADLINE_S)
+                except StreamEndedError:
                     return
+                assert answer is not None
+                acknowledged[source] = answer.sequence
 
     threads = [threading.Thread(target=push_on, args=(source,)) for source in sources]
     for thread in threads:
@@ -209,12 +151,10 @@ def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(la
 
     second = launch(aggregator.grpc_port, aggregator.http_port, runs_folder=tmp_path / "runs")
     found = {source["source"]: source for source in second.json("/api/v1/series")["sources"]}
-    with channel_to(second.address) as channel:
-        for source in sources:
-            assert acknowledged[source] <= found[source]["sequence"] <= len(pushed[source])
-            assert (found[source]["missing"], found[source]["pushes"]) == (0, found[source]["sequence"])
-            for push in pushed[source][acknowledged[source] :]:
-                MetricsStub(channel).Push(push, timeout=5)
+    for source in sources:
+        assert acknowledged[source] <= found[source]["sequence"] <= len(pushed[source])
+        assert (found[source]["missing"], found[source]["pushes"]) == (0, found[source]["sequence"])
+        push_to(second.address, *pushed[source][acknowledged[source] :])
 
     number = sum(map(len, pushed.values()))
     (run,) = [second.json("/api/v1/runs/r1/data?points=3000")]
@@ -233,10 +173,9 @@ def test_notes_and_pushes_are_there_after_a_restart_and_in_the_run_of_another_pr
     recorder.histogram(SEND_LAG).record_us(np.array([5, 7]))
     note = NoteRequest(run_id="r1", unix_ns=SystemClock().unix_ns(), kind="phase", name="measuring")
     with channel_to(first.address) as channel:
-        stub = MetricsStub(channel)
-        stub.Push(recorder.take(), timeout=5)
         for _ in range(2):
-            stub.Note(note, timeout=5)
+            MetricsStub(channel).Note(note, timeout=5)
+    push_to(first.address, taken(recorder))
     expected = first.json("/api/v1/runs/r1/data")
     first.kill()
 
@@ -248,8 +187,8 @@ def test_notes_and_pushes_are_there_after_a_restart_and_in_the_run_of_another_pr
         assert restarted[part] == viewer.json("/api/v1/runs/r1/data")[part] == expected[part]
     assert [run["run_id"] for run in viewer.json("/api/v1/runs")["runs"]] == ["r1"]
     recorder.histogram(SEND_LAG).record_us(np.array([5]))
-    with channel_to(viewer.address) as channel, pytest.raises(grpc.RpcError) as refused:
-        MetricsStub(channel).Push(recorder.take(), timeout=5)
+    with pytest.raises(grpc.RpcError) as refused:
+        push_to(viewer.address, taken(recorder))
     assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
@@ -259,13 +198,12 @@ def test_what_cannot_be_written_is_refused_for_now_and_taken_later(launch: Launc
     aggregator = launch(runs_folder=runs)
     recorder = recorder_of("sender-0")
     recorder.histogram(SEND_LAG).record_us(np.array([5]))
-    push = recorder.take()
+    push = taken(recorder)
 
-    with channel_to(aggregator.address) as channel:
-        with pytest.raises(grpc.RpcError) as refused:
-            MetricsStub(channel).Push(push, timeout=5)
-        runs.unlink()
-        MetricsStub(channel).Push(push, timeout=5)
+    with pytest.raises(grpc.RpcError) as refused:
+        push_to(aggregator.address, push)
+    runs.unlink()
+    push_to(aggregator.address, push)
 
     assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
     assert "metrics.hlog cannot be written: Not a directory" in str(refused.value.details())
@@ -315,8 +253,7 @@ class Events:
 
 def push_one(aggregator: Aggregator, recorder: Recorder, values: "np.ndarray[Any, np.dtype[np.int64]]") -> None:
     recorder.histogram(SEND_LAG).record_us(values)
-    with channel_to(aggregator.address) as channel:
-        MetricsStub(channel).Push(recorder.take(), timeout=5)
+    push_to(aggregator.address, taken(recorder))
 
 
 def test_last_event_id_resumes_without_a_gap(launch: Launch) -> None:
@@ -374,36 +311,15 @@ def test_duplicates_merge_once_and_gaps_are_counted(launch: Launch) -> None:
     pushes: list[PushRequest] = []
     for _ in range(4):
         recorder.histogram(SEND_LAG).record_us(np.array([9]))
-        push = recorder.take()
-        assert push is not None
-        pushes.append(push)
-    with channel_to(aggregator.address) as channel:
-        stub = MetricsStub(channel)
+        pushes.append(taken(recorder))
 
-        answers = [stub.Push(pushes[index], timeout=5).sequence for index in (0, 0, 3, 3, 2)]
+    answers = push_to(aggregator.address, *(pushes[index] for index in (0, 0, 3, 3, 2)))
 
-    assert answers == [1, 1, 4, 4, 4]
+    assert [(answer.sequence, answer.refusal) for answer in answers] == [(1, ""), (1, ""), (4, ""), (4, ""), (3, "")]
     assert lag_count(aggregator) == 2
     (source,) = aggregator.json("/api/v1/series")["sources"]
     assert (source["pushes"], source["duplicates"], source["missing"]) == (2, 3, 2)
     assert aggregator.json("/api/v1/summary")["aggregator"]["missing"] == 2
-
-
-def test_a_wrong_push_is_an_invalid_argument_that_says_why(launch: Launch) -> None:
-    aggregator = launch()
-    wrong = PushRequest(
-        source="sender-0",
-        epoch_unix_ns=1,
-        sequence=1,
-        counters=[Sample(key=SeriesKey(name=FRAMES_LATE.name, labels={"host": "a"}), value=1)],
-    )
-
-    with channel_to(aggregator.address) as channel, pytest.raises(grpc.RpcError) as refused:
-        MetricsStub(channel).Push(wrong, timeout=5)
-
-    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert refused.value.details() == f"{FRAMES_LATE.name} was pushed with the labels ['host']; it has []"
-    assert aggregator.json("/api/v1/summary")["aggregator"]["refused"] == 1
 
 
 def test_health_and_reflection_answer(launch: Launch) -> None:

@@ -4,8 +4,7 @@ isort:skip_file
 The metrics path: interval histograms, counters and gauges, pushed to the metrics-aggregator.
 
 A push is idempotent on (source, epoch, sequence): it may be sent again until it is acknowledged.
-It is taken whole or refused whole, with INVALID_ARGUMENT and the reason. UNAVAILABLE means that it could
-not be written down, as on a full disk: keep it and send it again.
+It is taken whole or refused whole, with the reason.
 """
 
 from collections import abc as _abc
@@ -227,21 +226,25 @@ Global___Sample: _TypeAlias = Sample  # noqa: Y015
 
 @_typing.final
 class PushResponse(_message.Message):
-    """Reply to PushRequest."""
+    """Answer to the oldest PushRequest of the stream that has none yet."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEQUENCE_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
-    """The highest sequence taken of this source and epoch."""
+    """Its sequence."""
+    refusal: _builtins.str
+    """Why it is refused for good, in a sentence; empty if it is taken, now or before."""
     def __init__(
         self,
         *,
         sequence: _builtins.int = ...,
+        refusal: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["refusal", b"refusal", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -35,7 +35,7 @@ class MetricsStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Push = channel.unary_unary(
+        self.Push = channel.stream_stream(
                 '/market_spread.v1.Metrics/Push',
                 request_serializer=market__spread_dot_v1_dot_metrics__pb2.PushRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_metrics__pb2.PushResponse.FromString,
@@ -51,15 +51,19 @@ class MetricsServicer:
     """Takes what the processes measure. Outside the path of messages.
     """
 
-    def Push(self, request, context):
-        """Merge one interval. A push that was taken before is acknowledged again and not merged again.
+    def Push(self, request_iterator, context):
+        """Merge intervals, for as long as a process lives. Each push is answered, in the order in which they came, once it
+        is written down; one that was taken before is acknowledged again and not merged again. A refused one does not end
+        the stream. Whatever ends it: open another one and send again what was not answered. UNAVAILABLE means that a push
+        could not be written down, as on a full disk, or that the aggregator stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Note(self, request, context):
-        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice.
+        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice. A wrong
+        one is INVALID_ARGUMENT; UNAVAILABLE is as above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -68,7 +72,7 @@ class MetricsServicer:
 
 def add_MetricsServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Push': grpc.unary_unary_rpc_method_handler(
+            'Push': grpc.stream_stream_rpc_method_handler(
                     servicer.Push,
                     request_deserializer=market__spread_dot_v1_dot_metrics__pb2.PushRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_metrics__pb2.PushResponse.SerializeToString,
@@ -91,7 +95,7 @@ class Metrics:
     """
 
     @staticmethod
-    def Push(request,
+    def Push(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -101,8 +105,8 @@ class Metrics:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
+        return grpc.experimental.stream_stream(
+            request_iterator,
             target,
             '/market_spread.v1.Metrics/Push',
             market__spread_dot_v1_dot_metrics__pb2.PushRequest.SerializeToString,

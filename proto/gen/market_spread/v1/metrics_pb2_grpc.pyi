@@ -4,8 +4,7 @@ isort:skip_file
 The metrics path: interval histograms, counters and gauges, pushed to the metrics-aggregator.
 
 A push is idempotent on (source, epoch, sequence): it may be sent again until it is acknowledged.
-It is taken whole or refused whole, with INVALID_ARGUMENT and the reason. UNAVAILABLE means that it could
-not be written down, as on a full disk: keep it and send it again.
+It is taken whole or refused whole, with the reason.
 """
 
 from collections import abc as _abc
@@ -38,20 +37,32 @@ class MetricsStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> MetricsAsyncStub: ...
-    Push: _grpc.UnaryUnaryMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]
-    """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+    Push: _grpc.StreamStreamMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]
+    """Merge intervals, for as long as a process lives. Each push is answered, in the order in which they came, once it
+    is written down; one that was taken before is acknowledged again and not merged again. A refused one does not end
+    the stream. Whatever ends it: open another one and send again what was not answered. UNAVAILABLE means that a push
+    could not be written down, as on a full disk, or that the aggregator stops.
+    """
     Note: _grpc.UnaryUnaryMultiCallable[_metrics_pb2.NoteRequest, _metrics_pb2.NoteResponse]
-    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
+    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice. A wrong
+    one is INVALID_ARGUMENT; UNAVAILABLE is as above.
+    """
 
 @_typing.type_check_only
 class MetricsAsyncStub(MetricsStub):
     """Takes what the processes measure. Outside the path of messages."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    Push: _aio.UnaryUnaryMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]  # type: ignore[assignment]
-    """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+    Push: _aio.StreamStreamMultiCallable[_metrics_pb2.PushRequest, _metrics_pb2.PushResponse]  # type: ignore[assignment]
+    """Merge intervals, for as long as a process lives. Each push is answered, in the order in which they came, once it
+    is written down; one that was taken before is acknowledged again and not merged again. A refused one does not end
+    the stream. Whatever ends it: open another one and send again what was not answered. UNAVAILABLE means that a push
+    could not be written down, as on a full disk, or that the aggregator stops.
+    """
     Note: _aio.UnaryUnaryMultiCallable[_metrics_pb2.NoteRequest, _metrics_pb2.NoteResponse]  # type: ignore[assignment]
-    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
+    """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice. A wrong
+    one is INVALID_ARGUMENT; UNAVAILABLE is as above.
+    """
 
 class MetricsServicer(metaclass=_abc_1.ABCMeta):
     """Takes what the processes measure. Outside the path of messages."""
@@ -59,10 +70,14 @@ class MetricsServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
     def Push(
         self,
-        request: _metrics_pb2.PushRequest,
+        request_iterator: _MaybeAsyncIterator[_metrics_pb2.PushRequest],
         context: _ServicerContext,
-    ) -> _typing.Union[_metrics_pb2.PushResponse, _abc.Awaitable[_metrics_pb2.PushResponse]]:
-        """Merge one interval. A push that was taken before is acknowledged again and not merged again."""
+    ) -> _typing.Union[_abc.Iterator[_metrics_pb2.PushResponse], _abc.AsyncIterator[_metrics_pb2.PushResponse]]:
+        """Merge intervals, for as long as a process lives. Each push is answered, in the order in which they came, once it
+        is written down; one that was taken before is acknowledged again and not merged again. A refused one does not end
+        the stream. Whatever ends it: open another one and send again what was not answered. UNAVAILABLE means that a push
+        could not be written down, as on a full disk, or that the aggregator stops.
+        """
 
     @_abc_1.abstractmethod
     def Note(
@@ -70,6 +85,8 @@ class MetricsServicer(metaclass=_abc_1.ABCMeta):
         request: _metrics_pb2.NoteRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_metrics_pb2.NoteResponse, _abc.Awaitable[_metrics_pb2.NoteResponse]]:
-        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice."""
+        """Keep a note of what goes on in a run. One that was taken before is acknowledged again and not kept twice. A wrong
+        one is INVALID_ARGUMENT; UNAVAILABLE is as above.
+        """
 
 def add_MetricsServicer_to_server(servicer: MetricsServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

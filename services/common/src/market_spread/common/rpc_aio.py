@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
 import grpc
@@ -16,21 +17,28 @@ _log = logging.getLogger(__name__)
 
 
 class _ErrorsAsStatus(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
-    """Turns an error that a unary handler raises into its status code."""
+    """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
 
     def __init__(self) -> None:
         self._guarded: dict[str, Any] = {}  # by method, so that a call makes none of its own
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
-        if handler is None or handler.request_streaming or handler.response_streaming:
-            return handler
+        if handler is None:
+            return None
         guarded = self._guarded.get(handler_call_details.method)
         if guarded is None:
-            guarded = self._guarded[handler_call_details.method] = grpc.unary_unary_rpc_method_handler(
-                _guarded(handler.unary_unary), handler.request_deserializer, handler.response_serializer
-            )
+            guarded = self._guarded[handler_call_details.method] = _guarded_handler(handler)
         return guarded
+
+
+def _guarded_handler(handler: Any) -> Any:
+    codecs = handler.request_deserializer, handler.response_serializer
+    if iscoroutinefunction(handler.unary_unary):
+        return grpc.unary_unary_rpc_method_handler(_guarded(handler.unary_unary), *codecs)
+    if iscoroutinefunction(handler.stream_stream):
+        return grpc.stream_stream_rpc_method_handler(_guarded(handler.stream_stream), *codecs)
+    return handler
 
 
 def _guarded(call: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:

@@ -85,7 +85,8 @@ async def _serve(config: AggregatorConfig) -> None:
         web_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         if files is not None and config.takes_pushes:
             _restore(store, files, clock)
-        rpc = AioServer(grpc_address, MetricsService(store, takes_pushes=config.takes_pushes).register)
+        service = MetricsService(store, takes_pushes=config.takes_pushes)
+        rpc = AioServer(grpc_address, service.register)
         async with _web(config, store, clock, web_socket):
             await rpc.start()
             ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}
@@ -93,6 +94,7 @@ async def _serve(config: AggregatorConfig) -> None:
                 write_ports(config.ports_file, ports)
             log_event(_log, "aggregator.started", host=config.host, grpc_port=ports["grpc"], http_port=ports["http"])
             await stop.wait()
+            service.end_streams()
             await rpc.stop()
     if files is not None:
         files.close()

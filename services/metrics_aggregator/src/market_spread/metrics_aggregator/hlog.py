@@ -12,9 +12,9 @@ or not at all. Times are seconds since the Unix epoch.
 
 import json
 import struct
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from binascii import Error as Base64Error
-from binascii import crc32
+from binascii import b2a_base64, crc32
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +42,8 @@ _PUSH_FIELDS = (
     "clock_synchronised",
     "pushes_dropped",
 )
+# json.dumps would make an encoder each time.
+_json = json.JSONEncoder(separators=(",", ":")).encode
 _NOTE_FIELDS = ("run_id", "unix_ns", "kind", "name", "text")
 
 
@@ -116,24 +118,26 @@ def decode(block: list[bytes]) -> Entry | None:
 
 
 def _push_lines(push: PushRequest) -> Iterator[bytes]:
-    head = json.dumps({field: getattr(push, field) for field in _PUSH_FIELDS}, separators=(",", ":"))
+    head = _json({field: getattr(push, field) for field in _PUSH_FIELDS})
+    items = [(item, item.key.SerializeToString(), item.max) for item in push.histograms]
     histograms = ",".join(
-        f"{_key_text(item.key.SerializeToString())},{item.count},{item.sum},{item.min},{item.max},{item.overflow},"
-        f"{item.negative}]"
-        for item in push.histograms
+        f"{_key_text(wire)},{item.count},{item.sum},{item.min},{largest},{item.overflow},{item.negative}]"
+        for item, wire, largest in items
     )
     counters, gauges = _sample_texts(push.counters), _sample_texts(push.gauges)
-    text = f'{head[:-1]},"histograms":[{histograms}],"counters":[{counters}],"gauges":[{gauges}]}}'
-    yield b"%b%b\n" % (_PUSH, text.encode())
-    span = f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
-    for item in push.histograms:
-        wrapped = _WRAPPER.pack(_COOKIE, len(item.encoded)) + item.encoded
-        before = f"Tag={_tag(push.source, item.key.SerializeToString())},{span},{item.max / 1000:.3f},"
-        yield b"%b%b\n" % (before.encode(), b64encode(wrapped))
+    yield f'#push {head[:-1]},"histograms":[{histograms}],"counters":[{counters}],"gauges":[{gauges}]}}\n'.encode()
+    if not items:
+        return
+    source, span = push.source, f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
+    for item, wire, largest in items:
+        encoded = item.encoded
+        before = f"Tag={_tag(source, wire)},{span},{largest / 1000:.3f},"
+        yield before.encode()
+        yield b2a_base64(_WRAPPER.pack(_COOKIE, len(encoded)) + encoded)  # with the line's end
 
 
 def _note_lines(note: NoteRequest) -> Iterator[bytes]:
-    text = json.dumps({field: getattr(note, field) for field in _NOTE_FIELDS}, separators=(",", ":"))
+    text = _json({field: getattr(note, field) for field in _NOTE_FIELDS})
     yield b"%b%b\n" % (_NOTE, text.encode())
 
 
@@ -146,7 +150,7 @@ def _sample_texts(samples: Iterable[Sample]) -> str:
 def _key_text(wire: bytes) -> str:
     """The begin of a JSON array: name and labels of a key as it is on the wire."""
     key = SeriesKey.FromString(wire)
-    return json.dumps([key.name, dict(key.labels)], separators=(",", ":"))[:-1]
+    return _json([key.name, dict(key.labels)])[:-1]
 
 
 def _histogram(told: list[Any], line: bytes) -> IntervalHistogram:

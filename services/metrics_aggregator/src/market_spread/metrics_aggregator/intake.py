@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
@@ -26,11 +26,12 @@ class Measured:
     counters: list[tuple[SeriesId, float]]
     gauges: list[tuple[SeriesId, float]]
 
-    def ids(self) -> Iterator[SeriesId]:
+    def ids(self) -> list[SeriesId]:
         """Every series that it names."""
-        yield from (histogram[0] for histogram in self.histograms)
-        yield from (series_id for series_id, _ in self.counters)
-        yield from (series_id for series_id, _ in self.gauges)
+        ids = [histogram[0] for histogram in self.histograms]
+        ids += [series_id for series_id, _ in self.counters]
+        ids += [series_id for series_id, _ in self.gauges]
+        return ids
 
 
 def check_envelope(request: PushRequest) -> None:
@@ -74,17 +75,19 @@ class SeriesIds:
     def __init__(self, source: str, run_id: str) -> None:
         self._source = source
         self._run_id = run_id
-        self._known: dict[tuple[MetricKind, bytes], SeriesId] = {}
+        self._known: dict[bytes, SeriesId] = {}
 
     def of(self, key: SeriesKey, kind: MetricKind) -> SeriesId:
         """The series of the key. UsageError if no series of that kind has it."""
-        wire = (kind, key.SerializeToString())
+        wire = key.SerializeToString()
         series_id = self._known.get(wire)
         if series_id is None:
-            series_id = _series_id(key, kind, self._source, self._run_id)
+            series_id = _series_id(key, self._source, self._run_id)
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
             self._known[wire] = series_id
+        if series_id.metric.kind is not kind:
+            raise UsageError(f"{key.name} was pushed as a {kind.value}; it is a {series_id.metric.kind.value}")
         return series_id
 
 
@@ -96,10 +99,10 @@ def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> M
     known = ids_of_source or SeriesIds(request.source, request.run_id)
     measured = Measured(
         [_histogram(item, request, known) for item in request.histograms],
-        list(_samples(request.counters, MetricKind.COUNTER, known)),
-        list(_samples(request.gauges, MetricKind.GAUGE, known)),
+        _samples(request.counters, MetricKind.COUNTER, known),
+        _samples(request.gauges, MetricKind.GAUGE, known),
     )
-    ids = list(measured.ids())
+    ids = measured.ids()
     if len(set(ids)) != len(ids):
         twice = next(series_id for series_id in ids if ids.count(series_id) > 1)
         raise UsageError(f"{twice.name} stands twice in the push with the labels {dict(twice.labels)}")
@@ -110,13 +113,6 @@ def _histogram(
     item: IntervalHistogram, request: PushRequest, known: SeriesIds
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:
     series_id = known.of(item.key, MetricKind.HISTOGRAM)
-    try:
-        buckets = Buckets.decode(item.encoded)
-        if buckets.count != item.count:
-            raise ValueError(f"count={item.count} is not the sum of the buckets, {buckets.count}")
-        check_exact(buckets, min_us=item.min, max_us=item.max, overflow=item.overflow, negative=item.negative)
-    except ValueError as error:
-        raise UsageError(f"{item.key.name}: {error}") from error
     interval = HistogramInterval(
         request.start_unix_ns,
         request.end_unix_ns,
@@ -128,25 +124,30 @@ def _histogram(
         item.negative,
         item.encoded,
     )
+    _, _, count, _, min_us, max_us, overflow, negative, encoded = interval
+    try:
+        buckets = Buckets.decode(encoded)
+        if buckets.count != count:
+            raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
+        check_exact(buckets, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
+    except ValueError as error:
+        raise UsageError(f"{item.key.name}: {error}") from error
     return series_id, interval, buckets
 
 
-def _samples(items: Iterable[Sample], kind: MetricKind, known: SeriesIds) -> Iterator[tuple[SeriesId, float]]:
-    for item in items:
-        series_id = known.of(item.key, kind)
-        value = item.value
-        if not math.isfinite(value) or (kind is MetricKind.COUNTER and value < 0):
-            raise UsageError(f"{item.key.name}={value}; a {kind.value} is a finite number, a counter not negative")
-        yield series_id, value
+def _samples(items: Iterable[Sample], kind: MetricKind, known: SeriesIds) -> list[tuple[SeriesId, float]]:
+    samples = [(known.of(item.key, kind), item.value) for item in items]
+    for series_id, value in samples:
+        if not math.isfinite(value) or (value < 0 and kind is MetricKind.COUNTER):
+            raise UsageError(f"{series_id.name}={value}; a {kind.value} is a finite number, a counter not negative")
+    return samples
 
 
-def _series_id(key: SeriesKey, kind: MetricKind, source: str, run_id: str) -> SeriesId:
+def _series_id(key: SeriesKey, source: str, run_id: str) -> SeriesId:
     name, labels = key.name, dict(key.labels)
     metric = METRICS.get(name)
     if metric is None:
         raise UsageError(f"{name!r} is no registered metric; add it to metric_names or update the aggregator")
-    if metric.kind is not kind:
-        raise UsageError(f"{name} was pushed as a {kind.value}; it is a {metric.kind.value}")
     if labels.keys() != set(metric.labels):
         raise UsageError(f"{name} was pushed with the labels {sorted(labels)}; it has {sorted(metric.labels)}")
     for label, value in labels.items():

@@ -1,24 +1,34 @@
 """The gRPC side: takes pushes and notes into the store."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import grpc
 import grpc.aio
 
-from market_spread.common.errors import WrongStateError
+from market_spread.common.errors import UnavailableError, UsageError, WrongStateError
 from market_spread.metrics_aggregator.store import Store
 from market_spread.v1.metrics_pb2 import DESCRIPTOR, NoteRequest, NoteResponse, PushRequest, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsServicer, add_MetricsServicer_to_server
 
 
 class MetricsService(MetricsServicer):
-    """Merges each push at once, in the loop that the store belongs to."""
+    """Merges each push at once, in the loop that the store belongs to, and answers then."""
 
     def __init__(self, store: Store, *, takes_pushes: bool = True) -> None:
         self._store = store
         self._takes_pushes = takes_pushes
+        self._streams: set[asyncio.Task[object]] = set()
+        self._ending = False
 
-    async def Push(self, request: PushRequest, context: grpc.ServicerContext) -> PushResponse:  # noqa: N802 - the proto's name
+    # Reading and writing by the context, so that whatever ends the stream is raised here.
+    async def Push(self, request_iterator: object, context: Any) -> None:  # type: ignore[override]  # noqa: N802
         self._require_pushes()
-        return PushResponse(sequence=self._store.push(request))
+        with self._counted_in():
+            while (request := await context.read()) is not grpc.aio.EOF:
+                await context.write(self._answer(request))
 
     async def Note(self, request: NoteRequest, context: grpc.ServicerContext) -> NoteResponse:  # noqa: N802 - the proto's name
         self._require_pushes()
@@ -29,6 +39,36 @@ class MetricsService(MetricsServicer):
         """Add the service to the server; its full name."""
         add_MetricsServicer_to_server(self, server)
         return str(DESCRIPTOR.services_by_name["Metrics"].full_name)
+
+    def end_streams(self) -> None:
+        """End the streams that are open: they would last as long as the processes that push."""
+        self._ending = True
+        for stream in self._streams:
+            stream.cancel()
+
+    def _answer(self, request: PushRequest) -> PushResponse:
+        try:
+            self._store.push(request)
+        except UsageError as error:
+            return PushResponse(sequence=request.sequence, refusal=str(error))
+        return PushResponse(sequence=request.sequence)
+
+    @contextmanager
+    def _counted_in(self) -> Iterator[None]:
+        """Have this task among the open streams; if we end it, its process is told to come again."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            yield
+        except asyncio.CancelledError as error:
+            if not self._ending:
+                raise
+            raise UnavailableError(
+                "the metrics-aggregator stops; keep what is not answered and send it again"
+            ) from error
+        finally:
+            self._streams.discard(task)
 
     def _require_pushes(self) -> None:
         if not self._takes_pushes:

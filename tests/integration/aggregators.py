@@ -1,0 +1,114 @@
+"""Metrics-aggregators as processes, and what pushes to them, for the tests."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.metric_names import SEND_LAG
+from market_spread.common.push import Pusher
+from market_spread.common.recording import Recorder
+from market_spread.common.rpc import channel_to
+from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
+
+DEADLINE_S = 20.0
+
+
+@dataclass
+class Aggregator:
+    """A running metrics-aggregator and where it listens."""
+
+    process: subprocess.Popen[str]
+    grpc_port: int
+    http_port: int
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.grpc_port}"
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(f"http://127.0.0.1:{self.http_port}{path}", timeout=DEADLINE_S)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def json(self, path: str) -> Any:
+        return self.get(path).raise_for_status().json()
+
+
+Launch = Callable[..., Aggregator]
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_S:g} s: {what}"
+        time.sleep(0.02)
+
+
+def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "market_spread.metrics_aggregator"],
+        env={**inherited_environment(), **to_environment(config)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def launcher(folder: Path) -> Iterator[Launch]:
+    """Starts aggregators with the settings that it is called with, and ends them all."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def launched(grpc_port: int = 0, http_port: int = 0, **settings: Any) -> Aggregator:
+        ports_file = folder / f"ports-{len(processes)}.json"
+        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings))
+        processes.append(process)
+        until("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
+        ports = json.loads(ports_file.read_text())
+        return Aggregator(process, ports["grpc"], ports["http"])
+
+    try:
+        yield launched
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def recorder_of(source: str) -> Recorder:
+    return Recorder(source=source, clock=SystemClock(), run_id="r1")
+
+
+def pusher_of(recorder: Recorder, aggregator: Aggregator) -> Pusher:
+    return Pusher(recorder, aggregator.address, clock=SystemClock(), interval_s=0.05)
+
+
+def taken(recorder: Recorder) -> PushRequest:
+    push = recorder.take()
+    assert push is not None
+    return push
+
+
+def push_to(address: str, *pushes: PushRequest) -> list[PushResponse]:
+    """Push over a stream of their own; the answers. grpc.RpcError with the status that the stream ends with."""
+    with channel_to(address) as channel:
+        return list(MetricsStub(channel).Push(iter(pushes), timeout=DEADLINE_S))
+
+
+def lag_count(aggregator: Aggregator) -> int:
+    found = [item for item in aggregator.json("/api/v1/series")["series"] if item["name"] == SEND_LAG.name]
+    return sum(item["count"] for item in found)

@@ -4,7 +4,7 @@ import numpy as np
 
 from market_spread.common.exposition import ExposedSeries, exposition
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import METRICS, MetricKind
+from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, MetricKind
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
 from tests.unit.monitoring.shipped import promtool
 
@@ -13,7 +13,7 @@ def test_names_units_and_labels_follow_the_conventions_of_prometheus() -> None:
     values = HdrCounts()
     values.record(np.arange(100_000, dtype=np.int64))
     pushed = [(metric, (*metric.labels, "source", "run_id")) for metric in METRICS.values()]
-    own = [(metric, metric.labels) for metric in OWN_METRICS]
+    own = [(metric, metric.labels) for metric in (*OWN_METRICS, *HOST_TUNER_METRICS)]
     exposed = exposition(
         ExposedSeries(metric, dict.fromkeys(labels, "x"), values, values)
         if metric.kind is MetricKind.HISTOGRAM

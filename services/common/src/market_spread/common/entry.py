@@ -1,0 +1,31 @@
+"""Begin and end of a process: errors for people, the ports that it took."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from market_spread.common.errors import MarketSpreadError, UsageError
+from market_spread.common.logs import set_up_logs
+
+
+def run_main(body: Callable[[], None]) -> int:
+    """Run the body; its exit status. An error that is meant for a person is one line on standard error."""
+    set_up_logs()
+    try:
+        body()
+    except MarketSpreadError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+def write_ports(path: Path, ports: dict[str, int]) -> None:
+    """Write the bound ports, so that a reader sees all of them or no file. UsageError if it cannot be written."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_text(json.dumps(ports))
+        unfinished.replace(path)
+    except OSError as error:
+        raise UsageError(f"the ports file {path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""The host tuner: applies, verifies and on removal restores the settings of a latency node."""

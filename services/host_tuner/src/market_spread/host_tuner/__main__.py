@@ -1,0 +1,137 @@
+"""The host tuner: `python -m market_spread.host_tuner`, configured by its environment."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import from_environment
+from market_spread.common.entry import run_main, write_ports
+from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.processes import stop_event_on_signals
+from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
+from market_spread.host_tuner.kubelet import KubeletSocket
+from market_spread.host_tuner.node import NodePublisher
+from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
+from market_spread.host_tuner.profile import TuningProfile, read_profile_file
+from market_spread.host_tuner.running import Watch, leave, put_host_back
+from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.web import WebServer
+
+if TYPE_CHECKING:
+    from market_spread.host_tuner.cluster import OwnDaemonSet
+
+_POLL_NS = 500_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command says; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="market-spread-host-tuner", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"market-spread-host-tuner {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run = commands.add_parser("run", help="tune the host and watch over it until SIGTERM (the default)")
+    run.add_argument("--dry-run", action="store_true", help="only look: write nothing, on the host or to the node")
+    commands.add_parser("report", help="look once and print a table; exit 1 if a setting is not as wanted")
+    commands.add_parser("restore", help="put the host back as it was before the tuner")
+    commands.add_parser("remove", help="remove the DaemonSet and wait until its pods have put their hosts back")
+    given = parser.parse_args(arguments)
+    if given.command == "report":
+        return run_main(_report)
+    if given.command == "restore":
+        return run_main(_restore)
+    if given.command == "remove":
+        return run_main(_remove)
+    return run_main(lambda: _run(dry_run=getattr(given, "dry_run", False)))
+
+
+def _version() -> str:
+    return version("market-spread-host-tuner")
+
+
+def _run(*, dry_run: bool) -> None:
+    config = from_environment(HostTunerConfig)
+    config = replace(config, dry_run=config.dry_run or dry_run)
+    clock = SystemClock()
+    tree = HostTree(config.host_root)
+    originals = None if config.dry_run else _originals(config, tree)
+    publisher, daemon_set = (None, None) if config.dry_run else _cluster(config, clock)
+    tuner = _tuner(config, tree, read_profile_file(config.profile), originals)
+    watch = Watch(tuner, publisher, clock=clock, interval_s=config.interval_s, dry_run=config.dry_run)
+    stop = stop_event_on_signals()
+    server = WebServer(config.host, config.http_port, watch.pages())
+    server.start()
+    try:
+        if config.ports_file is not None:
+            write_ports(config.ports_file, {"http": server.port})
+        watch.until(stop)
+    finally:
+        server.stop()
+    leave(daemon_set, publisher, tree, originals)
+
+
+def _report() -> None:
+    config = from_environment(HostTunerConfig)
+    tree = HostTree(config.host_root)
+    report = _tuner(config, tree, read_profile_file(config.profile), None).cycle()
+    print(report.table())
+    if not report.ok:
+        raise RunFailedError("the host is not as its profile wants it")
+
+
+def _restore() -> None:
+    config = from_environment(HostTunerConfig)
+    tree = HostTree(config.host_root)
+    put_host_back(tree, _originals(config, tree))
+
+
+def _remove() -> None:
+    """The pods are gone before the chart takes away the rights that they need to put everything back."""
+    config = from_environment(RemovalConfig)
+    clock = SystemClock()
+    from market_spread.host_tuner.cluster import OwnDaemonSet, api_client
+
+    daemon_set = OwnDaemonSet(api_client(), config.namespace, config.daemon_set)
+    daemon_set.remove()
+    deadline_ns = clock.monotonic_ns() + round(config.deadline_s * 1e9)
+    while daemon_set.exists():
+        if clock.monotonic_ns() > deadline_ns:
+            raise RunFailedError(
+                f"pods of {config.daemon_set} are still there after {config.deadline_s:g} s; look at their logs"
+            )
+        clock.sleep_ns(_POLL_NS)
+
+
+def _tuner(config: HostTunerConfig, tree: HostTree, profile: TuningProfile, originals: Originals | None) -> Tuner:
+    kubelet = KubeletSocket(config.pod_resources_socket) if config.pod_resources_socket is not None else None
+    return Tuner(profile, tree, originals, kubelet)
+
+
+def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
+    try:
+        boot_id = tree.read(BOOT_ID).strip()
+    except OSError as error:
+        raise UsageError(f"{config.host_root / BOOT_ID} cannot be read: {error.strerror}; mount it there") from error
+    if not config.state_folder.is_dir():
+        raise UsageError(f"MARKET_SPREAD_STATE_FOLDER={config.state_folder} is no folder; make it, on the host's disk")
+    return Originals(RecordFile(config.state_folder / "originals.json"), boot_id)
+
+
+def _cluster(config: HostTunerConfig, clock: Clock) -> "tuple[NodePublisher | None, OwnDaemonSet | None]":
+    """The node and the DaemonSet in Kubernetes, as far as the environment names them."""
+    if config.node_name is None:
+        return None, None
+    from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet, api_client
+
+    api = api_client()
+    publisher = NodePublisher(KubernetesNode(api, config.node_name), clock)
+    if config.namespace is None or config.daemon_set is None:
+        return publisher, None
+    return publisher, OwnDaemonSet(api, config.namespace, config.daemon_set)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Which CPUs the kubelet has given to whom, and which it may give: its pod resources API, on a socket of the node."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import grpc
+
+from market_spread.host_tuner.cpus import Cpus
+from market_spread.v1.pod_resources_pb2 import (
+    AllocatableResourcesRequest,
+    AllocatableResourcesResponse,
+    ListPodResourcesRequest,
+    ListPodResourcesResponse,
+)
+
+_SERVICE = "/v1.PodResourcesLister"
+_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the kubelet says.
+
+    exclusive: containers, as namespace/pod/container, with CPUs that are theirs alone; allocatable: CPUs that it may
+    give away like that, none unless its CPU manager's policy is static; error: why nothing is known.
+    """
+
+    exclusive: Mapping[str, Cpus] = field(default_factory=dict)
+    allocatable: Cpus = frozenset()
+    error: str | None = None
+
+
+class Kubelet(Protocol):
+    """The kubelet of this node."""
+
+    def resources(self) -> Resources:
+        """What it says now. Raises nothing."""
+
+
+class KubeletSocket:
+    """The kubelet at its socket."""
+
+    def __init__(self, socket: Path) -> None:
+        self._channel = grpc.insecure_channel(
+            f"unix:{socket.absolute()}",
+            # gRPC would send the percent-encoded path as :authority, which the kubelet's server refuses.
+            options=[("grpc.default_authority", "localhost"), ("grpc.enable_http_proxy", 0)],
+        )
+        self._list = self._channel.unary_unary(
+            f"{_SERVICE}/List",
+            request_serializer=ListPodResourcesRequest.SerializeToString,
+            response_deserializer=ListPodResourcesResponse.FromString,
+        )
+        self._allocatable = self._channel.unary_unary(
+            f"{_SERVICE}/GetAllocatableResources",
+            request_serializer=AllocatableResourcesRequest.SerializeToString,
+            response_deserializer=AllocatableResourcesResponse.FromString,
+        )
+
+    def resources(self) -> Resources:
+        try:
+            listed = self._list(ListPodResourcesRequest(), timeout=_TIMEOUT_S)
+            allocatable = self._allocatable(AllocatableResourcesRequest(), timeout=_TIMEOUT_S)
+        except grpc.RpcError as error:
+            return Resources(error=f"the kubelet does not say: {error.details()}")
+        exclusive = {
+            f"{pod.namespace}/{pod.name}/{container.name}": frozenset(container.cpu_ids)
+            for pod in listed.pod_resources
+            for container in pod.containers
+            if container.cpu_ids
+        }
+        return Resources(exclusive, frozenset(allocatable.cpu_ids))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()

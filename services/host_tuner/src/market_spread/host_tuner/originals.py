@@ -1,0 +1,168 @@
+"""How the host was before the first write: kept on its disk until everything is put back."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from market_spread.common.errors import UsageError
+from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.values import to_restore
+
+BOOT_ID = "proc/sys/kernel/random/boot_id"
+
+
+class Record(Protocol):
+    """One text that outlives the process. All calls raise OSError."""
+
+    def read(self) -> str | None:
+        """The text, None if there is none."""
+
+    def replace(self, text: str) -> None:
+        """Have this text in place of the old one: all of it or, after a crash, all of the old one."""
+
+    def remove(self) -> None:
+        """Have none any more."""
+
+
+class RecordFile:
+    """A record as a file. Its folder must be there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> str | None:
+        try:
+            return self._path.read_text()
+        except FileNotFoundError:
+            return None
+
+    def replace(self, text: str) -> None:
+        unfinished = self._path.with_name(f".{self._path.name}.new")
+        with unfinished.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path)
+        self._sync_folder()
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """What became of restoring files. problems: a sentence each; without any, the host is as it was."""
+
+    written: int
+    problems: tuple[str, ...]
+
+
+class Originals:
+    """The texts of all files that the tuner manages, as they were before it wrote any of them, of this boot.
+
+    A reboot undoes all settings, so what was noted before it is forgotten.
+    """
+
+    def __init__(self, record: Record, boot_id: str) -> None:
+        """UsageError if there is a record that cannot be understood: nothing may be written then."""
+        self._record = record
+        self._boot_id = boot_id
+        self._texts = _read(record, boot_id)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that are noted."""
+        return frozenset(self._texts)
+
+    def note(self, found: Mapping[str, str]) -> None:
+        """Keep these texts of files that are not noted yet, on disk when it returns. OSError if that fails."""
+        new = {path: text for path, text in found.items() if path not in self._texts}
+        if new:
+            self._replace({**self._texts, **new})
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Keep these no longer: they were never ours to write. OSError if that fails."""
+        left = {path: text for path, text in self._texts.items() if path not in set(paths)}
+        if left != self._texts:
+            self._replace(left)
+
+    def put_back(self, tree: Tree, paths: Iterable[str] | None = None) -> PutBack:
+        """Write the texts of these files (default: of all), and forget them if every one of them reads as it did.
+
+        A file that is gone has nothing to be put back. A crash in between is mended by doing it again.
+        """
+        chosen = sorted(self._texts if paths is None else self._texts.keys() & set(paths))
+        problems: list[str] = []
+        written = 0
+        done: set[str] = set()
+        for path in chosen:
+            try:
+                written += _put_back(tree, path, self._texts[path])
+            except FileNotFoundError:
+                done.add(path)
+            except OSError as error:
+                problems.append(f"{path} cannot be put back: {error.strerror}")
+            except _ReadsOtherwiseError as error:
+                problems.append(f"{path} cannot be put back: it reads {error.found!r} after {self._texts[path]!r}")
+            else:
+                done.add(path)
+        left = {path: text for path, text in self._texts.items() if path not in done}
+        if left != self._texts:
+            self._replace(left)
+        return PutBack(written, tuple(problems))
+
+    def _replace(self, texts: dict[str, str]) -> None:
+        if texts:
+            self._record.replace(json.dumps({"boot_id": self._boot_id, "files": texts}, indent=1))
+        else:
+            self._record.remove()
+        self._texts = texts
+
+
+class _ReadsOtherwiseError(Exception):
+    """The kernel took a text and made something else of it."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(found)
+        self.found = found
+
+
+def _put_back(tree: Tree, path: str, original: str) -> int:
+    """Put one file back; how many writes that took."""
+    if tree.read(path) == original:
+        return 0
+    tree.write(path, to_restore(original))
+    found = tree.read(path)
+    if found != original:
+        raise _ReadsOtherwiseError(found)
+    return 1
+
+
+def _read(record: Record, boot_id: str) -> dict[str, str]:
+    try:
+        text = record.read()
+        if text is None:
+            return {}
+        kept = json.loads(text)
+        texts: dict[str, str] = {str(path): str(found) for path, found in kept["files"].items()}
+        return texts if kept["boot_id"] == boot_id else {}
+    except OSError as error:
+        raise UsageError(f"the host's original settings cannot be read: {error.strerror}; mend the disk") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            "the host's original settings are damaged; reboot the host, or move them away to take those of now for them"
+        ) from error

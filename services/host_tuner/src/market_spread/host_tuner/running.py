@@ -1,0 +1,129 @@
+"""The life of the tuner: look, mend, tell, again and again; and put the host back when it is removed for good."""
+
+import logging
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Protocol
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import RunFailedError, UnavailableError
+from market_spread.common.logs import log_event
+from market_spread.host_tuner.metrics import CONTENT_TYPE, TunerMetrics
+from market_spread.host_tuner.node import NodePublisher
+from market_spread.host_tuner.originals import Originals
+from market_spread.host_tuner.report import Outcome, Report
+from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.web import Page
+
+# A tuner that has not looked at the host for so many intervals hangs.
+_INTERVALS_MAX = 6
+
+_log = logging.getLogger(__name__)
+
+
+class DaemonSet(Protocol):
+    """What the tuner's pods belong to."""
+
+    def is_being_removed(self) -> bool:
+        """Whether it is gone or going, and not merely updated."""
+
+
+class Watch:
+    """Looks at the host every interval and tells everyone who wants to know. `pages` may be called by any thread."""
+
+    def __init__(
+        self, tuner: Tuner, publisher: NodePublisher | None, *, clock: Clock, interval_s: float, dry_run: bool
+    ) -> None:
+        self._tuner = tuner
+        self._publisher = publisher
+        self._clock = clock
+        self._interval_s = interval_s
+        self._dry_run = dry_run
+        self._metrics = TunerMetrics()
+        self._report: Report | None = None
+        self._looked_ns = 0
+
+    def until(self, stop: threading.Event) -> None:
+        """Look at once and every interval, until the event is set."""
+        while not stop.is_set():
+            self.look()
+            stop.wait(self._interval_s)
+
+    def look(self) -> Report:
+        """One look, and what follows from it."""
+        report = self._tuner.cycle()
+        self._log_changes(report)
+        if self._publisher is not None:
+            self._publisher.publish(report)
+        self._metrics.update(
+            report,
+            self._tuner.counts,
+            publish_errors=self._publisher.errors if self._publisher else 0,
+            unix_ns=self._clock.unix_ns(),
+        )
+        self._report, self._looked_ns = report, self._clock.monotonic_ns()
+        return report
+
+    def pages(self) -> dict[str, Callable[[], Page]]:
+        """What is served."""
+        return {
+            "/metrics": lambda: Page(self._metrics.exposition(), CONTENT_TYPE),
+            "/report": self._report_page,
+            "/healthz": self._health_page,
+        }
+
+    def _report_page(self) -> Page:
+        if self._report is None:
+            return Page(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return Page(f"{self._report.table()}\n".encode())
+
+    def _health_page(self) -> Page:
+        age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9
+        if self._report is None:
+            return Page(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+        if age_s > _INTERVALS_MAX * self._interval_s:
+            return Page(f"no look for {age_s:.0f} s\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return Page(b"ok\n")
+
+    def _log_changes(self, report: Report) -> None:
+        before = {outcome.setting: outcome for outcome in self._report.outcomes} if self._report else {}
+        for outcome in report.outcomes:
+            if before.get(outcome.setting) != outcome:
+                self._log_outcome(outcome)
+
+    def _log_outcome(self, outcome: Outcome) -> None:
+        log_event(
+            _log,
+            "setting.right" if outcome.ok else "setting.wrong",
+            logging.INFO if outcome.ok else logging.WARNING,
+            setting=outcome.setting,
+            wanted=outcome.wanted,
+            found=outcome.found,
+            how=outcome.how,
+            errors=outcome.errors,
+            dry_run=self._dry_run,
+        )
+
+
+def put_host_back(tree: Tree, originals: Originals) -> None:
+    """Have the host as it was before the tuner. RunFailedError naming the files that could not be put back."""
+    result = originals.put_back(tree)
+    log_event(_log, "host.put_back", written=result.written, problems=result.problems)
+    if result.problems:
+        raise RunFailedError("\n".join(result.problems))
+
+
+def leave(
+    daemon_set: DaemonSet | None, publisher: NodePublisher | None, tree: Tree, originals: Originals | None
+) -> None:
+    """What the end of the pod means: a removal puts host and node back, an update leaves them to the next pod."""
+    if daemon_set is None or originals is None or not daemon_set.is_being_removed():
+        return
+    put_host_back(tree, originals)
+    if publisher is not None:
+        try:
+            publisher.withdraw()
+        except UnavailableError as error:
+            log_event(_log, "node.not_withdrawn", logging.WARNING, reason=str(error))

@@ -1,0 +1,145 @@
+"""Which files of a host a profile means, and what each should hold."""
+
+import errno
+import re
+from dataclasses import dataclass
+
+from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
+from market_spread.host_tuner.profile import Sysctl, TuningProfile
+from market_spread.host_tuner.tree import Tree, has
+from market_spread.host_tuner.values import AtMost, Chosen, CpuList, CpuMask, Exactly, Value
+
+CPU = "sys/devices/system/cpu"
+IRQ = "proc/irq"
+HUGE_PAGES = "sys/kernel/mm/transparent_hugepage"
+WORKQUEUE_MASK = "sys/devices/virtual/workqueue/cpumask"
+
+# How the kernel says that an interrupt is its own: one of a device's queue that belongs to a CPU, or of the CPU itself.
+# Newer kernels take the write bits off such a file, too.
+REFUSALS = frozenset({errno.EIO, errno.EPERM})
+
+_NO_TURBO = f"{CPU}/intel_pstate/no_turbo"
+_BOOST = f"{CPU}/cpufreq/boost"
+_POLICY = re.compile(r"policy\d+")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingFile:
+    """A file of a setting. label: what tells it from the setting's others, for people."""
+
+    path: str
+    value: Value
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting that the tuner applies; without files the host has nothing to set.
+
+    refusable: whether the kernel keeps some of the files to itself, which is no fault; see `REFUSALS`.
+    """
+
+    name: str
+    wanted: str
+    files: tuple[SettingFile, ...]
+    refusable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostCpus:
+    """The host's online CPUs, and those of them that housekeeping stays on."""
+
+    online: Cpus
+    housekeeping: Cpus
+
+    @property
+    def pinned(self) -> Cpus:
+        """Those that the kubelet may give away."""
+        return self.online - self.housekeeping
+
+
+def host_cpus(profile: TuningProfile, tree: Tree) -> HostCpus:
+    """The CPUs as they are now. OSError and ValueError if they cannot be read."""
+    online = parse_list(tree.read(f"{CPU}/online"))
+    return HostCpus(online, online & profile.housekeeping_cpus)
+
+
+def settings(profile: TuningProfile, tree: Tree, cpus: HostCpus) -> list[Setting]:
+    """Everything that the profile has applied, with the files as they are there now: interrupts come and go."""
+    applied = profile.applied
+    found: list[Setting] = []
+    if applied.resume_latency_us is not None:
+        found.append(_c_states(applied.resume_latency_us, cpus.pinned))
+    if applied.governor is not None:
+        found.append(_governor(applied.governor, tree))
+    if applied.turbo is not None:
+        found.append(_turbo(applied.turbo, tree))
+    if applied.transparent_hugepages is not None:
+        found.append(_huge_pages(applied.transparent_hugepages))
+    if applied.interrupts:
+        found.append(_interrupts(cpus.housekeeping, tree))
+    if applied.workqueues:
+        found.append(_workqueues(cpus.housekeeping))
+    return [*found, *map(sysctl_setting, applied.sysctls)]
+
+
+def _c_states(latency_us: int, pinned: Cpus) -> Setting:
+    # The kernel reads 0 as "no constraint", and "n/a" as none but polling.
+    text = str(latency_us) if latency_us else "n/a"
+    files = (
+        SettingFile(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us", Exactly(text), f"cpu{cpu}")
+        for cpu in sorted(pinned)
+    )
+    return Setting("c_states", f"resume in {latency_us} us", tuple(files))
+
+
+def _governor(governor: str, tree: Tree) -> Setting:
+    policies = sorted(filter(_POLICY.fullmatch, tree.names(f"{CPU}/cpufreq")), key=_number)
+    files = (SettingFile(f"{CPU}/cpufreq/{policy}/scaling_governor", Exactly(governor), policy) for policy in policies)
+    return Setting("governor", governor, tuple(files))
+
+
+def _turbo(on: bool, tree: Tree) -> Setting:
+    files: list[SettingFile] = []
+    if has(tree, _NO_TURBO):
+        files.append(SettingFile(_NO_TURBO, Exactly(str(int(not on))), "no_turbo"))
+    elif has(tree, _BOOST):
+        files.append(SettingFile(_BOOST, Exactly(str(int(on))), "boost"))
+    return Setting("turbo", "on" if on else "off", tuple(files))
+
+
+def _huge_pages(word: str) -> Setting:
+    files = tuple(SettingFile(f"{HUGE_PAGES}/{name}", Chosen(word), name) for name in ("enabled", "defrag"))
+    return Setting("transparent_hugepages", word, files)
+
+
+def _interrupts(housekeeping: Cpus, tree: Tree) -> Setting:
+    numbers = sorted(filter(_NUMBER.fullmatch, tree.names(IRQ)), key=int)
+    files = [
+        SettingFile(f"{IRQ}/default_smp_affinity", CpuMask(housekeeping), "default"),
+        *(
+            SettingFile(f"{IRQ}/{number}/smp_affinity_list", CpuList(housekeeping), f"irq{number}")
+            for number in numbers
+        ),
+    ]
+    return Setting(
+        "interrupts", f"on {format_list(housekeeping)}", tuple(files) if housekeeping else (), refusable=True
+    )
+
+
+def _workqueues(housekeeping: Cpus) -> Setting:
+    files = (SettingFile(WORKQUEUE_MASK, CpuMask(housekeeping), "cpumask"),)
+    return Setting("workqueues", f"on {format_list(housekeeping)}", files if housekeeping else ())
+
+
+def sysctl_setting(sysctl: Sysctl) -> Setting:
+    """The file of a kernel parameter."""
+    path = f"proc/sys/{sysctl.name.replace('.', '/')}"
+    value: Value = AtMost(sysctl.value) if sysctl.at_most else Exactly(str(sysctl.value))
+    wanted = f"at most {sysctl.value}" if sysctl.at_most else str(sysctl.value)
+    return Setting(sysctl.name, wanted, (SettingFile(path, value, sysctl.name),))
+
+
+def _number(name: str) -> int:
+    return int(re.sub(r"\D", "", name))

@@ -1,0 +1,56 @@
+"""The host's files, below a root that is `/host` in the pod and a folder of fakes in a test."""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+_ANYONE_WRITES = 0o222
+
+
+class Tree(Protocol):
+    """Files named by their path below the root, without a leading slash. All calls raise OSError."""
+
+    def read(self, path: str) -> str:
+        """The whole text of a file. Bytes that are no text survive a write of the same text."""
+
+    def write(self, path: str, text: str) -> None:
+        """Have the file take the text, in one system call; it must be there."""
+
+    def writable(self, path: str) -> bool:
+        """Whether the file's mode lets anyone write it."""
+
+    def names(self, folder: str) -> list[str]:
+        """What is in a folder, sorted; nothing if it is not there."""
+
+
+class HostTree:
+    """The files of a host. Thread-safe."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, path: str) -> str:
+        return (self._root / path).read_bytes().decode(errors="surrogateescape")
+
+    def write(self, path: str, text: str) -> None:
+        # The kernel takes a value from one write, and says by its errno whether it will have it.
+        descriptor = os.open(self._root / path, os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(descriptor, text.encode(errors="surrogateescape"))
+        finally:
+            os.close(descriptor)
+
+    def writable(self, path: str) -> bool:
+        return bool((self._root / path).stat().st_mode & _ANYONE_WRITES)
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self._root / folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+def has(tree: Tree, path: str) -> bool:
+    """Whether there is such a file or folder."""
+    folder, _, name = path.rpartition("/")
+    return name in tree.names(folder)

@@ -95,6 +95,62 @@ class PartitionOffset(_message.Message):
 Global___PartitionOffset: _TypeAlias = PartitionOffset  # noqa: Y015
 
 @_typing.final
+class LookRequest(_message.Message):
+    """Asks what topics hold."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPICS_FIELD_NUMBER: _builtins.int
+    NBBO_TOPIC_FIELD_NUMBER: _builtins.int
+    nbbo_topic: _builtins.str
+    """Name of the topic that quotes are in."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the topics whose ends are wanted."""
+
+    def __init__(
+        self,
+        *,
+        topics: _abc.Iterable[_builtins.str] | None = ...,
+        nbbo_topic: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nbbo_topic", b"nbbo_topic", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LookRequest: _TypeAlias = LookRequest  # noqa: Y015
+
+@_typing.final
+class LookResponse(_message.Message):
+    """What the topics hold."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENDS_FIELD_NUMBER: _builtins.int
+    NEWEST_SEQUENCE_FIELD_NUMBER: _builtins.int
+    newest_sequence: _builtins.int
+    """The highest sequence number among the newest quotes; 0 if there is none."""
+    @_builtins.property
+    def ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
+        """Where each partition of the topics ends."""
+
+    def __init__(
+        self,
+        *,
+        ends: _abc.Iterable[Global___PartitionOffset] | None = ...,
+        newest_sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ends", b"ends", "newest_sequence", b"newest_sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LookResponse: _TypeAlias = LookResponse  # noqa: Y015
+
+@_typing.final
 class StartSendingRequest(_message.Message):
     """A load: which messages, when, and where to."""
 
@@ -365,6 +421,7 @@ class StartReceivingRequest(_message.Message):
     ALERTS_TOPIC_FIELD_NUMBER: _builtins.int
     INVALID_TOPIC_FIELD_NUMBER: _builtins.int
     WARM_UP_ORDER_ID_MIN_FIELD_NUMBER: _builtins.int
+    BEGIN_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; names the ledger's folder."""
     alerts_topic: _builtins.str
@@ -373,6 +430,10 @@ class StartReceivingRequest(_message.Message):
     """Name of the topic that malformed messages arrive on."""
     warm_up_order_id_min: _builtins.int
     """Orders from this id on are warm-up: kept in the ledger, counted apart."""
+    @_builtins.property
+    def begin(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
+        """Where to begin in partitions of which the ledger has nothing yet; at their beginning if not told."""
+
     def __init__(
         self,
         *,
@@ -380,10 +441,11 @@ class StartReceivingRequest(_message.Message):
         alerts_topic: _builtins.str = ...,
         invalid_topic: _builtins.str = ...,
         warm_up_order_id_min: _builtins.int = ...,
+        begin: _abc.Iterable[Global___PartitionOffset] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "invalid_topic", b"invalid_topic", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "begin", b"begin", "invalid_topic", b"invalid_topic", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

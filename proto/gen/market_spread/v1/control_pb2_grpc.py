@@ -50,6 +50,11 @@ class SenderStub:
                 request_serializer=market__spread_dot_v1_dot_control__pb2.StopSendingRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_control__pb2.StopSendingResponse.FromString,
                 _registered_method=True)
+        self.Look = channel.unary_unary(
+                '/market_spread.v1.Sender/Look',
+                request_serializer=market__spread_dot_v1_dot_control__pb2.LookRequest.SerializeToString,
+                response_deserializer=market__spread_dot_v1_dot_control__pb2.LookResponse.FromString,
+                _registered_method=True)
 
 
 class SenderServicer:
@@ -77,6 +82,13 @@ class SenderServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Look(self, request, context):
+        """What the topics hold already, for a run that begins behind it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SenderServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -94,6 +106,11 @@ def add_SenderServicer_to_server(servicer, server):
                     servicer.Stop,
                     request_deserializer=market__spread_dot_v1_dot_control__pb2.StopSendingRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_control__pb2.StopSendingResponse.SerializeToString,
+            ),
+            'Look': grpc.unary_unary_rpc_method_handler(
+                    servicer.Look,
+                    request_deserializer=market__spread_dot_v1_dot_control__pb2.LookRequest.FromString,
+                    response_serializer=market__spread_dot_v1_dot_control__pb2.LookResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +195,33 @@ class Sender:
             '/market_spread.v1.Sender/Stop',
             market__spread_dot_v1_dot_control__pb2.StopSendingRequest.SerializeToString,
             market__spread_dot_v1_dot_control__pb2.StopSendingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Look(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/market_spread.v1.Sender/Look',
+            market__spread_dot_v1_dot_control__pb2.LookRequest.SerializeToString,
+            market__spread_dot_v1_dot_control__pb2.LookResponse.FromString,
             options,
             channel_credentials,
             insecure,

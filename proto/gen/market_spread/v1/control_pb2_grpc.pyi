@@ -44,6 +44,8 @@ class SenderStub:
     """What was offered so far. Never blocks."""
     Stop: _grpc.UnaryUnaryMultiCallable[_control_pb2.StopSendingRequest, _control_pb2.StopSendingResponse]
     """End the running load early; frames that are closed are flushed first. Idempotent."""
+    Look: _grpc.UnaryUnaryMultiCallable[_control_pb2.LookRequest, _control_pb2.LookResponse]
+    """What the topics hold already, for a run that begins behind it."""
 
 @_typing.type_check_only
 class SenderAsyncStub(SenderStub):
@@ -56,6 +58,8 @@ class SenderAsyncStub(SenderStub):
     """What was offered so far. Never blocks."""
     Stop: _aio.UnaryUnaryMultiCallable[_control_pb2.StopSendingRequest, _control_pb2.StopSendingResponse]  # type: ignore[assignment]
     """End the running load early; frames that are closed are flushed first. Idempotent."""
+    Look: _aio.UnaryUnaryMultiCallable[_control_pb2.LookRequest, _control_pb2.LookResponse]  # type: ignore[assignment]
+    """What the topics hold already, for a run that begins behind it."""
 
 class SenderServicer(metaclass=_abc_1.ABCMeta):
     """Offers load on a fixed open-loop schedule. One load at a time."""
@@ -83,6 +87,14 @@ class SenderServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_control_pb2.StopSendingResponse, _abc.Awaitable[_control_pb2.StopSendingResponse]]:
         """End the running load early; frames that are closed are flushed first. Idempotent."""
+
+    @_abc_1.abstractmethod
+    def Look(
+        self,
+        request: _control_pb2.LookRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_control_pb2.LookResponse, _abc.Awaitable[_control_pb2.LookResponse]]:
+        """What the topics hold already, for a run that begins behind it."""
 
 def add_SenderServicer_to_server(servicer: SenderServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

@@ -84,6 +84,11 @@ def inherited_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
 
 
+def foreign_environment(prefix: str) -> dict[str, str]:
+    """What someone else tells this process: a copy of the variables whose names begin so."""
+    return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+
+
 def home_folder(name: str) -> Path:
     """A folder of ours below the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
     base = os.environ.get("XDG_CACHE_HOME")

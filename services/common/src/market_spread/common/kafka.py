@@ -12,9 +12,11 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.kafka_security import PLAINTEXT, KafkaSecurity
 
 RECORD_BYTES_MAX = 8 * 1024 * 1024
 BATCH_BYTES = 1024 * 1024
@@ -31,11 +33,11 @@ Done = Callable[[int, Exception | None], None]
 class Producer:
     """Writes records. Thread-safe; `close` it."""
 
-    def __init__(self, bootstrap_servers: str, *, client_id: str) -> None:
+    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. RunVoidError if no broker answers."""
         with _broker_errors(bootstrap_servers):
             self._producer: Any = KafkaProducer(
-                **_connection(bootstrap_servers, client_id),
+                **_connection(bootstrap_servers, client_id, security),
                 enable_idempotence=True,
                 acks="all",
                 linger_ms=0,
@@ -86,11 +88,11 @@ class Record:
 class Consumer:
     """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it."""
 
-    def __init__(self, bootstrap_servers: str, *, client_id: str) -> None:
+    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. RunVoidError if no broker answers."""
         with _broker_errors(bootstrap_servers):
             self._consumer: Any = KafkaConsumer(
-                **_connection(bootstrap_servers, client_id),
+                **_connection(bootstrap_servers, client_id, security),
                 group_id=None,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -126,15 +128,17 @@ class Consumer:
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
 
-def check_reachable(bootstrap_servers: str) -> None:
+def check_reachable(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> None:
     """RunVoidError if no broker answers there."""
-    with _admin(bootstrap_servers):
+    with _admin(bootstrap_servers, security):
         pass
 
 
-def partition_counts(bootstrap_servers: str, topics: Sequence[str]) -> dict[str, int]:
+def partition_counts(
+    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
+) -> dict[str, int]:
     """How many partitions each topic has. UsageError naming all that do not exist."""
-    with _admin(bootstrap_servers) as admin:
+    with _admin(bootstrap_servers, security) as admin:
         counts = _existing(admin, topics)
     missing = [topic for topic in topics if topic not in counts]
     if missing:
@@ -142,12 +146,14 @@ def partition_counts(bootstrap_servers: str, topics: Sequence[str]) -> dict[str,
     return counts
 
 
-def create_topics(bootstrap_servers: str, partitions: Mapping[str, int], *, replicas: int = 1) -> None:
-    """Make the topics, by name with their numbers of partitions, that do not exist yet; return when they can be used.
+def create_topics(
+    bootstrap_servers: str, partitions: Mapping[str, int], *, replicas: int = 1, security: KafkaSecurity = PLAINTEXT
+) -> list[str]:
+    """Make the topics, by name with their numbers of partitions, that do not exist yet; which, when they can be used.
 
     UsageError if one exists with another number of partitions.
     """
-    with _admin(bootstrap_servers) as admin:
+    with _admin(bootstrap_servers, security) as admin:
         existing = _existing(admin, partitions)
         wrong = [
             f"topic {topic} has {existing[topic]} partitions instead of {count}; delete it or choose another name"
@@ -164,12 +170,44 @@ def create_topics(bootstrap_servers: str, partitions: Mapping[str, int], *, repl
             with suppress(TopicAlreadyExistsError):  # someone else was quicker
                 admin.create_topics(missing)
         admin.wait_for_topics(list(partitions))
+        return list(missing)
 
 
-def end_offsets(bootstrap_servers: str, topics: Sequence[str]) -> dict[Partition, int]:
+def broker_settings(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> dict[str, str]:
+    """What the brokers really have, as they say it themselves: every setting, those left to their defaults included.
+
+    With several brokers, a name has the broker's number before it where they differ.
+    """
+    with _admin(bootstrap_servers, security) as admin:
+        brokers = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
+        resources = [ConfigResource(ConfigResourceType.BROKER, broker) for broker in brokers]
+        told = admin.describe_configs(resources, config_filter="all")
+    settings = {
+        broker: {
+            name: str(data["value"])
+            for name, data in values.items()
+            if data["value"] is not None and not data["is_sensitive"]
+        }
+        for of_kind in told.values()
+        for broker, values in of_kind.items()
+    }
+    names = {name for values in settings.values() for name in values}
+    result: dict[str, str] = {}
+    for name in sorted(names):
+        values = {broker: of_broker.get(name, "") for broker, of_broker in settings.items()}
+        if len(set(values.values())) == 1:
+            result[name] = next(iter(values.values()))
+        else:
+            result |= {f"{broker}.{name}": value for broker, value in sorted(values.items())}
+    return result
+
+
+def end_offsets(
+    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
+) -> dict[Partition, int]:
     """The offset after the last record of each partition of the topics. UsageError if one does not exist."""
-    counts = partition_counts(bootstrap_servers, topics)
-    with closing(Consumer(bootstrap_servers, client_id="end-offsets")) as consumer:
+    counts = partition_counts(bootstrap_servers, topics, security=security)
+    with closing(Consumer(bootstrap_servers, client_id="end-offsets", security=security)) as consumer:
         return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
 
 
@@ -181,7 +219,7 @@ def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
     }
 
 
-def _connection(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
+def _connection(bootstrap_servers: str, client_id: str, security: KafkaSecurity) -> dict[str, Any]:
     """The settings that all clients share, once it is known that someone listens."""
     _require_listening(bootstrap_servers)
     return {
@@ -191,13 +229,14 @@ def _connection(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
         "reconnect_backoff_max_ms": 1000,
         "allow_auto_create_topics": False,
         "metrics_enabled": False,
+        **security.client_options(),
     }
 
 
 @contextmanager
-def _admin(bootstrap_servers: str) -> Iterator[Any]:
+def _admin(bootstrap_servers: str, security: KafkaSecurity) -> Iterator[Any]:
     with _broker_errors(bootstrap_servers):
-        connection = _connection(bootstrap_servers, "admin")
+        connection = _connection(bootstrap_servers, "admin", security)
         del connection["allow_auto_create_topics"], connection["metrics_enabled"]
         admin = KafkaAdminClient(**connection)
         try:

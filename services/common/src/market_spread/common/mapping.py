@@ -50,6 +50,43 @@ class MappingReader:
         self._wrong(name, "use a text")
         return ""
 
+    def texts(self, name: str) -> list[str]:
+        """The list of texts of that name, none of them empty; it must be there."""
+        value = self._take(name, None)
+        if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+            return value
+        self._wrong(name, "use a list of texts")
+        return []
+
+    def optional_boolean(self, name: str) -> bool | None:
+        """The truth value of that name, None if it is not there."""
+        value = self._take(name, None)
+        if isinstance(value, bool):
+            return value
+        if name in self._mapping:
+            self._wrong(name, "use true or false")
+        return None
+
+    def has(self, name: str) -> bool:
+        """Whether there is something of that name."""
+        return name in self._mapping
+
+    def is_part(self, name: str) -> bool:
+        """Whether there is an object of that name."""
+        return isinstance(self._mapping.get(name), Mapping)
+
+    def names(self) -> list[str]:
+        """Every name that is a text, in order; none of them is read by that."""
+        return [name for name in self._mapping if isinstance(name, str)]
+
+    def some_of(self, name: str, choices: Sequence[str]) -> tuple[str, ...]:
+        """The list of that name, each one of the choices; empty if it is not there."""
+        value = self._take(name, [])
+        if isinstance(value, list) and all(isinstance(item, str) and item in choices for item in value):
+            return tuple(value)
+        self._wrong(name, f"use a list of {', '.join(choices)}")
+        return ()
+
     def part(self, name: str) -> "MappingReader":
         """The object of that name, which must be there. Its errors are raised with these."""
         value = self._take(name, None)

@@ -14,7 +14,7 @@ class MetricKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric that a process may push. Histograms are pushed in microseconds and exposed in seconds."""
+    """A metric. Histograms are pushed in microseconds and exposed in seconds."""
 
     name: str
     kind: MetricKind
@@ -69,4 +69,26 @@ JOB_RESTARTS = _counter("job_restarts", "Starts of the query after a failure")
 CPU = _counter("process_cpu_seconds", "CPU time of the process and its children, user and system")
 MEMORY = _gauge("process_memory_bytes", "Resident memory of the process and its children")
 
+# What processes may push.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in list(globals().values()) if isinstance(metric, Metric)}
+
+# Host tuner, one on each tuned node; it serves them itself, and no process may push them.
+HOST_SETTING_OK = _gauge("host_tuner_setting_ok", "1 if the host's setting is as its profile wants it", "setting")
+HOST_DRIFT = _counter("host_tuner_drift", "Files of a setting that were right and were found changed", "setting")
+HOST_WRITES = _counter("host_tuner_writes", "Files of a setting that were written", "setting")
+HOST_APPLY_ERRORS = _counter("host_tuner_apply_errors", "Reads and writes of a setting's files that failed", "setting")
+HOST_EXCLUSIVE_CPUS = _gauge(
+    "host_tuner_pinned_exclusive_cpus", "CPUs that the kubelet has given to one container alone"
+)
+HOST_VERIFIED = _gauge("host_tuner_verified_timestamp_seconds", "When the whole host was looked at last, Unix time")
+HOST_PUBLISH_ERRORS = _counter("host_tuner_publish_errors", "Updates of the node's object that failed")
+
+HOST_TUNER_METRICS = (
+    HOST_SETTING_OK,
+    HOST_DRIFT,
+    HOST_WRITES,
+    HOST_APPLY_ERRORS,
+    HOST_EXCLUSIVE_CPUS,
+    HOST_VERIFIED,
+    HOST_PUBLISH_ERRORS,
+)

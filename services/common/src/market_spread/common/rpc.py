@@ -26,8 +26,24 @@ MESSAGE_OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
 )
-# A second server on the same port must fail, not share its connections.
-SERVER_OPTIONS = (*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0))
+# A process that is started again, perhaps elsewhere, is found within seconds, and one that vanished is given up.
+_CLIENT_OPTIONS = (
+    *MESSAGE_OPTIONS,
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.dns_min_time_between_resolutions_ms", 2_000),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+# A second server on the same port must fail, not share its connections; it takes the clients' pings.
+SERVER_OPTIONS = (
+    *MESSAGE_OPTIONS,
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+)
+
+# Where a health check that is answered with NOT_SERVING finds why.
+REASON_KEY = "market-spread-reason"
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +115,19 @@ def _abort_on_error(context: grpc.ServicerContext) -> Iterator[None]:
         context.abort(code, message)
 
 
+class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
+    """The health service, which also tells why: in the trailing metadata, as its answer has no place for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reason = ""
+
+    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
+        if self.reason:
+            context.set_trailing_metadata(((REASON_KEY, self.reason.encode("ascii", "replace").decode()),))
+        return super().Check(request, context)
+
+
 class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
@@ -114,29 +143,30 @@ class Server:
         )
         require_bindable(address)
         service = register(self._server)
-        self._health = health.HealthServicer()
+        self._health = _Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
         self._services = (service, "")
+        self.report(None)
         try:
             self.port = self._server.add_insecure_port(address)
         except RuntimeError as error:
             raise UsageError(f"{address} cannot be bound; is the port in use?") from error
 
     def start(self) -> None:
-        """Begin to answer, and report SERVING."""
+        """Begin to answer."""
         self._server.start()
-        self.set_serving(True)
 
-    def set_serving(self, serving: bool) -> None:
-        """What the health service reports."""
+    def report(self, problem: str | None) -> None:
+        """Have the health service say SERVING, as it does from the beginning, or NOT_SERVING and why."""
         status = health_pb2.HealthCheckResponse
+        self._health.reason = problem or ""
         for service in self._services:
-            self._health.set(service, status.SERVING if serving else status.NOT_SERVING)
+            self._health.set(service, status.NOT_SERVING if problem else status.SERVING)
 
     def stop(self, grace_s: float = 1.0) -> None:
         """Report NOT_SERVING, finish running calls within the grace, stop."""
-        self.set_serving(False)
+        self.report("the process is ending")
         self._server.stop(grace_s).wait()
 
 
@@ -162,4 +192,4 @@ def require_bindable(address: str) -> None:
 
 def channel_to(address: str) -> grpc.Channel:
     """A channel with our message bounds. Connects when it is first used."""
-    return grpc.insecure_channel(address, options=MESSAGE_OPTIONS)
+    return grpc.insecure_channel(address, options=_CLIENT_OPTIONS)

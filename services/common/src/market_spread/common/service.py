@@ -1,9 +1,6 @@
 """The life of a process that serves gRPC and pushes its metrics: from its configuration to its clean end."""
 
-import json
 import logging
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,21 +9,27 @@ from pathlib import Path
 import grpc
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import MarketSpreadError, UsageError
-from market_spread.common.logs import log_event, set_up_logs
+from market_spread.common.entry import run_main, write_ports
+from market_spread.common.kafka_security import KafkaSecurityConfig, refuse
+from market_spread.common.logs import log_event
+from market_spread.common.pinning import PinningWatch, own_problem
 from market_spread.common.push import Pusher
 from market_spread.common.recording import Recorder
 from market_spread.common.rpc import Server
+
+# Who serves needs both.
+__all__ = ["ServiceConfig", "run_main", "serving", "write_ports"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceConfig:
+class ServiceConfig(KafkaSecurityConfig):
     """What every such process is told.
 
     grpc_port: 0 takes a free one; ports_file: where to say which (JSON), once it is bound; aggregator_address: where
-    metrics go, nowhere if absent; source: the process's name in metrics.
+    metrics go, nowhere if absent; source: the process's name in metrics; exclusive_cpus: how many CPUs it was promised
+    for itself: until it has them its health is NOT_SERVING.
     """
 
     bootstrap_servers: str
@@ -35,17 +38,17 @@ class ServiceConfig:
     ports_file: Path | None = None
     aggregator_address: str | None = None
     source: str
+    exclusive_cpus: int | None = None
 
+    def __post_init__(self) -> None:
+        refuse(self.service_errors())
 
-def run_main(body: Callable[[], None]) -> int:
-    """Run the body; its exit status. An error that is meant for a person is one line on standard error."""
-    set_up_logs()
-    try:
-        body()
-    except MarketSpreadError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
+    def service_errors(self) -> list[str]:
+        """What is wrong with it. A subclass that checks more begins its list with this."""
+        errors = self.kafka_errors()
+        if self.exclusive_cpus is not None and self.exclusive_cpus < 1:
+            errors.append(f"exclusive_cpus={self.exclusive_cpus}; use 1 or more, or leave it out")
+        return errors
 
 
 @contextmanager
@@ -54,7 +57,9 @@ def serving(
 ) -> Iterator[None]:
     """Serve, and push metrics, while the body runs. UsageError if the address cannot be bound."""
     server = Server(f"{config.host}:{config.grpc_port}", register)
+    pinning = PinningWatch(lambda: own_problem(config.exclusive_cpus), server.report)
     pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None
+    pinning.start()
     server.start()
     if pusher is not None:
         pusher.start()
@@ -64,17 +69,8 @@ def serving(
         log_event(_log, "service.started", source=config.source, grpc_port=server.port)
         yield
     finally:
+        pinning.stop()
         server.stop()
         if pusher is not None:
             pusher.stop()
         log_event(_log, "service.stopped", source=config.source)
-
-
-def write_ports(path: Path, ports: dict[str, int]) -> None:
-    """Write the bound ports, so that a reader sees all of them or no file. UsageError if it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(json.dumps(ports))
-        unfinished.replace(path)
-    except OSError as error:
-        raise UsageError(f"the ports file {path} cannot be written: {error.strerror}") from error

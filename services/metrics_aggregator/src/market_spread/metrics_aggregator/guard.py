@@ -1,6 +1,7 @@
 """What holds for every answer of the web side: it reads only, says so to browsers, and is for our own pages."""
 
 from collections.abc import Iterable
+from ipaddress import ip_address
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,16 +29,39 @@ _NO_CACHE = (b"cache-control", b"no-cache")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
+class Hosts:
+    """Which hosts a request may name.
+
+    Bound to loopback, only those; bound to other addresses, any, or if some names are allowed, these and addresses: no
+    one can let an address point elsewhere.
+    """
+
+    def __init__(self, bound_to: str, allowed: Iterable[str] = ()) -> None:
+        self._is_loopback = is_loopback_address(bound_to)
+        self.names = (*_LOOPBACK, *(name.lower() for name in allowed))
+        self._is_open = not self._is_loopback and len(self.names) == len(_LOOPBACK)
+
+    def accept(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether a request with these headers is for us."""
+        if self._is_open:
+            return True
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(hosts) != 1:
+            return False
+        name = _without_port(hosts[0]).lower()
+        return name in self.names or (not self._is_loopback and _is_address(name))
+
+
 class Guard:
     """An ASGI application around another one: GET and HEAD alone, with the security headers.
 
-    Bound to loopback, a request must name a loopback host: else a page of another origin, whose name its owner lets
-    point here, could read what is served.
+    A request must name a host that is ours: else a page of another origin, whose name its owner lets point here, could
+    read what is served. Loopback's names always are ours.
     """
 
-    def __init__(self, app: ASGIApp, *, loopback: bool) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Hosts) -> None:
         self._app = app
-        self._loopback = loopback
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,8 +71,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         if scope["method"] not in ("GET", "HEAD"):
             return JSONResponse({"error": f"{scope['path']} answers GET only"}, 405, headers={"allow": "GET, HEAD"})
-        if self._loopback and not _is_loopback(scope["headers"]):
-            names = ", ".join(_LOOPBACK)
+        if not self._hosts.accept(scope["headers"]):
+            names = ", ".join(self._hosts.names)
             return JSONResponse({"error": f"the request names another host; open the page as one of {names}"}, 403)
         return None
 
@@ -58,9 +82,12 @@ def is_loopback_address(host: str) -> bool:
     return host == "localhost" or host.startswith("127.") or host.strip("[]") == "::1"
 
 
-def _is_loopback(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-    return len(hosts) == 1 and _without_port(hosts[0]).lower() in _LOOPBACK
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _without_port(host: str) -> str:

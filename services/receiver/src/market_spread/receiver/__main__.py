@@ -9,6 +9,7 @@ import grpc
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.kafka import Consumer, partition_counts
+from market_spread.common.kafka_security import KafkaSecurity
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import ServiceConfig, run_main, serving
@@ -31,12 +32,13 @@ class KafkaBroker:
 
     bootstrap_servers: str
     client_id: str
+    security: KafkaSecurity
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        return partition_counts(self.bootstrap_servers, topics)
+        return partition_counts(self.bootstrap_servers, topics, security=self.security)
 
     def consumer(self) -> Consumer:
-        return Consumer(self.bootstrap_servers, client_id=self.client_id)
+        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
 
 
 def main() -> int:
@@ -49,7 +51,7 @@ def _serve() -> None:
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock)
     service = ReceiverService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source),
+        broker=KafkaBroker(config.bootstrap_servers, config.source, config.kafka_security),
         folder=config.data_folder,
         recorder=recorder,
         clock=clock,

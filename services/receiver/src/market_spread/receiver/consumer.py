@@ -90,8 +90,12 @@ class Receiving:
         warm_up_order_id_min: int,
         recorder: Recorder,
         clock: Clock,
+        begin: Mapping[Partition, int] | None = None,
     ) -> None:
-        """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again."""
+        """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again.
+
+        begin: where to begin in partitions of which nothing was recovered; at their beginning if not told.
+        """
         self._alerts_topic = alerts_topic
         self._invalid_topic = invalid_topic
         self._consumer = consumer
@@ -100,7 +104,9 @@ class Receiving:
         self._clock = clock
         self._tally = Tally(warm_up_order_id_min=warm_up_order_id_min)
         self._positions = {
-            (topic, partition): 0 for topic in (alerts_topic, invalid_topic) for partition in range(partitions[topic])
+            (topic, partition): (begin or {}).get((topic, partition), 0)
+            for topic in (alerts_topic, invalid_topic)
+            for partition in range(partitions[topic])
         }
         self._recover(recovered)
         self._lock = threading.Lock()

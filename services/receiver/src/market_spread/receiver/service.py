@@ -135,6 +135,7 @@ class ReceiverService(ReceiverServicer):
                 consumer=self._broker.consumer(),
                 ledger=ledger,
                 recovered=recovered,
+                begin={(start.topic, start.partition): start.offset for start in request.begin},
                 warm_up_order_id_min=request.warm_up_order_id_min,
                 recorder=self._recorder,
                 clock=self._clock,

@@ -8,7 +8,8 @@ import grpc
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.kafka import Producer, partition_counts
+from market_spread.common.kafka import Consumer, Producer, partition_counts
+from market_spread.common.kafka_security import KafkaSecurity, refuse
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import ServiceConfig, run_main, serving
@@ -29,8 +30,10 @@ class SenderConfig(ServiceConfig):
     unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
 
     def __post_init__(self) -> None:
+        errors = self.service_errors()
         if self.unacknowledged_bytes_max <= 0:
-            raise ValueError(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
+            errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
+        refuse(errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,16 @@ class KafkaBroker:
 
     bootstrap_servers: str
     client_id: str
+    security: KafkaSecurity
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        return partition_counts(self.bootstrap_servers, topics)
+        return partition_counts(self.bootstrap_servers, topics, security=self.security)
+
+    def consumer(self) -> Consumer:
+        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
 
     def producer(self, topics: list[str]) -> Producer:
-        producer = Producer(self.bootstrap_servers, client_id=self.client_id)
+        producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
         producer.learn(topics)
         return producer
 
@@ -60,7 +67,7 @@ def _serve() -> None:
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock)
     service = SenderService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source),
+        broker=KafkaBroker(config.bootstrap_servers, config.source, config.kafka_security),
         recorder=recorder,
         clock=clock,
         unacknowledged_bytes_max=config.unacknowledged_bytes_max,

@@ -17,9 +17,13 @@ from market_spread.common.load import Load, LoadSource
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.recording import Recorder
+from market_spread.sender.looking import RecordReader, look
 from market_spread.sender.preparation import FramePlan
 from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
 from market_spread.v1.control_pb2 import (
+    LookRequest,
+    LookResponse,
+    PartitionOffset,
     PartitionSent,
     Phase,
     SenderStatusRequest,
@@ -48,6 +52,9 @@ class Broker(Protocol):
 
     def producer(self, topics: list[str]) -> FrameProducer:
         """A connected producer that knows the topics."""
+
+    def consumer(self) -> RecordReader:
+        """A connected consumer."""
 
 
 class SenderService(SenderServicer):
@@ -112,6 +119,18 @@ class SenderService(SenderServicer):
         if publisher is not None and not publisher.stop(_STOP_ANSWER_S):
             raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
         return StopSendingResponse()
+
+    def Look(self, request: LookRequest, context: grpc.ServicerContext) -> LookResponse:  # noqa: N802
+        topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
+        counts = self._broker.partition_counts(topics)
+        ends, newest_sequence = look(self._broker.consumer(), counts, request.nbbo_topic)
+        return LookResponse(
+            ends=[
+                PartitionOffset(topic=topic, partition=partition, offset=end)
+                for (topic, partition), end in sorted(ends.items())
+            ],
+            newest_sequence=newest_sequence,
+        )
 
     def close(self) -> None:
         """End the running load, if there is one; what it has sent is acknowledged or counted as lost."""

@@ -1,0 +1,141 @@
+"""A real broker that lets in who logs in over TLS, for tests: SASL_SSL with SCRAM, and a certificate of its own."""
+
+import os
+import socket
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+from market_spread.common.config import inherited_environment
+from market_spread.common.kafka_security import KafkaSecurityConfig
+from market_spread.runs.broker import free_port
+from market_spread.runs.child import Child
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+
+USER = "spread"
+PASSWORD = "secret;of-spread"
+_STORE_PASSWORD = "changeit"
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=SASL_SSL://127.0.0.1:{port},INSIDE://127.0.0.1:{inside},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=SASL_SSL://127.0.0.1:{port},INSIDE://127.0.0.1:{inside}
+inter.broker.listener.name=INSIDE
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=SASL_SSL:SASL_SSL,INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+ssl.keystore.type=PKCS12
+ssl.keystore.location={keystore}
+ssl.keystore.password={store_password}
+ssl.key.password={store_password}
+log.dirs={data}
+auto.create.topics.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+message.max.bytes=8388608
+"""
+
+
+class SecuredBroker:
+    """`start`, then `stop`."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self._folder = folder
+        self._java = find_java().executable
+        self._classpath = os.pathsep.join(str(jar) for jar in JarCache().paths("broker"))
+        self._port = free_port()
+        self._child: Child | None = None
+        self.ca_file = folder / "ca.pem"
+        self.password_file = folder / "password"
+        self.password_file.write_text(PASSWORD + "\n")
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def security(self) -> KafkaSecurityConfig:
+        return KafkaSecurityConfig(**self.settings)  # type: ignore[arg-type]
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a process's configuration says of it."""
+        return {
+            "kafka_security_protocol": "SASL_SSL",
+            "kafka_sasl_mechanism": "SCRAM-SHA-512",
+            "kafka_username": USER,
+            "kafka_password_file": self.password_file,
+            "kafka_ca_file": self.ca_file,
+        }
+
+    def start(self) -> None:
+        self._make_certificate()
+        properties = self._folder / "server.properties"
+        properties.write_text(
+            _PROPERTIES.format(
+                port=self._port,
+                inside=free_port(),
+                controller=free_port(),
+                keystore=self._folder / "broker.p12",
+                store_password=_STORE_PASSWORD,
+                data=self._folder / "data",
+            )
+        )
+        login = f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"
+        format_it = [
+            "kafka.tools.StorageTool",
+            "format",
+            "--cluster-id",
+            "c2VjdXJlZC1icm9rZXItMQ",
+            "--add-scram",
+            login,
+        ]
+        subprocess.run(
+            [*self._command(), *format_it, "--config", str(properties)], check=True, capture_output=True, timeout=60
+        )
+        self._child = Child.start(
+            "broker",
+            [*self._command(), "kafka.Kafka", properties],
+            environment=inherited_environment(),
+            log=self._folder / "broker.log",
+        )
+        deadline = time.monotonic() + 60
+        while not self._listens():
+            assert self._child.running, self._child.last_lines(20)
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        if self._child is not None:
+            self._child.stop()
+
+    def _listens(self) -> bool:
+        with closing(socket.socket()) as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+    def _command(self) -> list[str]:
+        return [
+            str(self._java),
+            "-Xmx512m",
+            "-Dfile.encoding=UTF-8",
+            "-Dsun.jnu.encoding=UTF-8",
+            "-cp",
+            self._classpath,
+        ]
+
+    def _make_certificate(self) -> None:
+        keytool = [str(self._java.resolve().parent / "keytool"), "-keystore", str(self._folder / "broker.p12")]
+        keytool += ["-storetype", "PKCS12", "-storepass", _STORE_PASSWORD, "-alias", "broker"]
+        made = ["-genkeypair", "-keyalg", "RSA", "-validity", "2", "-dname", "CN=broker", "-ext", "san=ip:127.0.0.1"]
+        subprocess.run([*keytool, *made], check=True, capture_output=True, timeout=60)
+        exported = ["-exportcert", "-rfc", "-file", str(self.ca_file)]
+        subprocess.run([*keytool, *exported], check=True, capture_output=True, timeout=60)

@@ -1,0 +1,151 @@
+"""A broker that asks for TLS and a login: every process of ours gets in with it, and no one without."""
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.errors import RunVoidError
+from market_spread.common.kafka import create_topics, partition_counts
+from market_spread.common.kafka_security import KafkaSecurity
+from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.ledger import decode_ledger
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle import Oracle
+from market_spread.receiver.__main__ import ReceiverConfig
+from market_spread.runs.clients import Clients, sent_ends
+from market_spread.runs.environment import Addresses
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
+from market_spread.runs.probing import kafka_round_trip
+from market_spread.runs.services import Services, connector_jars, job_environment
+from market_spread.runs.workload import Overrides, read_workload
+from market_spread.sender.__main__ import SenderConfig
+from market_spread.streaming.job.config import JobConfig
+from market_spread.v1.control_pb2 import Phase
+from tests.integration.secured_broker import SecuredBroker
+
+SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+TIMEOUT_S = 120
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    broker = SecuredBroker(tmp_path_factory.mktemp("secured") / "broker")
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture
+def security(broker: SecuredBroker) -> KafkaSecurity:
+    return broker.security.kafka_security
+
+
+def test_record_goes_round_with_the_login(broker: SecuredBroker, security: KafkaSecurity) -> None:
+    first = kafka_round_trip(broker.bootstrap_servers, security=security)
+
+    assert kafka_round_trip(broker.bootstrap_servers, security=security) == first + 1
+
+
+def refusal(broker: SecuredBroker, security: KafkaSecurity) -> str:
+    """What is said to who does not get in."""
+    with pytest.raises(RunVoidError) as raised:
+        partition_counts(broker.bootstrap_servers, ["nbbo"], security=security)
+    sentence = str(raised.value)
+    del raised
+    gc.collect()  # the client leaves its sockets behind when it gets nowhere
+    return sentence
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_wrong_password_is_refused(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("wrong")
+
+    sentence = refusal(broker, replace(security, password_file=tmp_path / "password"))
+
+    assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, security: KafkaSecurity) -> None:
+    sentence = refusal(broker, replace(security, ca_file=None))
+
+    assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
+
+
+def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
+    workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=3, mode="micro-batch"))
+    plan = plan_of_workload(workload)
+    topics = {"nbbo": workload.partitions, "orders": workload.partitions, "alerts": 1, "invalid": 1}
+    create_topics(broker.bootstrap_servers, topics, security=security)
+    services = Services(tmp_path, clock=SystemClock(), on_started=lambda name, pid: None)
+    try:
+        with closing(Clients(started(services, broker, tmp_path))) as clients:
+            clients.start_receiving("secured", WARM_UP_ORDER_ID_MIN)
+            starts_ns = [send_all(clients, load) for load in (plan.initial, plan.measured)]
+            clients.drain_receiver(60)
+            ledger = decode_ledger(clients.ledger("secured", "alerts"))
+    finally:
+        services.stop(("sender", "job", "receiver"))
+
+    oracle = Oracle(Alerts.from_rows(ledger.alert_rows, ledger.received_us))
+    for load, start_ns in zip((plan.initial, plan.measured), starts_ns, strict=True):
+        for quotes in quotes_of(load.open(start_ns)):
+            oracle.add_quotes(quotes)
+    for orders in orders_of(plan.measured.open(starts_ns[1])):
+        oracle.add_orders(orders)
+    judgement = oracle.judgement()
+    assert judgement.expected > 0
+    assert (judgement.missing, judgement.unexpected, judgement.wrong) == (0, 0, 0)
+
+
+def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresses:
+    """Sender, receiver and job, each told of the broker as in a cluster."""
+    java, jars = find_java(), JarCache()
+    common = {"bootstrap_servers": broker.bootstrap_servers, **broker.settings}
+    job = JobConfig(
+        **common,  # type: ignore[arg-type]
+        ports_file=services.ports_file("job"),
+        mode="micro-batch",
+        master="local[2]",
+        checkpoint=str(folder / "checkpoint"),
+        connector_jars=connector_jars(jars),
+        batch_s=0,
+        driver_memory="1g",
+        local_folder=folder / "spark",
+        restarts_max=0,
+    )
+    sender = SenderConfig(**common, ports_file=services.ports_file("sender"))  # type: ignore[arg-type]
+    receiver = ReceiverConfig(
+        **common,  # type: ignore[arg-type]
+        ports_file=services.ports_file("receiver"),
+        data_folder=folder / "ledgers",
+    )
+    services.start("job", "market_spread.streaming.job", job, environment=job_environment(java))
+    services.start("sender", "market_spread.sender", sender)
+    services.start("receiver", "market_spread.receiver", receiver)
+    addresses = {name: f"127.0.0.1:{services.ports(name)['grpc']}" for name in ("sender", "receiver", "job")}
+    return Addresses(broker.bootstrap_servers, **addresses, aggregator="", aggregator_http="")
+
+
+def send_all(clients: Clients, load: PlannedLoad) -> int:
+    """Send the load and wait until the job has committed it; its start."""
+    start_ns = clients.start_sending(load, run_id="secured", linger_us=2_000, frame_messages=200)
+    deadline = time.monotonic() + TIMEOUT_S
+    while (status := clients.sender_status()).phase != Phase.PHASE_FINISHED:
+        assert status.phase != Phase.PHASE_FAILED, status.detail
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    clients.drain_job(sent_ends([status]), TIMEOUT_S)
+    return start_ns

@@ -1,0 +1,108 @@
+"""Kafka's security: what belongs together, and what our own client and the JVM's are told of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from market_spread.common.config import from_environment
+from market_spread.common.errors import UsageError
+from market_spread.common.kafka_security import PLAINTEXT, KafkaSecurity, KafkaSecurityConfig
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    texts = {"password": 'p"a\\s s\n', "ca": "CA", "certificate": "CHAIN", "key": "KEY"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: tmp_path / name for name in texts}
+
+
+def scram(files: dict[str, Path], **changes: Any) -> KafkaSecurity:
+    settings = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "username": "spread"}
+    return KafkaSecurity(**{**settings, "password_file": files["password"], "ca_file": files["ca"], **changes})
+
+
+def test_without_settings_kafka_is_open_to_all() -> None:
+    config = from_environment(KafkaSecurityConfig, {})
+
+    assert config.kafka_security == PLAINTEXT
+    assert PLAINTEXT.client_options() == {"security_protocol": "PLAINTEXT"}
+    assert PLAINTEXT.java_options() == {}
+
+
+def test_login_and_certificates_reach_our_client(files: dict[str, Path]) -> None:
+    security = scram(files, certificate_file=files["certificate"], key_file=files["key"])
+
+    assert security.errors() == []
+    assert security.client_options() == {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": "spread",
+        "sasl_plain_password": 'p"a\\s s',
+        "ssl_cafile": str(files["ca"]),
+        "ssl_certfile": str(files["certificate"]),
+        "ssl_keyfile": str(files["key"]),
+    }
+
+
+def test_login_and_certificates_reach_the_jvm_as_texts(files: dict[str, Path]) -> None:
+    security = scram(files, certificate_file=files["certificate"], key_file=files["key"])
+
+    assert security.java_options() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required "
+            'username="spread" password="p\\"a\\\\s s";'
+        ),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": "CA",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.certificate.chain": "CHAIN",
+        "ssl.keystore.key": "KEY",
+    }
+
+
+def test_plain_login_has_its_own_module(files: dict[str, Path]) -> None:
+    security = KafkaSecurity(
+        protocol="SASL_PLAINTEXT", mechanism="PLAIN", username="spread", password_file=files["password"]
+    )
+
+    assert security.java_options()["sasl.jaas.config"].startswith(
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    )
+
+
+def test_everything_that_is_wrong_is_named_at_once() -> None:
+    environment = {
+        "MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+        "MARKET_SPREAD_KAFKA_SASL_MECHANISM": "GSSAPI",
+        "MARKET_SPREAD_KAFKA_CERTIFICATE_FILE": "/tls/chain.pem",
+    }
+
+    with pytest.raises(UsageError) as raised:
+        from_environment(KafkaSecurityConfig, environment)
+
+    assert str(raised.value) == (
+        "kafka_username is not set; SASL_SSL needs it; kafka_password_file is not set; SASL_SSL needs it; "
+        "kafka_sasl_mechanism='GSSAPI'; use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; "
+        "kafka_certificate_file and kafka_key_file go together; give both or none"
+    )
+
+
+def test_what_the_protocol_does_not_use_is_refused() -> None:
+    with pytest.raises(ValueError, match="kafka_username is set, but kafka_security_protocol=SSL does not"):
+        KafkaSecurityConfig(kafka_security_protocol="SSL", kafka_username="spread")
+
+
+def test_unknown_protocol_is_refused() -> None:
+    with pytest.raises(ValueError, match="kafka_security_protocol='TLS'; use one of PLAINTEXT, SSL, SASL_PLAINTEXT"):
+        KafkaSecurityConfig(kafka_security_protocol="TLS")
+
+
+def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    security = KafkaSecurity(protocol="SSL", ca_file=tmp_path / "none.pem")
+
+    with pytest.raises(UsageError, match=r"none\.pem cannot be read: No such file or directory; name a file"):
+        security.java_options()

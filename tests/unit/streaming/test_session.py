@@ -55,3 +55,19 @@ def test_a_job_that_is_monitored_has_its_endpoints_at_the_port(settings: dict[st
     assert settings["spark.port.maxRetries"] == "0"
     assert settings["spark.metrics.conf.*.sink.prometheusServlet.path"] == "/metrics/prometheus"
     assert settings["spark.sql.streaming.metricsEnabled"] == "true"
+
+
+def test_executors_as_pods_are_described_and_get_no_volume_at_tmp(settings: dict[str, str]) -> None:
+    told = {"namespace": "spread", "pod_name": "job-0", "pod_ip": "198.18.0.4", "driver_host": "job-0.job"}
+    open_with(master="k8s://https://kubernetes.default.svc:443", executor_image="spark:dev", **told)
+
+    assert settings["spark.kubernetes.container.image"] == "spark:dev"
+    assert settings["spark.executor.cores"] == "3"
+    assert "spark.local.dir" not in settings
+
+
+def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str, str]) -> None:
+    open_with(executor_java_options="-XX:+UseSerialGC")
+
+    assert "GC" not in settings["spark.executor.defaultJavaOptions"]
+    assert "-XX:+UseParallelGC" in settings["spark.driver.defaultJavaOptions"]

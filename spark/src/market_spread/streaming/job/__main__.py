@@ -1,16 +1,19 @@
 """The driver process: `python -m market_spread.streaming.job`, configured by its environment."""
 
+import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.clock import SystemClock
+from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
+from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.kafka import partition_counts
+from market_spread.common.logs import log_event
 from market_spread.common.metric_names import (
     JOB_BATCH,
     JOB_COMMIT,
@@ -24,9 +27,11 @@ from market_spread.common.recording import Recorder
 from market_spread.common.service import run_main, serving
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.job.lease import Lease
 from market_spread.streaming.job.live_counts import LiveCounts
+from market_spread.streaming.job.pods import is_on_kubernetes, registered_slots
 from market_spread.streaming.job.service import JobService
-from market_spread.streaming.job.session import open_session
+from market_spread.streaming.job.session import effective_settings, open_session
 from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
 from market_spread.streaming.job.turns import Turns
 from market_spread.streaming.modes.limits import check
@@ -35,6 +40,12 @@ from market_spread.streaming.pipeline import Pipeline
 from market_spread.streaming.plans.rows import INVALID
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
+
+# The event in the log that says what Spark and its JVM really have; the run's manifest is made of it.
+SETTINGS_EVENT = "job.settings"
+_TOPICS_POLL_NS = 2_000_000_000
+
+_log = logging.getLogger(__name__)
 
 
 class SparkEngine:
@@ -48,6 +59,10 @@ class SparkEngine:
         self._live_counts = LiveCounts(spark)
 
     def slots(self) -> int:
+        if is_on_kubernetes(self._config.master):
+            # Spark's own count never falls below 2, also without any executor.
+            java: Any = self._spark.sparkContext._jsc
+            return registered_slots(java.sc().getExecutorIds().size(), self._config)
         return self._spark.sparkContext.defaultParallelism
 
     def slots_may_grow(self) -> bool:
@@ -76,6 +91,7 @@ class SparkEngine:
             topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=self._config.checkpoint,
             batch_s=batch_s,
+            security=self._config.kafka_security.java_options(),
         )
 
 
@@ -91,9 +107,16 @@ def _run() -> None:
     pipeline = find(config.application)
     check(pipeline, config.mode)
     topics = config.topic_names(source.name for source in pipeline.sources).values()
-    partitions = sum(partition_counts(config.bootstrap_servers, tuple(topics)).values())
+    partitions = _partitions(config, tuple(topics), clock)
     mode = BY_NAME[config.mode]
+    lease = _lease(config, clock)
+    if lease is not None:
+        lease.start()  # a predecessor's may take as long to end as the session to start
     spark = open_session(config)
+    settings = effective_settings(spark)
+    log_event(_log, SETTINGS_EVENT, spark=settings["spark"], jvm=settings["jvm"])
+    if lease is not None:
+        lease.wait_until_held()
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config),
         slots_needed=mode.slots_needed(partitions, config.shuffle_partitions if pipeline.stream.state else 0),
@@ -112,6 +135,31 @@ def _run() -> None:
 
     with serving(config, register, recorder=recorder, clock=clock):
         supervisor.run()
+    if lease is not None:
+        spark.stop()  # whoever holds the lease next finds no executor of ours at work
+        lease.release()
+
+
+def _lease(config: JobConfig, clock: Clock) -> Lease | None:
+    """The lease that the driver must hold, if it is told of one."""
+    if config.lease is None:
+        return None
+    from market_spread.streaming.job.lease_store import lease_in_cluster  # only a cluster's image has the client
+
+    return lease_in_cluster(config, clock)
+
+
+def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
+    """How many partitions the topics have together. In a cluster, where they may come later, they are awaited."""
+    while True:
+        try:
+            counts = partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
+            return sum(counts.values())
+        except (UsageError, RunVoidError) as error:
+            if not is_on_kubernetes(config.master):
+                raise
+            log_event(_log, "topics.awaited", logging.WARNING, reason=str(error))
+            clock.sleep_ns(_TOPICS_POLL_NS)
 
 
 def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:

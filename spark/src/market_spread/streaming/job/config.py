@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from market_spread.common.service import ServiceConfig
+from market_spread.common.kafka_security import refuse
+from market_spread.streaming.job.pods import PodsConfig, is_on_kubernetes
 from market_spread.streaming.modes.settings import BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobConfig(ServiceConfig):
-    """Environment of the driver.
+class JobConfig(PodsConfig):
+    """Environment of the driver. master: `local[N]`, or `k8s://` and the API server, for executors as pods.
 
     application: the pipeline to run, as `applications.registry.find` takes it; topics: what its sources, its sinks and
     `invalid` are called in Kafka where that is another name, such as `orders=orders-7,invalid=rejects`; checkpoint: a
@@ -46,7 +47,9 @@ class JobConfig(ServiceConfig):
     ui_port: int | None = None
 
     def __post_init__(self) -> None:
-        errors = []
+        errors = self.service_errors()
+        if is_on_kubernetes(self.master):
+            errors += self.pods_errors()
         if self.mode not in MODES:
             errors.append(f"mode={self.mode!r}; use one of {', '.join(MODES)}")
         elif self.batch_s < BATCH_S_MIN[self.mode]:
@@ -62,8 +65,7 @@ class JobConfig(ServiceConfig):
         wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
         if wrong:
             errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")
-        if errors:
-            raise ValueError("; ".join(errors))
+        refuse(errors)
 
     def topic_names(self, names: Iterable[str]) -> dict[str, str]:
         """What each of these sources and sinks is called in Kafka."""

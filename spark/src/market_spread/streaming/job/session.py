@@ -1,8 +1,11 @@
 """The Spark session of the driver."""
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.job.pods import is_on_kubernetes, pod_settings, without_collector
 from market_spread.streaming.modes.registry import BY_NAME
 
 _NOT_MONITORED = {"spark.ui.enabled": "false"}
@@ -10,17 +13,23 @@ _NOT_MONITORED = {"spark.ui.enabled": "false"}
 
 def open_session(config: JobConfig) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
+    of_mode = dict(BY_NAME[config.mode].session_settings)
+    for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
+        name = f"spark.{process}.defaultJavaOptions"
+        of_mode[name] = without_collector(of_mode[name], own_options)
     settings = {
-        **BY_NAME[config.mode].session_settings,
+        **of_mode,
         "spark.jars": config.connector_jars,
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(config.shuffle_partitions),
         "spark.driver.memory": config.driver_memory,
         "spark.driver.extraJavaOptions": config.java_options,
-        "spark.local.dir": str(config.local_folder),
+        # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
+        "spark.local.dir": "" if is_on_kubernetes(config.master) else str(config.local_folder),
         "spark.sql.warehouse.dir": str(config.local_folder / "warehouse"),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
+        **(pod_settings(config, config.slots_timeout_s) if is_on_kubernetes(config.master) else {}),
         **(_NOT_MONITORED if config.ui_port is None else _monitored(config.ui_port)),
     }
     builder = SparkSession.builder.master(config.master).appName("market-spread")
@@ -28,6 +37,36 @@ def open_session(config: JobConfig) -> SparkSession:
         if value:
             builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
+    """What the session and its JVM really have, as read back from them: `spark` and `jvm`.
+
+    Of Spark: every setting that is not left to its default, of the context and of SQL.
+    """
+    context: Any = spark.sparkContext
+    runtime = context._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    session: Any = spark
+    sql: dict[str, str] = dict(_pairs(session._jsparkSession.sessionState().conf().getAllConfs().mkString(_PAIR_END)))
+    return {
+        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **sql},
+        "jvm": {
+            "name": str(runtime.getVmName()),
+            "version": str(runtime.getVmVersion()),
+            "heap_bytes_max": str(context._jvm.java.lang.Runtime.getRuntime().maxMemory()),
+            "arguments": " ".join(str(argument) for argument in runtime.getInputArguments()),
+        },
+    }
+
+
+# What no setting has in it.
+_PAIR_END = "\x00"
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Names and values of a Scala map as one text, so that one call into the JVM fetches all."""
+    found = (pair.partition(" -> ") for pair in text.split(_PAIR_END) if pair)
+    return [(name, value) for name, _, value in found]
 
 
 def _monitored(ui_port: int) -> dict[str, str]:

@@ -23,14 +23,28 @@ _SINK_OPTIONS: Mapping[str, str] = {
 
 
 def read_topic(
-    spark: SparkSession, *, bootstrap_servers: str, topic: str, options: Mapping[str, str] | None = None
+    spark: SparkSession,
+    *,
+    bootstrap_servers: str,
+    topic: str,
+    options: Mapping[str, str] | None = None,
+    security: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The records of a topic from its beginning, with their headers; streaming."""
-    reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}))
+    """The records of a topic from its beginning, with their headers; streaming.
+
+    security: settings of Kafka's client; see `KafkaSecurity.java_options`.
+    """
+    reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_client(security))
     return reader.option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", topic).load()
 
 
-def writer_of(records: DataFrame, *, bootstrap_servers: str, checkpoint: str) -> DataStreamWriter:
+def writer_of(
+    records: DataFrame, *, bootstrap_servers: str, checkpoint: str, security: Mapping[str, str] | None = None
+) -> DataStreamWriter:
     """Writes records (topic, key, value), at least once."""
-    writer = records.writeStream.format("kafka").options(**_SINK_OPTIONS)
+    writer = records.writeStream.format("kafka").options(**_SINK_OPTIONS, **_client(security))
     return writer.option("kafka.bootstrap.servers", bootstrap_servers).option("checkpointLocation", checkpoint)
+
+
+def _client(settings: Mapping[str, str] | None) -> dict[str, str]:
+    return {f"kafka.{name}": value for name, value in (settings or {}).items()}

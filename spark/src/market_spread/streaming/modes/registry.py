@@ -65,20 +65,26 @@ def start_query(
     topics: Mapping[str, str],
     checkpoint: str,
     batch_s: float,
+    security: Mapping[str, str] | None = None,
 ) -> StreamingQuery:
     """Start the pipeline on Kafka; it goes on from the checkpoint if there is one. Returns at once.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
-    topics: what the sources, the sinks and `invalid` are called in Kafka. PipelineError if the mode cannot run it.
+    topics: what the sources, the sinks and `invalid` are called in Kafka; security: settings of Kafka's clients, if it
+    is not open to all. PipelineError if the mode cannot run it.
     """
     check(pipeline, mode.name)
     records = {
         source.name: read_topic(
-            spark, bootstrap_servers=bootstrap_servers, topic=topics[source.name], options=mode.source_options
+            spark,
+            bootstrap_servers=bootstrap_servers,
+            topic=topics[source.name],
+            options=mode.source_options,
+            security=security,
         )
         for source in pipeline.sources
     }
     leaving = mode.leaving(pipeline, records, topics)
-    writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint)
+    writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint, security=security)
     trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types do not list all of them
     return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()

@@ -1,0 +1,147 @@
+"""The Lease that lets one driver at a time open a checkpoint: taken before, renewed all the time, ended with when lost.
+
+It keeps two drivers apart that both obey it. It does not fence executors, nor a driver that stands still and comes
+back: docs/adr/0012 says what does.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UnavailableError, WrongStateError
+from market_spread.common.logs import log_event
+
+# A driver that has not renewed for GIVE_UP ends; another one takes a lease that was not renewed for DURATION.
+DURATION_S = 12.0
+GIVE_UP_S = 8.0
+RENEW_EVERY_S = 2.0
+_LOST_EXIT_STATUS = 75
+_NS = 1_000_000_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease as the API server has it. renewed: a text that changes with each renewal; version: of the object."""
+
+    holder: str
+    renewed: str
+    version: str
+
+
+class LeaseStore(Protocol):
+    """Where the lease is. Each call raises UnavailableError if the API server does not answer, or refuses."""
+
+    def read(self) -> Held:
+        """The lease as it is now."""
+
+    def write(self, holder: str, before: Held, *, unix_ns: int) -> Held:
+        """Renew it for the holder; an empty one gives it back. WrongStateError if it has changed since `before`."""
+
+
+class Lease:
+    """One driver's side of the lease: `start`, `wait_until_held`, work, `release`. Its thread renews it meanwhile."""
+
+    def __init__(
+        self, store: LeaseStore, *, identity: str, clock: Clock, on_lost: Callable[[str], None] | None = None
+    ) -> None:
+        """identity: no other driver's, but the same after a restart in the same pod; on_lost: ends the process."""
+        self._store = store
+        self._identity = identity
+        self._clock = clock
+        self._on_lost = on_lost or end_at_once
+        self._seen: Held | None = None
+        self._seen_ns = 0
+        self._renewed_ns = 0
+        self._is_held = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this driver may open the checkpoint."""
+        return self._is_held.is_set()
+
+    def start(self) -> None:
+        """Begin to ask for it."""
+        self._thread.start()
+
+    def wait_until_held(self) -> None:
+        """Block until it is held."""
+        self._is_held.wait()
+
+    def release(self) -> None:
+        """Stop renewing and give it back, so that the next driver need not wait. Best effort."""
+        self._stopping.set()
+        self._thread.join(RENEW_EVERY_S * 2)
+        if self.is_held and self._seen is not None:
+            try:
+                self._store.write("", self._seen, unix_ns=self._clock.unix_ns())
+            except (UnavailableError, WrongStateError) as error:
+                log_event(_log, "lease.not_released", logging.WARNING, reason=str(error))
+
+    def step(self) -> None:
+        """Take or renew it, once; `on_lost` is called if it was held and cannot be any more."""
+        begun_ns = self._clock.monotonic_ns()
+        try:
+            self._take_or_renew(begun_ns)
+        except UnavailableError as error:
+            log_event(_log, "lease.unavailable", logging.WARNING, reason=str(error))
+        except WrongStateError:
+            self._seen = None  # someone else was quicker: it is looked at again
+        if self.is_held and self._clock.monotonic_ns() - self._renewed_ns > GIVE_UP_S * _NS:
+            self._lose(f"it was not renewed for {GIVE_UP_S:g} s")
+
+    def _take_or_renew(self, begun_ns: int) -> None:
+        if not self.is_held or self._seen is None:
+            self._look(begun_ns)
+        seen = self._seen
+        assert seen is not None
+        if self.is_held and seen.holder != self._identity:
+            self._lose(f"{seen.holder or 'no one'} holds it")
+            return
+        if not self._is_free(seen, begun_ns):
+            log_event(_log, "lease.awaited", holder=seen.holder)
+            return
+        self._seen = self._store.write(self._identity, seen, unix_ns=self._clock.unix_ns())
+        self._renewed_ns = begun_ns  # the call may have taken long, and others count from its arrival
+        if not self.is_held:
+            log_event(_log, "lease.held", holder=self._identity)
+            self._is_held.set()
+
+    def _look(self, now_ns: int) -> None:
+        """Note since when the lease is as it is, by this machine's clock: others' clocks may be wrong."""
+        found = self._store.read()
+        before, self._seen = self._seen, found
+        if before is None or (before.holder, before.renewed) != (found.holder, found.renewed):
+            self._seen_ns = now_ns
+
+    def _is_free(self, seen: Held, now_ns: int) -> bool:
+        return seen.holder in ("", self._identity) or now_ns - self._seen_ns > DURATION_S * _NS
+
+    def _lose(self, reason: str) -> None:
+        log_event(_log, "lease.lost", logging.ERROR, reason=reason)
+        self._stopping.set()
+        self._on_lost(reason)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self.step()
+            self._stopping.wait(RENEW_EVERY_S)
+
+
+def end_at_once(_reason: str) -> None:
+    """End this process and all that it has started, with nothing tidied up: someone else may own the checkpoint."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        try:
+            child.kill()
+        except psutil.Error:
+            continue
+    os._exit(_LOST_EXIT_STATUS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from market_spread.common.exposition import EDGES_US, QUANTILE_LABEL, RECENT_S, quantile_name, recent_quantile_name
 from market_spread.common.histogram import PERCENTILES
-from market_spread.common.metric_names import METRICS, Metric, MetricKind
+from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
 
 _PAGE = """\
@@ -14,8 +14,9 @@ Written by `make generated` from `common/metric_names.py`, `metrics_aggregator/e
 `charts/monitoring/foreign_metrics.yaml`; a test proves it fresh. What is done with these metrics: the dashboards and
 rules in `charts/monitoring/`, and the [runbook](runbook.md).
 
-Names follow Prometheus's conventions: base units, `_total` for counters. The metrics-aggregator serves all of them at
-`/metrics`. Histograms are HdrHistogram's, pushed in microseconds and exposed in seconds.
+Names follow Prometheus's conventions: base units, `_total` for counters. The metrics-aggregator serves them at
+`/metrics`, but for those of the host tuner. Histograms are HdrHistogram's, pushed in microseconds and exposed in
+seconds.
 
 ## Pushed by the processes
 
@@ -46,6 +47,12 @@ dashboard does it.
 
 {own}
 
+## Of the host tuner
+
+Each node's tuner serves its own, at `/metrics` on port 9850; see [host tuning](host-tuning.md).
+
+{host_tuner}
+
 ## Of others
 
 Spark's and Kafka's are there where the processes were started with `--monitored`, or are set up so otherwise. Only
@@ -60,6 +67,7 @@ def metrics_reference(foreign: Mapping[str, Mapping[str, str]]) -> str:
     return _PAGE.format(
         pushed=_table(METRICS.values()),
         own=_table(OWN_METRICS),
+        host_tuner=_table(HOST_TUNER_METRICS),
         edges=len(EDGES_US),
         first=EDGES_US[0],
         last=EDGES_US[-1] / 1e6,

@@ -1,0 +1,179 @@
+{{/* What cannot work together is refused before anything is installed: a sentence for each, with the value and the remedy. */}}
+{{- define "market-spread.checks" -}}
+{{- $problems := list }}
+{{- range list "pinned" "node" "checkpoint" "volumes" "job" "kafka" "realtime" "name" }}
+{{- range include (printf "market-spread.checks.%s" .) $ | fromYamlArray }}
+{{- $problems = append $problems . }}
+{{- end }}
+{{- end }}
+{{- if $problems }}
+{{- fail (printf "\n%s" (join "\n" $problems)) }}
+{{- end }}
+{{- end }}
+
+{{/* The pinned pods: value's name, CPUs, memory in MiB, how many, pool. */}}
+{{- define "market-spread.pinnedPods" -}}
+{{- with .Values.sender }}{{ if .pinned }}
+- {name: sender, cpu: {{ .cpu | quote }}, memoryMi: {{ include "market-spread.mebibytes" .memory }}, count: {{ .replicas }}, pool: {{ .pool | quote }}}
+{{- end }}{{ end }}
+{{- with .Values.receiver }}{{ if .pinned }}
+- {name: receiver, cpu: {{ .cpu | quote }}, memoryMi: {{ include "market-spread.mebibytes" .memory }}, count: 1, pool: {{ .pool | quote }}}
+{{- end }}{{ end }}
+{{- with .Values.kafka }}{{ if and .enabled .pinned }}
+- {name: kafka, cpu: {{ .cpu | quote }}, memoryMi: {{ include "market-spread.mebibytes" .memory }}, count: 1, pool: {{ .pool | quote }}}
+{{- end }}{{ end }}
+{{- $replicas := .Values.job.replicas }}
+{{- with .Values.job.executors }}{{ if .pinned }}
+{{- $memory := add (include "market-spread.mebibytes" .heap) (include "market-spread.mebibytes" .memoryOverhead) }}
+- {name: job.executors, cpu: {{ .cpu | quote }}, memoryMi: {{ $memory }}, count: {{ mul $replicas .count }}, pool: {{ .pool | quote }}}
+{{- end }}{{ end }}
+{{- end }}
+
+{{/* 512Mi, 2Gi, 512m or 2g in MiB. */}}
+{{- define "market-spread.mebibytes" -}}
+{{- $number := regexFind "^[0-9]+" . | int -}}
+{{- if regexMatch "[Gg]" . }}{{ mul $number 1024 }}{{ else }}{{ $number }}{{ end }}
+{{- end }}
+
+{{- define "market-spread.checks.pinned" -}}
+{{- $nodes := .Values.nodes }}
+{{- $largest := div (sub $nodes.cpus $nodes.reservedCpus) $nodes.numaNodes }}
+{{- $memory := include "market-spread.mebibytes" $nodes.memoryPerNumaNode | int }}
+{{- range include "market-spread.pinnedPods" . | fromYamlArray }}
+{{- if not (regexMatch "^[1-9][0-9]*$" .cpu) }}
+- {{ printf "%s.cpu=%q, and %s is pinned; exclusive CPUs are whole, so use 1, 2 and so on, or %s.pinned=false" .name .cpu .name .name | quote }}
+{{- else if gt (int .cpu) (int $largest) }}
+- {{ printf "%s.cpu=%s, and a NUMA node has %d for pods (nodes.*), so the kubelet would refuse the pod; use fewer" .name .cpu $largest | quote }}
+{{- end }}
+{{- if gt (int .memoryMi) $memory }}
+- {{ printf "%s takes %dMi, more than nodes.memoryPerNumaNode=%s, so the kubelet would refuse the pod; use less" .name (int .memoryMi) $nodes.memoryPerNumaNode | quote }}
+{{- end }}
+{{- if not .pool }}
+- {{ printf "%s is pinned and has no pool, so it may come to a node that gives no exclusive CPUs; set %s.pool" .name .name | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What is bound to one node together must fit on it. */}}
+{{- define "market-spread.checks.node" -}}
+{{- $nodes := .Values.nodes }}
+{{- $free := sub (sub $nodes.cpus $nodes.reservedCpus) $nodes.daemonSetCpus | int }}
+{{- $groups := dict "sender and receiver, which share a node," (list "sender" "receiver") "kafka" (list "kafka") }}
+{{- if include "market-spread.checkpointNode" . }}
+{{- $_ := set $groups (printf "job.executors, on the one node of a %s checkpoint," .Values.job.checkpoint.accessMode) (list "job.executors") }}
+{{- end }}
+{{- $pods := include "market-spread.pinnedPods" . | fromYamlArray }}
+{{- range $group, $names := $groups }}
+{{- $sum := 0 }}
+{{- range $pods }}
+{{- if has .name $names }}{{ $sum = add $sum (mul (int .cpu) .count) }}{{ end }}
+{{- end }}
+{{- if gt (int $sum) $free }}
+- {{ printf "%s need %d exclusive CPUs, and a node has %d (nodes.cpus - reservedCpus - daemonSetCpus); use fewer or larger nodes" $group $sum $free | quote }}
+{{- end }}
+{{- end }}
+{{- if le (int $nodes.cpus) (add $nodes.reservedCpus $nodes.daemonSetCpus | int) }}
+- {{ printf "nodes.cpus=%d leaves nothing after reservedCpus=%d and daemonSetCpus=%d; correct them" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.daemonSetCpus) | quote }}
+{{- end }}
+{{- if and $nodes.strictCpuReservation (eq (int $nodes.daemonSetCpus) 0) $pods }}
+- "nodes.strictCpuReservation=true with daemonSetCpus=0: when all CPUs are allocated the kubelet does not start again (\"default cpuset cannot be empty\"); keep a CPU unallocated, or leave strict-cpu-reservation off"
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.checkpoint" -}}
+{{- $job := .Values.job }}
+{{- if and (include "market-spread.checkpointNode" .) $job.executors.onePerNode }}
+{{- if or (gt (int $job.executors.count) 1) (gt (int $job.replicas) 1) }}
+- {{ printf "job.checkpoint.accessMode=%s with executors on several nodes (job.executors.onePerNode): only one node could write it; use ReadWriteMany, or executors on one node" $job.checkpoint.accessMode | quote }}
+{{- end }}
+{{- end }}
+{{- if and (ne $job.checkpoint.kind "hostPath") (eq $job.checkpoint.accessMode "ReadWriteOncePod") }}
+- "job.checkpoint.accessMode=ReadWriteOncePod: driver and executors all write the checkpoint; use ReadWriteMany, or ReadWriteOnce on one node"
+{{- end }}
+{{- if and (include "market-spread.checkpointNode" .) (ne $job.driver.pool $job.executors.pool) $job.driver.pool $job.executors.pool }}
+- {{ printf "job.driver.pool=%s and job.executors.pool=%s with a %s checkpoint, which one node can write; use one pool, or ReadWriteMany" $job.driver.pool $job.executors.pool $job.checkpoint.accessMode | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.volumes" -}}
+{{- $volumes := dict "receiver.ledgers" .Values.receiver.ledgers "metricsAggregator.runs" .Values.metricsAggregator.runs "job.checkpoint" .Values.job.checkpoint "kafka.data" .Values.kafka.data }}
+{{- range $name, $volume := $volumes }}
+{{- range list "existingClaim" "hostPath" }}
+{{- if and (eq $volume.kind .) (not (index $volume .)) }}
+- {{ printf "%s.kind=%s, and %s.%s is empty; name it" $name . $name . | quote }}
+{{- else if and (ne $volume.kind .) (index $volume .) }}
+- {{ printf "%s.%s=%s is of no use with kind=%s; use kind=%s or leave it empty" $name . (index $volume .) $volume.kind . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.job" -}}
+{{- $job := .Values.job }}
+{{- $slots := mul $job.executors.count $job.executors.slots | int }}
+{{- $needed := add (mul 2 .Values.topics.partitions) $job.shufflePartitions | int }}
+{{- if and (eq $job.mode "real-time") (lt $slots $needed) }}
+- {{ printf "job.executors has %d slots (count x slots), and the tasks of real-time mode run all at once: 2 x topics.partitions + job.shufflePartitions = %d; use as many" $slots $needed | quote }}
+{{- end }}
+{{- if and (eq $job.mode "real-time") (lt (float64 $job.batchS) 5.0) }}
+- {{ printf "job.batchS=%v; real-time takes 5 or more" $job.batchS | quote }}
+{{- end }}
+{{- if and (gt (int $job.replicas) 1) (lt (float64 $job.batchS) 20.0) }}
+- {{ printf "job.batchS=%v with job.replicas=%d; use 20 or more, so that commits do not meet" $job.batchS (int $job.replicas) | quote }}
+{{- end }}
+{{- $heap := include "market-spread.mebibytes" $job.driver.heap | int }}
+{{- if lt (include "market-spread.mebibytes" $job.driver.memory | int) (add $heap 768 | int) }}
+- {{ printf "job.driver.memory=%s holds the heap of %s and less than 768Mi besides, for Python and the JVM itself; use more" $job.driver.memory $job.driver.heap | quote }}
+{{- end }}
+{{- if and .Values.run.enabled (not (trim .Values.run.workload)) }}
+- "run.enabled=true, and run.workload is empty; give it a workload: --set-file run.workload=loadgen/workloads/quick.yaml"
+{{- end }}
+{{- if ne .Values.sender.pool .Values.receiver.pool }}
+- {{ printf "sender.pool=%q and receiver.pool=%q: the two share a node, for one clock measures; use the same pool" .Values.sender.pool .Values.receiver.pool | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.kafka" -}}
+{{- $kafka := .Values.kafka }}
+{{- $security := $kafka.security }}
+{{- $sasl := hasPrefix "SASL_" $security.protocol }}
+{{- if and $kafka.enabled $kafka.bootstrapServers }}
+- {{ printf "kafka.bootstrapServers=%s with kafka.enabled=true; use one of the two" $kafka.bootstrapServers | quote }}
+{{- end }}
+{{- if not (or $kafka.enabled $kafka.bootstrapServers) }}
+- "kafka.enabled=false, and kafka.bootstrapServers is empty; name the brokers, host:port joined by commas"
+{{- end }}
+{{- if and $kafka.enabled (ne $security.protocol "PLAINTEXT") }}
+- {{ printf "kafka.security.protocol=%s with kafka.enabled=true: the trial broker speaks PLAINTEXT alone; use brokers of your own" $security.protocol | quote }}
+{{- end }}
+{{- if and $sasl (not (and $security.username $security.passwordSecret)) }}
+- {{ printf "kafka.security.protocol=%s needs kafka.security.username and passwordSecret; set both" $security.protocol | quote }}
+{{- end }}
+{{- if and (not $sasl) (or $security.username $security.passwordSecret) }}
+- {{ printf "kafka.security.username or passwordSecret with protocol=%s, which knows no users; use SASL_SSL" $security.protocol | quote }}
+{{- end }}
+{{- if and (not (hasSuffix "SSL" $security.protocol)) (or $security.caSecret $security.certificateSecret) }}
+- {{ printf "kafka.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL" $security.protocol | quote }}
+{{- end }}
+{{- if and $kafka.enabled (gt (int .Values.topics.replicas) 1) }}
+- {{ printf "topics.replicas=%d with the one trial broker; use 1" (int .Values.topics.replicas) | quote }}
+{{- end }}
+{{- if lt (include "market-spread.mebibytes" $kafka.memory | int) (add (include "market-spread.mebibytes" $kafka.heap) 384 | int) }}
+- {{ printf "kafka.memory=%s holds the heap of %s and less than 384Mi besides; use more" $kafka.memory $kafka.heap | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.realtime" -}}
+{{- range $name, $component := dict "sender" .Values.sender "receiver" .Values.receiver }}
+{{- if and $component.realtime.enabled (not $component.pinned) }}
+- {{ printf "%s.realtime.enabled=true, and %s is not pinned: it would stop others on their CPUs; use %s.pinned=true" $name $name $name | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.checks.name" -}}
+{{- $full := include "market-spread.fullname" . }}
+{{- if gt (len $full) 38 }}
+- {{ printf "the release's full name %s has %d characters, and names made of it would be too long; use a shorter release name" $full (len $full) | quote }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,38 @@
+{{/* The run controller, from workload to verdict: (root, name). */}}
+{{- define "market-spread.runContainer" -}}
+- name: {{ .name }}
+  image: {{ include "market-spread.image" (dict "root" .root "image" "run-controller" "key" "runController") }}
+  imagePullPolicy: {{ .root.Values.images.pullPolicy }}
+  args:
+    - run
+    - /etc/market-spread/workload/workload.yaml
+    - --target
+    - kubernetes
+    - --in-cluster
+    - --release
+    - {{ .root.Release.Name }}
+    - --namespace
+    - {{ .root.Release.Namespace }}
+    - --runs-folder
+    - /tmp/runs
+  env:
+    {{- include "market-spread.identity" . | nindent 4 }}
+    {{- include "market-spread.kafka" .root | nindent 4 }}
+  {{- include "market-spread.resources" (dict "memory" "1Gi") | nindent 2 }}
+  {{- include "market-spread.containerSecurity" dict | nindent 2 }}
+  volumeMounts:
+    {{- include "market-spread.temporaryMount" . | nindent 4 }}
+    - name: workload
+      mountPath: /etc/market-spread/workload
+      readOnly: true
+    {{- include "market-spread.kafkaMounts" .root | nindent 4 }}
+{{- end }}
+
+{{/* Its volumes: (root; workload, the ConfigMap that has it). */}}
+{{- define "market-spread.runVolumes" -}}
+{{ include "market-spread.temporary" . }}
+- name: workload
+  configMap:
+    name: {{ .workload }}
+{{- include "market-spread.kafkaVolumes" .root }}
+{{- end }}

@@ -1,0 +1,48 @@
+{{- define "monitoring.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  app.kubernetes.io/name: monitoring
+  app.kubernetes.io/instance: {{ .root.Release.Name }}
+  app.kubernetes.io/part-of: market-spread
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+  helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* "yes" if objects of the operator are wanted: (root, enabled). */}}
+{{- define "monitoring.wanted" -}}
+{{- if eq .enabled "always" }}yes{{ end }}
+{{- if and (eq .enabled "auto") (.root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}yes{{ end }}
+{{- end }}
+
+{{/* A PodMonitor of a component: (root, name, app, component, endpoints as text). Rules know its job by the name's begin, market-spread-. */}}
+{{- define "monitoring.podMonitor" -}}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata:
+  {{- $name := printf "market-spread-%s" .name }}
+  {{- include "monitoring.metadata" (dict "root" .root "name" $name "labels" .root.Values.monitors.labels) | nindent 2 }}
+spec:
+  namespaceSelector:
+    matchNames: {{ .root.Values.namespaces | default (list .root.Release.Namespace) | toJson }}
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {{ .app | default "market-spread" }}
+      {{- with .component }}
+      app.kubernetes.io/component: {{ . }}
+      {{- end }}
+  podMetricsEndpoints:
+    {{- .endpoints | nindent 4 }}
+{{- end }}
+
+{{- define "monitoring.endpoint" -}}
+- port: {{ .port }}
+  path: {{ .path }}
+  interval: {{ .root.Values.monitors.interval }}
+  scrapeTimeout: {{ .root.Values.monitors.interval }}
+{{- end }}

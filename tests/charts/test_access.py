@@ -1,0 +1,126 @@
+"""Least privilege: restricted pods, tokens and rights for those alone who need them, secrets as files."""
+
+import json
+
+import pytest
+
+from tests.charts.catalog import DEFAULT, MARKET_SPREAD, Profile, rendered
+from tests.charts.pods import pods
+
+SECURED = {
+    "kafka__enabled": False,
+    "kafka__bootstrapServers": "b1:9093",
+    "kafka__security__protocol": "SASL_SSL",
+    "kafka__security__username": "market-spread",
+    "kafka__security__passwordSecret": "kafka-password",
+    "kafka__security__caSecret": "kafka-ca",
+    "kafka__security__certificateSecret": "kafka-certificate",
+}
+
+
+@pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)
+def test_pods_are_restricted(profile: Profile) -> None:
+    for made in pods(rendered(profile)):
+        security = made.spec["securityContext"]
+        assert security["runAsNonRoot"] is True, made.maker
+        assert security["runAsUser"] == (1000 if made.component == "kafka" else 10001)
+        assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+        for forbidden in ("hostNetwork", "hostPID", "hostIPC"):
+            assert forbidden not in made.spec
+        for container in made.containers:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }, (made.maker, container["name"])
+
+
+@pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)
+def test_only_who_asks_the_api_server_has_a_token(profile: Profile) -> None:
+    made = rendered(profile)
+
+    with_token = {pod.component for pod in pods(made) if pod.spec["automountServiceAccountToken"]}
+    assert with_token == {"job", "run"}
+    for account in made.of("ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+    accounts = {account["metadata"]["name"] for account in made.of("ServiceAccount")}
+    for pod in pods(made):
+        assert pod.spec["serviceAccountName"] in accounts, pod.maker
+        assert pod.spec["enableServiceLinks"] is False, "a Service's variables would look like our settings"
+
+
+def test_rights_are_listed_one_by_one() -> None:
+    made = rendered(DEFAULT, job__replicas=2, job__batchS=20)
+
+    assert not made.of("ClusterRole")
+    assert "*" not in json.dumps([role["rules"] for role in made.of("Role")])
+    job = {tuple(rule["resources"]): rule for rule in made.one("Role", "job")["rules"]}
+    assert set(job) == {("pods", "services", "configmaps", "persistentvolumeclaims"), ("leases",)}
+    assert job["leases",]["verbs"] == ["get", "update"]
+    assert job["leases",]["resourceNames"] == [lease["metadata"]["name"] for lease in made.of("Lease")]
+    run = [(rule["resources"], rule["verbs"]) for rule in made.one("Role", "run")["rules"]]
+    assert run == [(["pods"], ["list"]), (["pods/log"], ["get"])]
+
+
+@pytest.mark.parametrize("component", ["job", "run"])
+def test_rights_go_to_the_accounts_of_the_pods(component: str) -> None:
+    made = rendered(DEFAULT)
+
+    binding = made.one("RoleBinding", component)
+    assert binding["roleRef"]["name"] == made.one("Role", component)["metadata"]["name"]
+    account = f"market-spread-{component}"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": "spread"}]
+    assert {pod.spec["serviceAccountName"] for pod in pods(made) if pod.component == component} == {account}
+
+
+def test_secrets_are_files_and_never_in_environment_or_arguments() -> None:
+    made = rendered(DEFAULT, **SECURED)
+
+    for pod in pods(made):
+        for container in pod.containers:
+            assert not container.get("envFrom")
+            for entry in container.get("env", []):
+                assert "secretKeyRef" not in entry.get("valueFrom", {}), entry
+            assert "kafka-password" not in json.dumps([container.get("args"), container.get("command")])
+        volumes = {volume["name"]: volume.get("secret", {}).get("secretName") for volume in pod.spec["volumes"]}
+        expected = {
+            "kafka-password": "kafka-password",
+            "kafka-ca": "kafka-ca",
+            "kafka-certificate": "kafka-certificate",
+        }
+        secrets = {name: secret for name, secret in volumes.items() if secret}
+        assert secrets == ({} if pod.component == "metrics-aggregator" else expected), pod.maker
+    assert not made.of("Secret")
+
+
+@pytest.mark.parametrize("component", ["sender", "receiver", "job", "topics", "test", "run"])
+def test_clients_of_kafka_are_told_the_files(component: str) -> None:
+    made = rendered(DEFAULT, **SECURED)
+
+    for pod in (pod for pod in pods(made) if pod.component == component):
+        (container,) = pod.spec["containers"]
+        told = {
+            entry["name"].removeprefix("MARKET_SPREAD_"): entry.get("value")
+            for entry in container["env"]
+            if "KAFKA" in entry["name"] or "BOOTSTRAP" in entry["name"]
+        }
+        assert told == {
+            "BOOTSTRAP_SERVERS": "b1:9093",
+            "KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+            "KAFKA_SASL_MECHANISM": "SCRAM-SHA-512",
+            "KAFKA_USERNAME": "market-spread",
+            "KAFKA_PASSWORD_FILE": "/etc/market-spread/kafka/password/password",
+            "KAFKA_CA_FILE": "/etc/market-spread/kafka/ca/ca.crt",
+            "KAFKA_CERTIFICATE_FILE": "/etc/market-spread/kafka/certificate/tls.crt",
+            "KAFKA_KEY_FILE": "/etc/market-spread/kafka/certificate/tls.key",
+        }
+        mounts = {mount["mountPath"] for mount in container["volumeMounts"] if mount.get("readOnly")}
+        assert {f"/etc/market-spread/kafka/{name}" for name in ("password", "ca", "certificate")} <= mounts
+
+
+def test_encryption_alone_needs_no_user() -> None:
+    made = rendered(DEFAULT, kafka__enabled=False, kafka__bootstrapServers="b1:9093", kafka__security__protocol="SSL")
+
+    told = {entry["name"] for pod in pods(made) for container in pod.containers for entry in container.get("env", [])}
+    assert "MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL" in told
+    assert not [name for name in told if "USERNAME" in name or "PASSWORD" in name or "SASL" in name]

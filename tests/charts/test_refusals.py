@@ -1,0 +1,146 @@
+"""What cannot work is refused before anything is installed, in a sentence with the value and the remedy."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.charts.catalog import C4, CI, DEFAULT, Profile, try_rendering
+
+POOLS = Profile("node-pools")
+MONITORING = Profile("monitoring")
+Values = Mapping[str, Any]
+
+SASL = {"kafka.enabled": False, "kafka.bootstrapServers": "b1:9092", "kafka.security.protocol": "SASL_SSL"}
+
+# Values that contradict each other, or the nodes: the chart's own sentences.
+CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
+    (C4, {"sender.cpu": "1.5"}, 'sender.cpu="1.5", and sender is pinned; exclusive CPUs are whole'),
+    (C4, {"sender.cpu": "500m"}, 'sender.cpu="500m", and sender is pinned'),
+    (C4, {"sender.cpu": ""}, 'sender.cpu="", and sender is pinned'),
+    (C4, {"receiver.cpu": "0.5"}, 'receiver.cpu="0.5", and receiver is pinned'),
+    (C4, {"kafka.cpu": "2500m"}, 'kafka.cpu="2500m", and kafka is pinned'),
+    (C4, {"job.executors.cpu": "6.5"}, 'job.executors.cpu="6.5", and job.executors is pinned'),
+    (C4, {"job.executors.cpu": "9"}, "job.executors.cpu=9, and a NUMA node has 8 for pods"),
+    (C4, {"kafka.cpu": "16"}, "kafka.cpu=16, and a NUMA node has 8"),
+    (CI, {"job.executors.cpu": "2"}, "job.executors.cpu=2, and a NUMA node has 1"),
+    (C4, {"kafka.memory": "30Gi"}, "kafka takes 30720Mi, more than nodes.memoryPerNumaNode=26Gi"),
+    (C4, {"job.executors.heap": "24g"}, "job.executors takes 28672Mi, more than nodes.memoryPerNumaNode=26Gi"),
+    (C4, {"sender.pool": "", "receiver.pool": ""}, "sender is pinned and has no pool"),
+    (C4, {"kafka.pool": ""}, "kafka is pinned and has no pool"),
+    (C4, {"job.executors.pool": ""}, "job.executors is pinned and has no pool"),
+    (C4, {"sender.replicas": 4}, "sender and receiver, which share a node, need 18 exclusive CPUs, and a node has 15"),
+    (C4, {"job.executors.count": 3}, "on the one node of a ReadWriteOnce checkpoint, need 21 exclusive CPUs"),
+    (C4, {"job.replicas": 2}, "on the one node of a ReadWriteOnce checkpoint, need 28 exclusive CPUs"),
+    (C4, {"nodes.reservedCpus": 17}, "nodes.cpus=18 leaves nothing after reservedCpus=17 and daemonSetCpus=1"),
+    (CI, {"nodes.strictCpuReservation": True}, 'does not start again ("default cpuset cannot be empty")'),
+    (
+        C4,
+        {"job.executors.onePerNode": True},
+        "ReadWriteOnce with executors on several nodes (job.executors.onePerNode)",
+    ),
+    (DEFAULT, {"job.checkpoint.accessMode": "ReadWriteOncePod"}, "driver and executors all write the checkpoint"),
+    (C4, {"job.driver.pool": "load"}, "job.driver.pool=load and job.executors.pool=engine with a ReadWriteOnce"),
+    (DEFAULT, {"job.checkpoint.kind": "existingClaim"}, "job.checkpoint.existingClaim is empty; name it"),
+    (DEFAULT, {"job.checkpoint.kind": "hostPath"}, "job.checkpoint.hostPath is empty; name it"),
+    (DEFAULT, {"kafka.data.existingClaim": "old"}, "kafka.data.existingClaim=old is of no use with kind=claim"),
+    (CI, {"receiver.ledgers.hostPath": "/x"}, "receiver.ledgers.hostPath=/x is of no use with kind=emptyDir"),
+    (DEFAULT, {"job.executors.slots": 2}, "job.executors has 2 slots (count x slots)"),
+    (DEFAULT, {"topics.partitions": 4}, "2 x topics.partitions + job.shufflePartitions = 9; use as many"),
+    (DEFAULT, {"job.batchS": 1}, "job.batchS=1; real-time takes 5 or more"),
+    (DEFAULT, {"job.replicas": 2}, "job.batchS=10 with job.replicas=2; use 20 or more"),
+    (DEFAULT, {"job.driver.heap": "2g"}, "job.driver.memory=2Gi holds the heap of 2g and less than 768Mi besides"),
+    (DEFAULT, {"kafka.heap": "1400m"}, "kafka.memory=1536Mi holds the heap of 1400m and less than 384Mi besides"),
+    (DEFAULT, {"run.enabled": True}, "run.enabled=true, and run.workload is empty"),
+    (DEFAULT, {"sender.pool": "load"}, 'sender.pool="load" and receiver.pool="": the two share a node'),
+    (DEFAULT, {"kafka.bootstrapServers": "b1:9092"}, "kafka.bootstrapServers=b1:9092 with kafka.enabled=true"),
+    (DEFAULT, {"kafka.enabled": False}, "kafka.enabled=false, and kafka.bootstrapServers is empty"),
+    (DEFAULT, {"kafka.security.protocol": "SSL"}, "the trial broker speaks PLAINTEXT alone"),
+    (DEFAULT, SASL, "SASL_SSL needs kafka.security.username and passwordSecret"),
+    (DEFAULT, {"kafka.security.username": "u"}, "protocol=PLAINTEXT, which knows no users"),
+    (DEFAULT, {"kafka.security.caSecret": "ca"}, "protocol=PLAINTEXT, which does not encrypt"),
+    (DEFAULT, {"topics.replicas": 3}, "topics.replicas=3 with the one trial broker"),
+    (DEFAULT, {"sender.realtime.enabled": True}, "sender.realtime.enabled=true, and sender is not pinned"),
+    (DEFAULT, {"receiver.realtime.enabled": True}, "receiver.realtime.enabled=true, and receiver is not pinned"),
+    (POOLS, {"cluster.name": ""}, "cluster.name is empty"),
+    (POOLS, {"cluster.role": ""}, "cluster.role is empty"),
+    (POOLS, {"instance.reservedCpus": "0,18"}, "names CPU 18, and with SMT off there are 18 from 0"),
+    (POOLS, {"instance.reservedCpus": "0"}, "are not spread evenly over 2 NUMA nodes"),
+    (POOLS, {"kubelet.pinnedCpus": 17}, "kubelet.pinnedCpus=17, and 16 of 18 cores are left"),
+    (POOLS, {"kubelet.pinnedCpus": 16}, "leaves nothing for the requests of DaemonSets; use 15 at most"),
+    (POOLS, {"kubelet.pinnedCpus": 16, "kubelet.strictCpuReservation": True}, "the kubelet would not start again"),
+    (POOLS, {"instance.placementGroup": "pg"}, "instance.placementGroup=pg with no instance.zone"),
+]
+
+# Values out of their range: the schema's sentences, which name the place.
+MALFORMED: list[tuple[Profile, Values, str]] = [
+    (DEFAULT, {"sendr.replicas": 2}, "sendr"),
+    (DEFAULT, {"job.executors.cores": 2}, "cores"),
+    (DEFAULT, {"sender.replicas": 0}, "sender/replicas"),
+    (DEFAULT, {"sender.pool": "gpu"}, "sender/pool"),
+    (DEFAULT, {"sender.cpu": 2}, "sender/cpu"),
+    (DEFAULT, {"sender.memory": "1GB"}, "sender/memory"),
+    (DEFAULT, {"sender.realtime.priority": 100}, "sender/realtime/priority"),
+    (DEFAULT, {"sender.realtime.by": "sudo"}, "sender/realtime/by"),
+    (DEFAULT, {"images.sender": "registry.example.com/sender"}, "images/sender"),
+    (DEFAULT, {"images.sender": "registry.example.com/sender:latest"}, "images/sender"),
+    (DEFAULT, {"images.sender": "sender@sha256:abc"}, "images/sender"),
+    (DEFAULT, {"images.tag": "latest"}, "images/tag"),
+    (DEFAULT, {"images.registry": "registry.example.com/"}, "images/registry"),
+    (DEFAULT, {"images.pullPolicy": "never"}, "images/pullPolicy"),
+    (DEFAULT, {"images.kafka": ""}, "images/kafka"),
+    (DEFAULT, {"topics.partitions": 0}, "topics/partitions"),
+    (DEFAULT, {"job.mode": "realtime"}, "job/mode"),
+    (DEFAULT, {"job.replicas": 3}, "job/replicas"),
+    (DEFAULT, {"job.checkpoint.kind": "emptyDir"}, "job/checkpoint/kind"),
+    (DEFAULT, {"job.checkpoint.accessMode": "RWX"}, "job/checkpoint/accessMode"),
+    (DEFAULT, {"job.executors.cpu": ""}, "job/executors/cpu"),
+    (DEFAULT, {"job.executors.javaOptions": "-Xmx4g"}, "job/executors/javaOptions"),
+    (DEFAULT, {"job.driver.heap": "1Gi"}, "job/driver/heap"),
+    (DEFAULT, {"kafka.bootstrapServers": "b1"}, "kafka/bootstrapServers"),
+    (DEFAULT, {"kafka.security.protocol": "sasl_ssl"}, "kafka/security/protocol"),
+    (DEFAULT, {"kafka.security.saslMechanism": "GSSAPI"}, "kafka/security/saslMechanism"),
+    (DEFAULT, {"networkPolicy.apiServer.cidrs": []}, "networkPolicy/apiServer/cidrs"),
+    (DEFAULT, {"networkPolicy.apiServer.ports": [0]}, "networkPolicy/apiServer/ports"),
+    (DEFAULT, {"tolerations": [{"key": "a", "operater": "Exists"}]}, "tolerations/0"),
+    (DEFAULT, {"nodeSelector": {"disk": 1}}, "nodeSelector/disk"),
+    (POOLS, {"ami": "al2@latest"}, "ami"),
+    (POOLS, {"instance.reservedCpus": "0-1"}, "instance/reservedCpus"),
+    (POOLS, {"instance.zone": "us-east-1"}, "instance/zone"),
+    (POOLS, {"pools.engine.realtimePriorityMax": 5}, "realtimePriorityMax"),
+    (POOLS, {"pools.gpu.enabled": True}, "gpu"),
+    (MONITORING, {"rules.enabled": "yes"}, "rules/enabled"),
+    (MONITORING, {"monitors.interval": "5"}, "monitors/interval"),
+    (MONITORING, {"dashboards.enabled": "auto"}, "dashboards/enabled"),
+]
+
+
+@pytest.mark.parametrize(("profile", "values", "sentence"), CONTRADICTIONS, ids=lambda value: str(value)[:60])
+def test_contradictions_are_refused_in_a_sentence(profile: Profile, values: Values, sentence: str) -> None:
+    made = try_rendering(profile, "market-spread", values)
+
+    assert made.status != 0
+    assert sentence in made.error
+
+
+@pytest.mark.parametrize(("profile", "values", "place"), MALFORMED, ids=lambda value: str(value)[:60])
+def test_malformed_values_are_refused_with_their_place(profile: Profile, values: Values, place: str) -> None:
+    made = try_rendering(profile, "market-spread", values)
+
+    assert made.status != 0
+    assert place in made.error.replace("'", "")
+
+
+def test_all_contradictions_are_told_at_once() -> None:
+    made = try_rendering(C4, "market-spread", {"sender.cpu": "1.5", "kafka.pool": "", "job.batchS": 1})
+
+    assert "sender.cpu" in made.error
+    assert "kafka is pinned and has no pool" in made.error
+    assert "job.batchS=1" in made.error
+
+
+def test_a_name_that_would_become_too_long_is_refused() -> None:
+    made = try_rendering(DEFAULT, "an-extraordinarily-long-name-of-a-release", {})
+
+    assert made.status != 0
+    assert "use a shorter release name" in made.error

@@ -1,0 +1,75 @@
+"""What the images' Dockerfiles say holds together: with the locks, and with what the distributions need."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+LISTED = subprocess.run([ROOT / ".ci" / "images", "--list"], capture_output=True, text=True, check=True).stdout
+IMAGES = {name: ROOT / dockerfile for name, dockerfile in (line.split() for line in LISTED.splitlines())}
+PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
+
+
+def pins(lock: str) -> dict[str, str]:
+    return dict(PIN.findall((ROOT / "requirements" / f"{lock}.txt").read_text()))
+
+
+def distributions(dockerfile: Path) -> list[str]:
+    """The folders that it installs with all they require: what `make lock` takes the requirements of."""
+    found = re.findall(r"\./([a-z_/-]+)(?:\[[a-z,]+\])?", dockerfile.read_text())
+    return [folder for folder in found if not folder.startswith("without-requirements/")]
+
+
+def project(folder: str) -> dict[str, object]:
+    document = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    assert isinstance(document, dict)
+    return document
+
+
+def test_every_dockerfile_that_ships_is_listed() -> None:
+    found = {path for folder in ("services", "spark", "loadgen") for path in (ROOT / folder).rglob("Dockerfile")}
+
+    assert set(IMAGES.values()) == found
+
+
+@pytest.mark.parametrize("image", sorted(IMAGES))
+def test_an_image_has_the_versions_that_are_tested(image: str) -> None:
+    dev = pins("dev")
+    locked = pins(image)
+
+    assert locked
+    assert locked == {name: dev[name] for name in locked}
+
+
+@pytest.mark.parametrize("image", sorted(IMAGES))
+def test_a_dockerfile_installs_all_of_ours_that_it_needs(image: str) -> None:
+    installed = {str(project(folder)["name"]): folder for folder in distributions(IMAGES[image])}
+
+    assert installed
+    for folder in installed.values():
+        assert f"COPY {folder} {folder}\n" in IMAGES[image].read_text()
+        needed = project(folder)["dependencies"]
+        assert isinstance(needed, list)
+        ours = {Requirement(text).name for text in needed if text.startswith("market-spread")}
+        assert ours <= set(installed), folder
+
+
+@pytest.mark.parametrize("image", sorted(IMAGES))
+def test_all_dockerfiles_begin_and_end_alike(image: str) -> None:
+    text = IMAGES[image].read_text()
+
+    assert "ARG BASE_IMAGE=python:3.11-slim-bookworm\n" in text
+    assert text.count("--require-hashes") == 2
+    assert "\nUSER 10001:10001\nENTRYPOINT [" in text
+    assert f'org.opencontainers.image.title="market-spread-{image}"' in text
+
+
+def test_an_unknown_image_is_refused_with_the_known_ones() -> None:
+    ended = subprocess.run([ROOT / ".ci" / "images", "sendr"], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("market-spread: there is no image sendr; there are: sender receiver")

@@ -1,0 +1,120 @@
+"""The programs of the cluster, built from their Go modules once and kept, as tests/cluster/tools pins them."""
+
+import hashlib
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from market_spread.common.config import home_folder
+from tests.cluster.ground.errors import GroundError, run
+
+TOOLS = Path(__file__).parents[1] / "tools"
+PAUSE_SOURCE = Path(__file__).parents[1] / "images" / "pause" / "pause.go"
+_BUILD_S = 1800
+_GO_VERSION_MIN = (1, 26)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program: the package it is built from, in a module of tests/cluster/tools."""
+
+    name: str
+    version: str
+    module: str
+    package: str
+    linker_flags: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return home_folder("bin") / f"{self.name}-{self.version}"
+
+    @property
+    def path(self) -> Path:
+        """The program."""
+        return self.folder / self.name
+
+
+def _kubernetes(name: str) -> Program:
+    version = "-X=k8s.io/component-base/version"
+    flags = f"{version}.gitVersion=v1.34.4 {version}.gitMajor=1 {version}.gitMinor=34"
+    return Program(name, "v1.34.4", "kubernetes", f"k8s.io/kubernetes/cmd/{name}", flags)
+
+
+KUBECTL = _kubernetes("kubectl")
+KUBELET = _kubernetes("kubelet")
+API_SERVER = _kubernetes("kube-apiserver")
+CONTROLLER_MANAGER = _kubernetes("kube-controller-manager")
+SCHEDULER = _kubernetes("kube-scheduler")
+PROXY = _kubernetes("kube-proxy")
+COREDNS = Program("coredns", "v1.12.4", "coredns", "github.com/coredns/coredns")
+HELM = Program(
+    "helm", "v3.22.0", "helm", "helm.sh/helm/v3/cmd/helm", "-X=helm.sh/helm/v3/internal/version.version=v3.22.0"
+)
+KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")
+PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
+
+CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)
+ALL = (*CLUSTER, HELM, KUBECONFORM)
+
+
+def build_missing(programs: tuple[Program, ...] = ALL) -> None:
+    """Build what is not there, or was built from other sources or by another Go. Takes a quarter of an hour at most.
+
+    GroundError if there is no Go, or one that is too old.
+    """
+    missing = [program for program in programs if not is_built(program)]
+    if missing:
+        _require_go()
+    for program in missing:
+        print(f"building {program.name} {program.version}", file=sys.stderr, flush=True)
+        _build(program)
+
+
+def is_built(program: Program) -> bool:
+    """Whether it is there, from the pinned sources and by this Go."""
+    try:
+        return (program.folder / "key").read_text() == _key(program) and program.path.exists()
+    except FileNotFoundError:
+        return False
+
+
+def _build(program: Program) -> None:
+    shutil.rmtree(program.folder, ignore_errors=True)
+    program.folder.mkdir(parents=True)
+    module = TOOLS / program.module if program.module else PAUSE_SOURCE.parent
+    run(
+        ["env", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "go", "-C", module, "build", "-trimpath", "-buildvcs=false",
+         "-ldflags", f"-s -w {program.linker_flags}", "-o", program.path, program.package],
+        timeout_s=_BUILD_S,
+    )  # fmt: skip
+    (program.folder / "key").write_text(_key(program))
+
+
+def _key(program: Program) -> str:
+    digest = hashlib.sha256()
+    module = TOOLS / program.module
+    sources = [module / "go.mod", module / "go.sum"] if program.module else [PAUSE_SOURCE]
+    for source in sources:
+        digest.update(source.read_bytes())
+    digest.update(f"{program}{_go_version()}".encode())
+    return digest.hexdigest()
+
+
+def _require_go() -> None:
+    version = _go_version()
+    if not version:
+        raise GroundError("the cluster's programs are not built yet and Go is missing; install Go 1.26 or newer")
+    numbers = tuple(int(number) for number in version.removeprefix("go").split(".")[:2])
+    if numbers < _GO_VERSION_MIN:
+        raise GroundError(f"{version} is too old to build the cluster's programs; install Go 1.26 or newer")
+
+
+@cache
+def _go_version() -> str:
+    """Such as go1.26.8; empty without a Go."""
+    if shutil.which("go") is None:
+        return ""
+    return run(["env", "GOTOOLCHAIN=local", "go", "env", "GOVERSION"]).strip()

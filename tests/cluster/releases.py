@@ -1,0 +1,74 @@
+"""Helm releases for tests: installed as an operator would, with the values for continuous integration."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.ground import binaries
+from tests.cluster.ground.errors import run
+from tests.cluster.ground.kubectl import Kubectl
+
+CHARTS = Path(__file__).parents[2] / "charts"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of one of our charts, by its name, in a namespace."""
+
+    name: str
+    chart: str
+    kubectl: Kubectl
+
+    def install(self, *words: str, within_s: int = 300) -> None:
+        """Install or change it, and wait until all of it is Ready."""
+        self._helm(
+            "upgrade", "--install", self.name, str(CHARTS / self.chart), "--create-namespace",
+            f"--values={CHARTS / self.chart / 'values-ci.yaml'}", "--wait", f"--timeout={within_s}s", *words,
+            timeout_s=within_s + 30,
+        )  # fmt: skip
+
+    def rollback(self, revision: int, *, within_s: int = 300) -> None:
+        """Go back to an earlier revision."""
+        self._helm("rollback", self.name, str(revision), "--wait", f"--timeout={within_s}s", timeout_s=within_s + 30)
+
+    def test(self, *, within_s: int = 300) -> str:
+        """Run its tests; what helm says of them. GroundError if one fails."""
+        return self._helm("test", self.name, f"--timeout={within_s}s", timeout_s=within_s + 30)
+
+    def uninstall(self, *, within_s: int = 120) -> None:
+        """Remove it, if it is there."""
+        self._helm("uninstall", self.name, "--wait", "--ignore-not-found", f"--timeout={within_s}s",
+                   timeout_s=within_s + 30)  # fmt: skip
+
+    def pods(self, component: str) -> list[dict[str, Any]]:
+        """Its pods of a component, those that are on their way out left out."""
+        found = self.kubectl.items("pods", f"--selector={self.selector},app.kubernetes.io/component={component}")
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def objects(self) -> list[str]:
+        """All that carries its label, as kind/name."""
+        kinds = self.kubectl("api-resources", "--namespaced", "--verbs=list,delete", "--output=name").split()
+        listed = [kind for kind in kinds if not kind.startswith(("events", "endpoint"))]
+        return self.kubectl("get", ",".join(listed), f"--selector={self.selector}", "--output=name").split()
+
+    @property
+    def selector(self) -> str:
+        """The label that all its objects carry."""
+        return f"app.kubernetes.io/instance={self.name}"
+
+    def values(self) -> dict[str, Any]:
+        """The values that were given."""
+        found: dict[str, Any] = json.loads(self._helm("get", "values", self.name, "--output=json"))
+        return found
+
+    def _helm(self, *words: str, timeout_s: float = 60) -> str:
+        kubectl = self.kubectl
+        command = [binaries.HELM.path, f"--kubeconfig={kubectl.kubeconfig}", f"--namespace={kubectl.namespace}", *words]
+        return run(command, timeout_s=timeout_s)
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    """Whether the pod is Ready."""
+    conditions = pod["status"].get("conditions", [])
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)

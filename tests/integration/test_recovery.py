@@ -17,7 +17,8 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle import Oracle
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.clients import Clients, sent_ends
-from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import Addresses, JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of

@@ -19,7 +19,7 @@ from market_spread.common import kafka
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
 from market_spread.runs.broker import free_port
-from market_spread.runs.ensemble import Addresses
+from market_spread.runs.environment import Addresses
 from market_spread.runs.remembered import Process, Remembered, end_all
 from market_spread.runs.standing import Standing
 

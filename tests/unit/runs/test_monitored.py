@@ -9,7 +9,8 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.runs import broker, ensemble
 from market_spread.runs.child import Child
-from market_spread.runs.ensemble import Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 

@@ -12,7 +12,7 @@ from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.runs import run as run_module
 from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import Environment
 from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.run import Observed, Run
 from market_spread.runs.workload import read_workload
@@ -21,9 +21,11 @@ from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatu
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
-class FakeEnsemble:
+class FakeEnvironment:
     """Processes that run, or of which one has died."""
 
+    is_new = True
+    job_outage_s = 0.0
     job_restarts = 0
 
     def __init__(self, cause: MarketSpreadError | None = None) -> None:
@@ -66,7 +68,7 @@ class FakeClients:
 def a_run(cause: MarketSpreadError | None = None) -> Run:
     return Run(
         plan_of_workload(read_workload(QUICK)),
-        cast(Ensemble, FakeEnsemble(cause)),
+        cast(Environment, FakeEnvironment(cause)),
         run_id="a-run",
         clock=ManualClock(),
         show=lambda progress: None,
@@ -80,7 +82,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> Callable[[MarketSpreadError], F
 
     def refuse(error: MarketSpreadError) -> FakeClients:
         clients = FakeClients(error)
-        monkeypatch.setattr(run_module, "Clients", lambda addresses: clients)
+        monkeypatch.setattr(run_module, "Clients", lambda addresses, outage_s: clients)
         return clients
 
     return refuse
@@ -116,3 +118,14 @@ def test_sender_that_fails_makes_the_run_void() -> None:
 
     with pytest.raises(RunVoidError, match=r"^the sender failed: the topic nbbo is gone$"):
         a_run()._send("measured", clients, observed, "measuring")
+
+
+def test_run_where_another_one_goes_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = FakeClients(UsageError("not asked"))
+    going_on = SenderStatusResponse(phase=Phase.PHASE_RUNNING, run_id="20261122-quick")
+    monkeypatch.setattr(clients, "sender_status", lambda: going_on)
+    monkeypatch.setattr(run_module, "Clients", lambda addresses, outage_s: clients)
+    monkeypatch.setattr(FakeEnvironment, "is_new", False)
+
+    with pytest.raises(UsageError, match="run 20261122-quick is going on here; wait for its end"):
+        a_run().carry_out()

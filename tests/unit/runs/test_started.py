@@ -11,7 +11,8 @@ from market_spread.common.clock import ManualClock, SystemClock
 from market_spread.common.errors import UsageError
 from market_spread.runs import broker, ensemble, standing
 from market_spread.runs.child import Child
-from market_spread.runs.ensemble import Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 from market_spread.runs.remembered import Remembered

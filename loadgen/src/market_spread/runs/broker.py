@@ -13,6 +13,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.runs.child import Child
+from market_spread.runs.document.jvm_pauses import log_option
 from market_spread.runs.java import Java
 
 START_TIMEOUT_S = 60
@@ -106,7 +107,7 @@ class Broker:
         properties = self._prepare_folder()
         self.child = Child.start(
             "broker",
-            [*self._command(), *self._agent(), "kafka.Kafka", properties],
+            [*self._command(), *self._pauses(), *self._agent(), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self._folder / "broker.log",
             outlives_parent=outlives_parent,
@@ -131,6 +132,10 @@ class Broker:
             self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}",
             "-cp", os.pathsep.join(str(jar) for jar in self._jars),
         ]  # fmt: skip
+
+    def _pauses(self) -> list[str]:
+        option = log_option(self._folder / "broker.gc.log")
+        return [option] if option is not None else []
 
     def _agent(self) -> list[str]:
         if self._metrics_agent is None:

@@ -6,17 +6,23 @@ from typing import Any
 
 import grpc
 
+from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.rpc import DEADLINE_S, channel_to
-from market_spread.runs.ensemble import TOPICS, Addresses
+from market_spread.runs.environment import TOPICS, Addresses
+from market_spread.runs.job_history import JobHistory
 from market_spread.runs.plan import PlannedLoad
 from market_spread.runs.replicas import merged
+from market_spread.runs.senders import merged_senders
 from market_spread.v1.control_pb2 import (
     DrainJobRequest,
     DrainReceiverRequest,
     JobStatusRequest,
     JobStatusResponse,
+    LookRequest,
+    LookResponse,
     PartitionOffset,
+    Phase,
     ReadLedgerRequest,
     ReceiverStatusRequest,
     ReceiverStatusResponse,
@@ -30,13 +36,20 @@ from market_spread.v1.control_pb2 import (
 )
 from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
 
+_RETRY_NS = 1_000_000_000
+
 Partition = tuple[str, int]
 
 
 class JobClient:
     """The control side of a job, or of several replicas of it. `close` it."""
 
-    def __init__(self, *addresses: str) -> None:
+    def __init__(self, *addresses: str, outage_s: float = 0.0, clock: Clock | None = None) -> None:
+        """outage_s: how long the job may not answer, as its driver is started again; it is seen as starting then."""
+        self._outage_ns = round(outage_s * 1e9)
+        self._clock = clock or SystemClock()
+        self._answered_ns = self._clock.monotonic_ns()
+        self._history = JobHistory()
         self._channels = [channel_to(address) for address in addresses]
         self._jobs = [JobStub(channel) for channel in self._channels]
 
@@ -49,12 +62,38 @@ class JobClient:
                 statuses.append(_call("job", job.Status, JobStatusRequest()))
             except RunFailedError as error:
                 silent.append(error)
-        if not statuses:
+        if statuses:
+            self._answered_ns = self._clock.monotonic_ns()
+            together = merged(statuses, silent=len(silent))
+            has_history = self._outage_ns > 0 and len(self._jobs) == 1
+            return self._history.continued(together) if has_history else together
+        if not self._may_return():
             raise silent[0]
-        return merged(statuses, silent=len(silent))
+        absent = JobStatusResponse()
+        absent.CopyFrom(self._history.newest or JobStatusResponse(batch_id=-1))
+        absent.phase, absent.detail = Phase.PHASE_STARTING, str(silent[0])
+        return absent
 
     def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
-        """Wait until the job, or the first of its replicas, has committed everything below the offsets."""
+        """Wait until the job, or the first of its replicas, has committed everything below the offsets.
+
+        A job that ends meanwhile is asked again when it is back, if it may be away.
+        """
+        deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
+        while True:
+            try:
+                left_ns = deadline_ns - self._clock.monotonic_ns()
+                return self._drain_job(until, max(left_ns / 1e9, DEADLINE_S))
+            except RunFailedError:
+                if not self._outage_ns or self._clock.monotonic_ns() > deadline_ns:
+                    raise
+                self.job_status()
+                self._clock.sleep_ns(_RETRY_NS)
+
+    def _may_return(self) -> bool:
+        return self._clock.monotonic_ns() - self._answered_ns < self._outage_ns
+
+    def _drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
         ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
         request = DrainJobRequest(until=ends)
         pool = ThreadPoolExecutor(len(self._jobs))
@@ -80,48 +119,66 @@ class JobClient:
 
 
 class Clients(JobClient):
-    """The control side of all of a run: sender, receiver and job. `close` it."""
+    """The control side of all of a run: senders, receiver and job. `close` it."""
 
-    def __init__(self, addresses: Addresses) -> None:
-        super().__init__(addresses.job, *addresses.replicas)
-        sender, receiver = channel_to(addresses.sender), channel_to(addresses.receiver)
-        self._channels += [sender, receiver]
-        self._sender = SenderStub(sender)
+    def __init__(self, addresses: Addresses, *, outage_s: float = 0.0) -> None:
+        """outage_s: see `JobClient`."""
+        super().__init__(addresses.job, *addresses.replicas, outage_s=outage_s)
+        senders = [channel_to(address) for address in (addresses.sender, *addresses.more_senders)]
+        receiver = channel_to(addresses.receiver)
+        self._channels += [*senders, receiver]
+        self._senders = [SenderStub(sender) for sender in senders]
         self._receiver = ReceiverStub(receiver)
 
     def start_sending(
         self, load: PlannedLoad, *, run_id: str, linger_us: int, frame_messages: int, start_unix_ns: int = 0
     ) -> int:
-        """Begin a load; returns its start, Unix nanoseconds."""
-        request = StartSendingRequest(
-            run_id=run_id,
-            source=load.source,
-            parameters_json=load.parameters_json,
-            start_unix_ns=start_unix_ns,
-            linger_us=linger_us,
-            frame_messages=frame_messages,
-            nbbo_topic=TOPICS.nbbo,
-            orders_topic=TOPICS.orders,
-        )
-        start: int = _call("sender", self._sender.Start, request, 60).start_unix_ns
-        return start
+        """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds."""
+        requests = [
+            StartSendingRequest(
+                run_id=run_id,
+                source=part.source,
+                parameters_json=part.parameters_json,
+                start_unix_ns=start_unix_ns,
+                linger_us=linger_us,
+                frame_messages=frame_messages,
+                nbbo_topic=TOPICS.nbbo,
+                orders_topic=TOPICS.orders,
+            )
+            for part in load.slices(len(self._senders))
+        ]
+        with ThreadPoolExecutor(len(requests)) as pool:
+            started = [
+                pool.submit(_call, "sender", sender.Start, request, 60)
+                for sender, request in zip(self._senders, requests, strict=True)
+            ]
+        starts = [start.result().start_unix_ns for start in started]
+        return int(starts[0])
 
     def sender_status(self) -> SenderStatusResponse:
-        """What the sender has sent."""
-        status: SenderStatusResponse = _call("sender", self._sender.Status, SenderStatusRequest())
-        return status
+        """What has been sent; by several senders together."""
+        return merged_senders([_call("sender", sender.Status, SenderStatusRequest()) for sender in self._senders])
 
     def stop_sending(self) -> None:
         """End the running load early."""
-        _call("sender", self._sender.Stop, StopSendingRequest(), 30)
+        for sender in self._senders:
+            _call("sender", sender.Stop, StopSendingRequest(), 30)
 
-    def start_receiving(self, run_id: str, warm_up_order_id_min: int) -> None:
-        """Begin the ledger of a run."""
+    def look(self) -> LookResponse:
+        """What the topics hold."""
+        topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid]
+        request = LookRequest(topics=topics, nbbo_topic=TOPICS.nbbo)
+        looked: LookResponse = _call("sender", self._senders[0].Look, request, 60)
+        return looked
+
+    def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[PartitionOffset] = ()) -> None:
+        """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
         request = StartReceivingRequest(
             run_id=run_id,
             alerts_topic=TOPICS.alerts,
             invalid_topic=TOPICS.invalid,
             warm_up_order_id_min=warm_up_order_id_min,
+            begin=begin,
         )
         _call("receiver", self._receiver.Start, request, 30)
 

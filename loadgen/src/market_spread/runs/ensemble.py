@@ -1,75 +1,42 @@
 """The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 from market_spread.common.clock import Clock
-from market_spread.common.kafka import create_topics
+from market_spread.common.kafka import broker_settings, create_topics
+from market_spread.common.processes import cpu_us
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
 from market_spread.receiver.__main__ import ReceiverConfig
-from market_spread.runs.broker import Broker, free_port
+from market_spread.runs.broker import Broker, free_port, remove_data
 from market_spread.runs.child import Child
+from market_spread.runs.document.effective import job_settings, jvm_options, jvm_section, options_of_process, stable
+from market_spread.runs.document.host import Host, cpu_list
+from market_spread.runs.document.jvm_pauses import log_option
+from market_spread.runs.document.logs import gather
+from market_spread.runs.document.manifest import Section
+from market_spread.runs.document.software import jars
+from market_spread.runs.environment import TOPICS, Addresses, JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
-from market_spread.runs.monitoring import Targets
+from market_spread.runs.machine import stolen_cpu_s
+from market_spread.runs.monitoring import Targets, how_to_watch, write_configuration
 from market_spread.runs.services import Services, connector_jars, job_environment
-from market_spread.runs.workload import Workload
 from market_spread.sender.__main__ import SenderConfig
 from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.settings import Topics
 
-TOPICS = Topics()
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where the running processes are reached. replicas: the job's replicas besides the first."""
-
-    bootstrap_servers: str
-    sender: str
-    receiver: str
-    job: str
-    aggregator: str
-    aggregator_http: str
-    replicas: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JobSettings:
-    """What the job is started with. replicas: how many of it read the same topics."""
-
-    mode: str
-    batch_s: float
-    partitions: int
-    shuffle_partitions: int
-    driver_memory: str
-    warm_up_batches: int
-    replicas: int = 1
-
-    @staticmethod
-    def of(workload: Workload) -> "JobSettings":
-        """Those of a workload."""
-        return JobSettings(
-            workload.mode,
-            workload.batch_s,
-            workload.partitions,
-            workload.shuffle_partitions,
-            workload.driver_memory,
-            workload.warm_up_batches,
-            workload.replicas,
-        )
-
-    @property
-    def slots(self) -> int:
-        """Tasks that run at the same time: one for each partition of both topics, and those of the state."""
-        return 2 * self.partitions + self.shuffle_partitions
-
-
 class Ensemble:
-    """All processes of a run on this machine. `start`, then `stop`, also after a failed start."""
+    """All processes of a run on this machine: an `Environment`."""
+
+    is_new = True
+    job_outage_s = 0.0
 
     def __init__(
         self,
@@ -120,16 +87,6 @@ class Ensemble:
         """The running processes besides the broker, by their names."""
         return self._services.children
 
-    def targets(self, addresses: Addresses) -> Targets | None:
-        """What Prometheus can read of the started processes; None unless they are monitored."""
-        if self.broker.metrics_address is None:
-            return None
-        return Targets(
-            aggregator=addresses.aggregator_http.removeprefix("http://"),
-            broker=self.broker.metrics_address,
-            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
-        )
-
     def start(self, *, outlives_parent: bool = False) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
         self._outlives_parent = outlives_parent
@@ -162,11 +119,12 @@ class Ensemble:
         self._services.stop(("metrics_aggregator",))
 
     def stop_all_but_aggregator(self) -> None:
-        """End the others; what they have measured is shown on."""
+        """End the others, and delete what the broker kept; what they have measured is shown on."""
         if self._load_stopped:
             return
         self._services.stop(("sender", *(_job_name(replica) for replica in range(self._job.replicas)), "receiver"))
         self.broker.stop()
+        remove_data(self.folder / "broker")
         self._load_stopped = True
 
     def check_alive(self) -> None:
@@ -181,6 +139,57 @@ class Ensemble:
                 self._start_job_again(replica)
                 self.job_restarts += 1
         self._services.check_alive()
+
+    def broker_cpu_us(self) -> int | None:
+        child = self.broker.child
+        return cpu_us(psutil.Process(child.pid), children=True) if child and child.running else 0
+
+    def executors_cpu_us(self) -> int | None:
+        return 0  # they are threads of the job
+
+    def stolen_cpu_s(self) -> float | None:
+        return stolen_cpu_s()
+
+    def targets(self, addresses: Addresses) -> Targets | None:
+        """What Prometheus can read of the started processes; None unless they are monitored."""
+        if self.broker.metrics_address is None:
+            return None
+        return Targets(
+            aggregator=addresses.aggregator_http.removeprefix("http://"),
+            broker=self.broker.metrics_address,
+            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
+        )
+
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
+        targets = self.targets(addresses)
+        return how_to_watch(write_configuration(folder, targets)) if targets is not None else None
+
+    def host(self) -> Host | None:
+        return Host()
+
+    def process_ids(self) -> Mapping[str, int]:
+        broker = {"broker": self.broker.child} if self.broker.child else {}
+        return {name: child.pid for name, child in {**broker, **self.children}.items() if child.running}
+
+    def capture(self, logs: Path) -> None:
+        gather(self.folder, logs)
+
+    def sections(self, addresses: Addresses) -> Mapping[str, Section]:
+        """With affinities: the CPUs that each process may run on."""
+        spark, jvm = job_settings(self.children["job"].log)
+        broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
+        pinning = {name: cpu_list(psutil.Process(pid).cpu_affinity() or ()) for name, pid in self.process_ids().items()}
+        return {
+            "spark": spark,
+            "kafka": stable(broker_settings(addresses.bootstrap_servers)),
+            "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
+            "jvm_broker": jvm_section(self._java, broker_options),
+            "jars": jars(self._jars),
+            "pinning": dict(pinning),
+        }
+
+    def evidence(self) -> Mapping[str, Any]:
+        return {"target": "local"}
 
     def start_job(self, replica: int = 0) -> str:
         """Start the job again, from its checkpoint; whatever is left of the old one is ended. Where it is reached."""
@@ -218,6 +227,7 @@ class Ensemble:
             shuffle_partitions=self._job.shuffle_partitions,
             driver_memory=self._job.driver_memory,
             warm_up_batches=self._job.warm_up_batches,
+            java_options=log_option(self.folder / f"{name}.gc.log") or "",
             replica=replica,
             replicas=self._job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
@@ -248,6 +258,11 @@ class Ensemble:
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
         outlives_parent = self._outlives_parent
         self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)
+
+
+def _of_job(jvm: Section) -> Section:
+    """What the driver's JVM says of itself, but for its arguments, which have places of this run."""
+    return {name: value for name, value in jvm.items() if name != "arguments"}
 
 
 def _job_name(replica: int) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from market_spread.common.config import home_folder
 from market_spread.common.errors import UsageError
-from market_spread.runs.java import Java
+from market_spread.runs.java import Java, find_java
 
 LOCK = Path(__file__).with_name("jars.lock")
 FETCH_TIMEOUT_S = 900
@@ -137,3 +138,13 @@ def _ivy_jar() -> Path:
     if not found:
         raise UsageError(f"there is no Ivy in {Path(pyspark.origin).parent / 'jars'}; install again with: make setup")
     return found[-1]
+
+
+def main(group: str, folder: str) -> None:
+    """Fetch the jars of a group into a folder: `python -m market_spread.runs.jars GROUP FOLDER`, for images."""
+    jars = tuple(jar for jar in read_lock(LOCK.read_text()) if jar.group == group)
+    JarCache(Path(folder), jars).fetch(find_java())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
-from market_spread.runs.ensemble import Addresses
+from market_spread.runs.environment import Addresses
 
 _VERSION = 2
 _POLL_NS = 20_000_000
@@ -96,9 +97,7 @@ class Remembered:
             addresses = values["addresses"]
             return Remembered(
                 folder=Path(values["folder"]),
-                addresses=None
-                if addresses is None
-                else Addresses(**{**addresses, "replicas": tuple(addresses["replicas"])}),
+                addresses=None if addresses is None else _addresses(addresses),
                 processes=tuple(Process(**process) for process in values["processes"]),
             )
         except FileNotFoundError:
@@ -107,6 +106,11 @@ class Remembered:
             raise UsageError(
                 f"{path} does not tell which processes are up ({error}); look for them with ps, then delete it"
             ) from error
+
+
+def _addresses(values: dict[str, Any]) -> Addresses:
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Addresses(**(values | lists))
 
 
 def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> None:

@@ -1,27 +1,23 @@
 """A run, from its plan to its result: initial quotes, warm-up, measured load, drain, judgement."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
-from market_spread.common.processes import cpu_us
+from market_spread.common.ledger import LedgerColumns, decode_ledger
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle import Oracle
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.clients import Clients, Partition, sent_ends
-from market_spread.runs.ensemble import Addresses, Ensemble
+from market_spread.runs.environment import TOPICS, Addresses, Environment
 from market_spread.runs.latencies import Batch
-from market_spread.runs.machine import stolen_cpu_s
 from market_spread.runs.plan import RunPlan, orders_of, quotes_of
 from market_spread.v1.control_pb2 import (
     JobStatusResponse,
@@ -34,17 +30,22 @@ _POLL_NS = 250_000_000
 _START_TIMEOUT_S = 180
 _DRAIN_TIMEOUT_S = 300
 _SEND_AHEAD_NS = 500_000_000
+_INPUTS = (TOPICS.nbbo, TOPICS.orders)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a run shows while it lasts. Statuses are None as long as there is none."""
+    """What a run shows while it lasts. Statuses are None as long as there is none.
+
+    sent_before: messages of the phases before the measured load.
+    """
 
     phase: str
     elapsed_s: float
     sender: SenderStatusResponse | None = None
     receiver: ReceiverStatusResponse | None = None
     job: JobStatusResponse | None = None
+    sent_before: int = 0
 
 
 @dataclass(slots=True)
@@ -52,7 +53,9 @@ class Observed:
     """What a run has brought to light, filled in as it goes; an interrupted run is judged by what is there.
 
     sent: the measured load; sent_before: messages of the phases before it. job_before, job_after: the job's status when
-    the measured load began and ended; job: the newest; job_restarts: of its processes, beside those within them.
+    the measured load began and ended; job: the newest; job_restarts: of its processes, beside those within them;
+    failed_step: the step at which the error came; measured_until_unix_ns: when the measured load was sent, 0 before;
+    restarts_before: restarts that the job counts from before this run.
     """
 
     started: datetime
@@ -63,8 +66,9 @@ class Observed:
     job_after: JobStatusResponse = field(default_factory=JobStatusResponse)
     starts_unix_ns: dict[str, int] = field(default_factory=dict)
     sent_before: int = 0
-    broker_cpu_us: int = 0
-    stolen_share: float = 0.0
+    executors_cpu_us: int | None = 0
+    broker_cpu_us: int | None = 0
+    stolen_share: float | None = None
     time_to_first_order_s: float | None = None
     ledger: bytes = b""
     alerts: Alerts | None = None
@@ -72,34 +76,50 @@ class Observed:
     drained: bool = False
     interrupted: bool = False
     error: MarketSpreadError | None = None
+    failed_step: str = ""
     job_restarts: int = 0
+    measured_until_unix_ns: int = 0
+    restarts_before: int = 0
+
+    @property
+    def restarts(self) -> int:
+        """How often the query or a process of the job was started again in this run."""
+        return max(0, self.job.restarts - self.restarts_before) + self.job_restarts
 
 
 class Run:
-    """Carries one plan through running processes. Use once."""
+    """Carries one plan through the processes of an environment. Use once."""
 
     def __init__(
         self,
         plan: RunPlan,
-        ensemble: Ensemble,
+        environment: Environment,
         *,
         run_id: str,
         clock: Clock,
         show: Callable[[Progress], None],
         interrupted: threading.Event,
         on_started: Callable[[Addresses], None] = lambda addresses: None,
+        on_ready: Callable[[Addresses], None] = lambda addresses: None,
+        on_drained: Callable[[Observed], None] = lambda observed: None,
     ) -> None:
         """`show` is called some times a second; `interrupted` ends the measured load early.
 
-        on_started: told where the processes are, as soon as they are all there.
+        on_started: told where the processes are, as soon as they are all there; on_ready: the same, once the job is up,
+        before the warm-up; on_drained: told all that there is to judge, before that is done.
+
+        `plan` is what is sent; behind what topics hold already, its quotes are numbered on.
         """
-        self._plan = plan
-        self._ensemble = ensemble
+        self.plan = plan
+        self._environment = environment
         self._run_id = run_id
         self._clock = clock
         self._show = show
         self._interrupted = interrupted
         self._on_started = on_started
+        self._on_ready = on_ready
+        self._on_drained = on_drained
+        self._step = ""
         self._begun_ns = clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
 
@@ -107,34 +127,69 @@ class Run:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
         observed = Observed(started=datetime.now(UTC))
         self._say("starting")
-        addresses = self._ensemble.start()
+        addresses = self._environment.start()
         self._on_started(addresses)
-        clients = Clients(addresses)
+        clients = Clients(addresses, outage_s=self._environment.job_outage_s)
         try:
             with self._noting_errors(observed):
-                self._prepare(clients, observed)
+                self._prepare(clients, observed, addresses)
                 self._measure(clients, observed)
                 self._drain(clients, observed)
                 self._say("judging")
-                self._judge(clients, observed)
+                self._collect(clients, observed)
+                self._on_drained(observed)
+                judge(self.plan, observed)
         finally:
             clients.close()
         return observed
 
-    def _prepare(self, clients: Clients, observed: Observed) -> None:
+    def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """Initial quotes, seen by the job and committed; warm-up in the meantime.
 
         The quotes are there before the job is, so that the short batches that it begins with commit them; and the
         warm-up's load comes while it works these off, so that what they warm up is what a full batch does.
         """
-        clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
+        if self._environment.is_new:
+            clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
+        else:
+            self._begin_behind(clients, observed)
         self._send("initial", clients, observed, "loading the initial quotes")
         initial_ends = dict(self._ends)
         self._wait_for_job(clients, lambda job: job.batch_id >= 0 or job.phase == Phase.PHASE_RUNNING)
-        if self._plan.warm_up is not None:
+        self._on_ready(addresses)
+        if self.plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
         self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
         self._wait_until_ready(clients, observed, initial_ends)
+
+    def _begin_behind(self, clients: Clients, observed: Observed) -> None:
+        """Begin where others have run before: nothing of theirs is in the way of this run, nor counted in it.
+
+        The job finishes what the topics hold, so that no alert of it comes later; the receiver begins behind it; quotes
+        are numbered on, as else the job would hold them for old ones; and the job's counts are taken from here.
+        """
+        other = clients.sender_status()
+        if other.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING):
+            raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
+        clients.stop_receiving()
+        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
+        held = clients.look()
+        inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in _INPUTS}
+        if any(inputs.values()):
+            say = "waiting for what the topics hold"
+            self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
+            held = clients.look()  # what was in them may have led to alerts
+        partitions = sum(end.topic == TOPICS.nbbo for end in held.ends)
+        if partitions != (wanted := self.plan.workload.partitions):
+            raise UsageError(
+                f"the topic {TOPICS.nbbo} has {partitions} partitions and the workload {wanted}; "
+                "change market.partitions of the workload, or make the topics anew"
+            )
+        self.plan = self.plan.behind(held.newest_sequence)
+        outputs = [end for end in held.ends if end.topic not in _INPUTS]
+        clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN, outputs)
+        job = clients.job_status()
+        observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
 
     def _measure(self, clients: Clients, observed: Observed) -> None:
         """The measured load, to its end or to the user's."""
@@ -142,59 +197,66 @@ class Run:
             observed.interrupted = True
             return
         observed.job_before = clients.job_status()
-        broker_before, stolen_before = self._broker_cpu_us(), stolen_cpu_s()
+        before = _Used.by(self._environment)
         begun_ns = self._clock.monotonic_ns()
         observed.time_to_first_order_s = (begun_ns + _SEND_AHEAD_NS - self._begun_ns) / 1e9
         self._send("measured", clients, observed, "measuring")
         observed.job_after = observed.job
+        observed.measured_until_unix_ns = self._clock.unix_ns()
         observed.interrupted = self._interrupted.is_set()
         elapsed_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
-        observed.stolen_share = (stolen_cpu_s() - stolen_before) / (elapsed_s * (psutil.cpu_count() or 1))
-        observed.broker_cpu_us = self._broker_cpu_us() - broker_before
+        used = _Used.by(self._environment).since(before)
+        if used.stolen_s is not None:
+            observed.stolen_share = used.stolen_s / (elapsed_s * (psutil.cpu_count() or 1))
+        observed.broker_cpu_us, observed.executors_cpu_us = used.broker_us, used.executors_us
 
     def _drain(self, clients: Clients, observed: Observed) -> None:
         """Everything sent is processed and committed, and every alert received."""
+
+        def drain() -> None:
+            clients.drain_job(self._ends, _DRAIN_TIMEOUT_S)
+            clients.drain_receiver(60)
+
+        self._look_on_while(drain, clients, observed, "draining")
+        observed.drained = True
+
+    def _look_on_while(self, work: Callable[[], None], clients: Clients, observed: Observed, say: str) -> None:
+        """Do the work, which blocks, on another thread, and show what goes on until it ends; its error is raised."""
         done = threading.Event()
         problem: list[MarketSpreadError] = []
 
         def wait() -> None:
             try:
-                clients.drain_job(self._ends, _DRAIN_TIMEOUT_S)
-                clients.drain_receiver(60)
+                work()
             except MarketSpreadError as error:
                 problem.append(error)
             done.set()
 
-        threading.Thread(target=wait, name="drain", daemon=True).start()
+        threading.Thread(target=wait, name="work", daemon=True).start()
         while not done.wait(_POLL_NS / 1e9):
-            self._ensemble.check_alive()
-            self._look(clients, observed, "draining")
-        self._look(clients, observed, "draining")
+            self._environment.check_alive()
+            self._look(clients, observed, say)
+        self._look(clients, observed, say)
         if problem:
             raise problem[0]
-        observed.drained = True
 
-    def _judge(self, clients: Clients, observed: Observed) -> None:
+    def _collect(self, clients: Clients, observed: Observed) -> None:
         observed.ledger = clients.ledger(self._run_id, "alerts")
-        ledger = decode_ledger(observed.ledger)
-        alerts = Alerts.from_rows(ledger.alert_rows, ledger.received_us)
-        observed.alerts = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
-        if "measured" in observed.starts_unix_ns and observed.drained and not observed.interrupted:
-            observed.judgement = judge_run(self._plan, observed)
+        observed.alerts = alerts_of(decode_ledger(observed.ledger))
 
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
-        load = getattr(self._plan, phase)
+        load = getattr(self.plan, phase)
         observed.starts_unix_ns[phase] = clients.start_sending(
             load,
             run_id=self._run_id,
-            linger_us=round(self._plan.workload.linger_ms * 1000),
-            frame_messages=self._plan.workload.frame_messages if phase != "initial" else 200,
+            linger_us=round(self.plan.workload.linger_ms * 1000),
+            frame_messages=self.plan.workload.frame_messages if phase != "initial" else 200,
             start_unix_ns=self._clock.unix_ns() + _SEND_AHEAD_NS,
         )
         stopped = False
         while True:
-            self._ensemble.check_alive()
+            self._environment.check_alive()
             status = self._look(clients, observed, say)
             if phase == "measured":
                 observed.sent = status
@@ -214,7 +276,7 @@ class Run:
     def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
         deadline_ns = self._clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
         while not ready(status := clients.job_status()):
-            self._ensemble.check_alive()
+            self._environment.check_alive()
             self._show(self._progress("starting", job=status))
             if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
                 raise RunFailedError(f"the job did not start: {status.detail}")
@@ -225,14 +287,14 @@ class Run:
 
         The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
         """
-        timeout_s = 3 * self._plan.workload.batch_s + _START_TIMEOUT_S
+        timeout_s = 3 * self.plan.workload.batch_s + _START_TIMEOUT_S
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
         while not self._interrupted.is_set():
-            self._ensemble.check_alive()
+            self._environment.check_alive()
             job, receiver = clients.job_status(), clients.receiver_status()
             self._show(self._progress("working off the warm-up", receiver=receiver, job=job))
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
-            silent = self._plan.probe_symbols - set(receiver.warm_up_symbols)
+            silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
             behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
             backlog = observed.sent_before - job.messages_processed
             if not behind and not silent and backlog <= 0:
@@ -250,8 +312,9 @@ class Run:
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         observed.received, observed.job = clients.receiver_status(), clients.job_status()
-        observed.job_restarts = self._ensemble.job_restarts
-        self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job))
+        observed.job_restarts = self._environment.job_restarts
+        before = observed.sent_before
+        self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
         return sender
 
     def _say(self, phase: str) -> None:
@@ -264,13 +327,11 @@ class Run:
         sender: SenderStatusResponse | None = None,
         receiver: ReceiverStatusResponse | None = None,
         job: JobStatusResponse | None = None,
+        sent_before: int = 0,
     ) -> Progress:
+        self._step = phase
         elapsed_s = (self._clock.monotonic_ns() - self._begun_ns) / 1e9
-        return Progress(phase, elapsed_s, sender, receiver, job)
-
-    def _broker_cpu_us(self) -> int:
-        child = self._ensemble.broker.child
-        return cpu_us(psutil.Process(child.pid), children=True) if child and child.running else 0
+        return Progress(phase, elapsed_s, sender, receiver, job, sent_before)
 
     @contextmanager
     def _noting_errors(self, observed: Observed) -> Iterator[None]:
@@ -280,17 +341,50 @@ class Run:
         except UsageError:
             raise
         except MarketSpreadError as error:
-            observed.error = error
+            observed.error, observed.failed_step = error, self._step
             try:
-                self._ensemble.check_alive()
+                self._environment.check_alive()
             except MarketSpreadError as cause:
                 observed.error = cause
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """CPU time that others than the job have used, by a reading or between two; None where it cannot be told."""
+
+    broker_us: int | None
+    executors_us: int | None
+    stolen_s: float | None
+
+    @staticmethod
+    def by(environment: Environment) -> "_Used":
+        return _Used(environment.broker_cpu_us(), environment.executors_cpu_us(), environment.stolen_cpu_s())
+
+    def since(self, before: "_Used") -> "_Used":
+        def whole(now: int | None, then: int | None) -> int | None:
+            # Less than before: what had used it is gone, and no one knows what it used last.
+            return None if now is None or then is None or now < then else now - then
+
+        stolen_s = None if self.stolen_s is None or before.stolen_s is None else self.stolen_s - before.stolen_s
+        return _Used(whole(self.broker_us, before.broker_us), whole(self.executors_us, before.executors_us), stolen_s)
+
+
+def alerts_of(ledger: LedgerColumns) -> Alerts:
+    """The alerts of measured orders."""
+    alerts = Alerts.from_rows(ledger.alert_rows, ledger.received_us)
+    return alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+
+
+def judge(plan: RunPlan, observed: Observed) -> None:
+    """Have the oracle judge what was observed, if all of the measured load was carried through."""
+    if "measured" in observed.starts_unix_ns and observed.drained and not observed.interrupted:
+        observed.judgement = judge_run(plan, observed)
 
 
 def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
     assert observed.alerts is not None
-    repeats = observed.job.restarts + observed.job_restarts > 0 or plan.workload.replicas > 1
+    repeats = observed.restarts > 0 or plan.workload.replicas > 1
     delay_us = 0 if plan.is_fenced else None
     oracle = Oracle(observed.alerts, delay_us=delay_us, duplicates_allowed=repeats)
     phases = [phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns]
@@ -306,12 +400,3 @@ def batches_of(job: JobStatusResponse, batch_s: float) -> list[Batch]:
     """The job's committed batches; one of the warm-up's short ones was planned no longer than it took."""
     planned_ns = round(batch_s * 1e9)
     return [Batch(batch.start_unix_ns, min(planned_ns, batch.duration_ns), batch.duration_ns) for batch in job.batches]
-
-
-def write_evidence(folder: Path, observed: Observed) -> None:
-    """What the result was made from: the last status of each process, as JSON beside it."""
-    from google.protobuf.json_format import MessageToDict
-
-    statuses = {"sender": observed.sent, "receiver": observed.received, "job": observed.job}
-    evidence = {name: MessageToDict(status) for name, status in statuses.items()}
-    (folder / "evidence.json").write_text(json.dumps(evidence, indent=2) + "\n")

@@ -16,11 +16,11 @@ from market_spread.common.kafka import check_reachable
 from market_spread.common.rpc import DEADLINE_S, channel_to
 from market_spread.runs.broker import remove_data
 from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import Addresses, JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 from market_spread.runs.launch import new_run_folder
-from market_spread.runs.monitoring import how_to_watch, write_configuration
 from market_spread.runs.remembered import Process, Remembered, end_all
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
@@ -90,13 +90,12 @@ class Standing:
                 ensemble.check_alive()
                 Remembered(folder, addresses, tuple(started)).write(self._path)
                 self._wait_for_job(ensemble, addresses)
-                if (targets := ensemble.targets(addresses)) is not None:
-                    say(how_to_watch(write_configuration(folder, targets)))
+                if (hint := ensemble.how_to_watch(folder, addresses)) is not None:
+                    say(hint)
             except BaseException:
                 ensemble.stop()
                 # An interruption may have come when a process was started, but not yet known.
                 end_all((child for child in _children() if child not in others), clock=self._clock, within_s=5)
-                remove_data(folder / "broker")
                 self._path.unlink(missing_ok=True)
                 raise
 

@@ -13,6 +13,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.oracle import Oracle, judge
+from market_spread.loadgen.quote_book import QuoteBook, naming
 from market_spread.loadgen.verdicts import Judgement
 
 # (symbol, bid, offer, sequence, intended_us)
@@ -523,3 +524,52 @@ def test_oracle_agrees_with_the_rule_read_word_by_word_whatever_the_input(
 
     assert judgement.undecided == len(numbered) - len(decided)
     assert judgement.expected == judgement.missing == sum(decided.values())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    quotes=st.lists(
+        st.tuples(
+            st.sampled_from(["A", "B", "C"]),
+            st.just(1_000_000),
+            st.sampled_from([1_000_400, 1_001_000, 1_002_000]),
+            st.integers(1, 20),
+            st.integers(0, 30),
+        ),
+        max_size=25,
+    ),
+    alerts=st.lists(st.tuples(st.integers(1, 6), st.integers(0, 21), st.integers(0, 40)), max_size=6),
+    orders=st.lists(st.tuples(st.sampled_from(["A", "B", "C", "D"]), st.integers(0, 40)), min_size=1, max_size=6),
+    delay_us=st.integers(0, 12),
+)
+def test_what_is_not_kept_of_the_quotes_changes_no_judgement(
+    quotes: list[QuoteTuple], alerts: list[tuple[int, int, int]], orders: list[tuple[str, int]], delay_us: int
+) -> None:
+    numbered = orders_of(*[(number, *order) for number, order in enumerate(orders, 1)])
+    said = [(min(number, len(orders)), 1_000_000, 1_001_000, seq, read) for number, seq, read in alerts]
+    theirs = alerts_of(numbered, *said)
+
+    judged = []
+    for keeps_all in (True, False):
+        oracle = Oracle(theirs, delay_us=delay_us)
+        if keeps_all:
+            oracle._open_book = QuoteBook()
+        oracle.add_quotes(quotes_of(*quotes))
+        oracle.add_orders(numbered)
+        judged.append(oracle.judgement())
+
+    assert judged[0] == judged[1]
+
+
+def test_what_the_oracle_keeps_grows_with_the_alerts_and_not_with_the_input() -> None:
+    kept = []
+    for length in (1_000, 100_000):
+        sequence = np.arange(1, length + 1)
+        symbols = np.array([b"A     ", b"B     "], "S6")[sequence % 2]
+        bid = np.full(length, 1_000_000)
+        book = QuoteBook(naming(symbols[100:110], sequence[100:110]))
+
+        book.add(Quotes(symbols, bid, bid + 10_000, sequence, sequence * 10))
+        kept.append(len(book.closed().bid) - 1)
+
+    assert kept == [14, 14]  # both symbols' first, ten that are named, and both symbols' next after these

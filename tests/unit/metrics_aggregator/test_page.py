@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from market_spread.metrics_aggregator import page
-from market_spread.metrics_aggregator.page import STATIC, one_file
+from market_spread.metrics_aggregator.page import STATIC, one_file, report_file
 
 VENDOR = STATIC / "vendor"
 MODULES = sorted((STATIC / "js").rglob("*.js"))
+OF_THE_REPORT = {STATIC / "js" / "report.js", STATIC / "js" / "parts" / "document.js"}
 
 
 def embedded(html: str) -> str:
@@ -57,11 +58,35 @@ def test_every_module_is_in_it_once_after_those_it_imports() -> None:
     html = one_file("{}")
 
     order = re.findall(r'^modules\["([^"]+)"\] = ', html, re.MULTILINE)
-    assert sorted(order) == [str(path.relative_to(STATIC)) for path in MODULES]
+    assert sorted(order) == [str(path.relative_to(STATIC)) for path in MODULES if path not in OF_THE_REPORT]
     seen: set[str] = set()
     for name, text in zip(order, re.split(r'^modules\["[^"]+"\] = ', html, flags=re.MULTILINE)[1:], strict=True):
         assert set(re.findall(r'= modules\["([^"]+)"\];', text)) <= seen
         seen.add(name)
+
+
+def test_report_is_one_file_with_both_its_data_and_a_policy_that_names_all_it_runs() -> None:
+    html = report_file('{"result": 1}', "{}")
+
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
+    for element, directive in (("script", "script-src"), ("style", "style-src")):
+        texts = re.findall(rf"<{element}>(.*?)</{element}>", html, re.DOTALL)
+        hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)
+        assert f"{directive} {hashes};" in policy
+    assert policy.startswith("default-src 'none';")
+    assert '<script type="application/json" id="report-data">{"result": 1}</script>' in html
+    assert html.partition("<script>")[0].count('<script type="application/gzip" id="run-data">') == 1
+    assert 'modules["js/report.js"]' in html
+    assert not re.search(r'(?:src|href)="(?!data:|#)', html)
+
+
+def test_report_of_a_run_that_pushed_nothing_has_no_run_data() -> None:
+    assert 'id="run-data"' not in report_file("{}", None).partition("<script>")[0]
+
+
+def test_facts_that_could_end_their_element_are_refused() -> None:
+    with pytest.raises(ValueError, match="escape it"):
+        report_file('{"a": "</script>"}', None)
 
 
 def test_circle_of_modules_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from market_spread.common.metric_names import (
 )
 from market_spread.common.recording import Recorder
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
-from market_spread.metrics_aggregator.guard import is_loopback_address
+from market_spread.metrics_aggregator.guard import Hosts, is_loopback_address
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.web import web_app
 
@@ -32,7 +32,7 @@ class Rig:
     def __init__(self) -> None:
         self.clock = ManualClock(START)
         self.store = Store()
-        self.loopback = False
+        self.hosts = Hosts("0.0.0.0")
         self.receiver = Recorder(source="receiver-0", clock=self.clock, run_id="r1")
         self.sender = Recorder(source="sender-0", clock=self.clock, run_id="r1")
 
@@ -46,7 +46,7 @@ class Rig:
     def get(self, path: str, method: str = "GET", **headers: str) -> httpx.Response:
         async def ask() -> httpx.Response:
             transport = httpx.ASGITransport(
-                web_app(self.store, self.clock, loopback=self.loopback), raise_app_exceptions=False
+                web_app(self.store, self.clock, hosts=self.hosts), raise_app_exceptions=False
             )
             async with httpx.AsyncClient(transport=transport, base_url="http://aggregator") as client:
                 return await client.request(method, path, headers=headers)
@@ -109,13 +109,31 @@ def test_page_and_its_files_are_served(rig: Rig) -> None:
     ],
 )
 def test_bound_to_loopback_only_loopback_names_are_answered(rig: Rig, host: str, status: int) -> None:
-    rig.loopback = True
+    rig.hosts = Hosts("127.0.0.1", ["metrics.example"])
 
     answer = rig.get("/healthz", host=host)
 
     assert answer.status_code == status
     if status == 403:
         assert answer.json()["error"].startswith("the request names another host; open the page as one of localhost,")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("metrics.spread:8080", 200),
+        ("METRICS.spread", 200),
+        ("198.18.0.7:8080", 200),
+        ("[fd00::7]:8080", 200),
+        ("localhost:40404", 200),
+        ("evil.example", 403),
+        ("metrics.spread.evil.example", 403),
+    ],
+)
+def test_bound_to_all_addresses_allowed_names_and_addresses_are_answered(rig: Rig, host: str, status: int) -> None:
+    rig.hosts = Hosts("0.0.0.0", ["metrics.spread"])
+
+    assert rig.get("/healthz", host=host).status_code == status
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from rich.console import Console
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.runs import launch as launch_module
-from market_spread.runs.ensemble import Addresses
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import Java
+from market_spread.runs.document.folder import RunFolder
+from market_spread.runs.document.state import State
+from market_spread.runs.environment import Addresses, Environment
 from market_spread.runs.launch import launch
 from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.result import Verdict
@@ -30,9 +30,6 @@ class FakeResult:
     verdict = Verdict.VOID
     reasons = ("the generator was late", "the run was interrupted")
 
-    def write(self, folder: Path) -> Path:
-        return folder / "result.json"
-
 
 class Story:
     """What happened, in order; and the fakes that tell it."""
@@ -43,9 +40,9 @@ class Story:
         self.console = Console(file=self.text, width=200)
         story, tell = self, self.told.append
 
-        class FakeEnsemble:
-            def __init__(self, **settings: Any) -> None:
-                story.runs_folder = settings["runs_folder"]
+        class FakeEnvironment:
+            def __init__(self, run_id: str, folder: Path) -> None:
+                story.run_folder = folder
 
             def stop_all_but_aggregator(self) -> None:
                 tell("others stopped")
@@ -53,8 +50,22 @@ class Story:
             def stop(self) -> None:
                 tell("all stopped")
 
-            def targets(self, addresses: Addresses) -> None:
+            def how_to_watch(self, folder: Path, addresses: Addresses) -> str:
+                return f"to watch {addresses.aggregator}: look into {folder.name}"
+
+            def evidence(self) -> dict[str, Any]:
+                return {}
+
+            is_new = True
+
+            def host(self) -> None:
                 return None
+
+            def process_ids(self) -> dict[str, int]:
+                return {}
+
+            def capture(self, logs: Path) -> None:
+                tell("logs captured")
 
         class FakeRun:
             def __init__(self, *_: Any, show: Callable[[Progress], None], on_started: Any, **__: Any) -> None:
@@ -83,24 +94,28 @@ class Story:
             def close(self) -> None:
                 tell("notes closed")
 
-        for name, fake in (("Ensemble", FakeEnsemble), ("Run", FakeRun), ("RunNotes", FakeNotes)):
+        self.environment_of = cast(Callable[[str, Path], Environment], FakeEnvironment)
+        for name, fake in (("Run", FakeRun), ("RunNotes", FakeNotes)):
             monkeypatch.setattr(launch_module, name, fake)
-        monkeypatch.setattr(launch_module, "result_of", lambda *_: FakeResult())
+        monkeypatch.setattr(launch_module, "finish", lambda *_, **__: FakeResult())
+        monkeypatch.setattr(launch_module, "write_report", self.report)
         monkeypatch.setattr(launch_module, "result_table", lambda _: "the result")
-        monkeypatch.setattr(launch_module, "write_evidence", lambda *_: None)
         monkeypatch.setattr(launch_module, "export_page", self.export)
-        self.runs_folder: Path | None = None
+        self.run_folder: Path | None = None
 
     def export(self, address: str, run_id: str, folder: Path) -> Path:
         self.told.append(f"page of {address}")
         return folder / "metrics.html"
 
+    def report(self, folder: RunFolder, *_: object, **__: object) -> Path:
+        self.told.append("report")
+        return folder.report
+
     def launch(self, folder: Path, keep: Callable[[], None] | None = None) -> None:
         launch(
             plan_of_workload(read_workload(QUICK)),
+            environment_of=self.environment_of,
             runs_folder=folder,
-            java=cast(Java, None),
-            jars=cast(JarCache, None),
             clock=ManualClock(),
             console=self.console,
             interrupted=threading.Event(),
@@ -118,17 +133,21 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
         "phase: starting",
         "notes to 127.0.0.1:5",
         "phase: measuring",
+        "logs captured",
         "others stopped",
         "event: judged from here (the result's latencies are of orders due after this) at 5000001000",
         "verdict: void (the generator was late; the run was interrupted)",
         "notes closed",
         "page of http://127.0.0.1:6",
+        "report",
         "notes closed",
         "all stopped",
     ]
-    assert story.runs_folder == tmp_path.resolve()
+    assert story.run_folder is not None
+    assert story.run_folder.parent == tmp_path.resolve()
+    assert f"to watch 127.0.0.1:5: look into {story.run_folder.name}\n" in story.text.getvalue()
     assert "metrics page: http://127.0.0.1:6\n" in story.text.getvalue()
-    assert story.text.getvalue().rstrip().endswith("metrics.html")
+    assert story.text.getvalue().rstrip().endswith("report.html")
 
 
 def test_kept_page_is_served_until_told_and_then_all_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +155,7 @@ def test_kept_page_is_served_until_told_and_then_all_ends(tmp_path: Path, monkey
 
     story.launch(tmp_path, keep=lambda: story.told.append("kept"))
 
-    assert story.told[-4:] == ["page of http://127.0.0.1:6", "kept", "notes closed", "all stopped"]
+    assert story.told[-4:] == ["report", "kept", "notes closed", "all stopped"]
     assert "metrics page: http://127.0.0.1:6 (until Ctrl-C)" in story.text.getvalue()
 
 
@@ -161,3 +180,26 @@ def test_all_is_stopped_when_the_run_cannot_be_carried_out(tmp_path: Path, monke
         story.launch(tmp_path)
 
     assert story.told[-2:] == ["notes closed", "all stopped"]
+
+
+def test_a_failure_names_its_step_to_the_user_and_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch, fails=UsageError("the job did not start"))
+
+    with pytest.raises(UsageError, match=r"^the job did not start \(step: starting\)$"):
+        story.launch(tmp_path)
+
+    (folder,) = tmp_path.iterdir()
+    state = State.read(RunFolder(folder).state)
+    assert state is not None
+    assert (state["step"], state["error"]) == ("starting", "the job did not start (step: starting)")
+
+
+def test_a_run_that_is_done_says_so_and_has_its_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Story(monkeypatch).launch(tmp_path)
+
+    (path,) = tmp_path.iterdir()
+    folder = RunFolder(path)
+    state = State.read(folder.state)
+    assert state is not None
+    assert [step["name"] for step in state["steps"]] == ["starting", "measuring", "done"]
+    assert read_workload(folder.workload) == read_workload(QUICK)

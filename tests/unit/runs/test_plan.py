@@ -10,6 +10,7 @@ import pytest
 from market_spread.common.codec import encode
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import NBBO, ORDER, bucket_of
+from market_spread.loadgen.columns import Quotes
 from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_recording, plan_of_workload, quotes_of
 from market_spread.runs.workload import Overrides, read_workload
 
@@ -124,3 +125,43 @@ def test_recording_is_replayed_quotes_first_without_warm_up(tmp_path: Path) -> N
     assert [part.intended_us.tolist() for part in quotes] == [[1_700_000_000_000_000, 1_700_000_000_001_000]]
     assert [part.order_id.tolist() for part in orders_of(plan.measured.open(START_NS))] == [[2]]
     assert plan.origin == {"source": "recorded", "format": "native"}
+
+
+def test_plan_behind_a_run_numbers_all_its_quotes_on() -> None:
+    plan = plan_of_workload(read_workload(QUICK)).behind(20_000_123_456)
+
+    firsts, lasts = [], []
+    for load in (plan.initial, plan.warm_up, plan.measured):
+        assert load is not None
+        blocks = load.open(0).blocks()
+        sequences = next(Quotes.from_rows(block.quotes.rows).sequence for block in blocks if len(block.quotes))
+        firsts.append(int(sequences.min()))
+        lasts.append(load.open(0).messages)
+
+    assert firsts[0] == 20_002_000_001
+    assert firsts[0] + lasts[0] <= firsts[1] < firsts[1] + lasts[1] <= firsts[2]
+
+
+def test_plan_for_empty_topics_stays_as_it_is() -> None:
+    plan = plan_of_workload(read_workload(QUICK))
+
+    assert plan.behind(0) is plan
+
+
+def test_numbers_that_run_out_are_an_error() -> None:
+    with pytest.raises(UsageError, match="quotes are numbered up to 999999000000 already; make the topics anew"):
+        plan_of_workload(read_workload(QUICK)).behind(999_999_000_000)
+
+
+def test_slices_of_a_load_are_the_whole_together() -> None:
+    load = plan_of_workload(read_workload(QUICK, Overrides(rate_per_s=10_000, duration_s=4))).measured
+
+    parts = [part.open(10**9) for part in load.slices(3)]
+
+    assert sum(part.messages for part in parts) == load.open(10**9).messages
+    assert load.slices(1) == [load]
+
+
+def test_recording_is_sent_by_one_sender() -> None:
+    with pytest.raises(UsageError, match="there are 2 senders, and a recording is sent by one; scale them to one"):
+        PlannedLoad("recorded", {}).slices(2)

@@ -94,7 +94,7 @@ def test_schema_has_every_promised_key(result: Result, key: str) -> None:
 
 
 def test_schema_is_versioned(result: Result) -> None:
-    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 1
+    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 2
 
 
 def test_document_says_what_the_result_says(result: Result) -> None:
@@ -119,7 +119,7 @@ def test_document_says_what_the_result_says(result: Result) -> None:
 def test_document_makes_the_same_result_again(result: Result) -> None:
     document = parsed(result)
     document["verdict"] = Verdict(document["verdict"])
-    document["reasons"] = tuple(document["reasons"])
+    document["reasons"], document["steps"] = tuple(document["reasons"]), tuple(document["steps"])
     document["faults"] = {kind: tuple(sentences) for kind, sentences in document["faults"].items()}
 
     assert Result(**document) == result

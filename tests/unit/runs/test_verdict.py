@@ -14,9 +14,13 @@ from market_spread.common.histogram import HdrCounts
 from market_spread.common.schedule import Constant, Steps
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.verdicts import Judgement
+from market_spread.runs.believing import Seen, slope_per_s
+from market_spread.runs.document.timeline import Series, Timeline
+from market_spread.runs.gate import Check
 from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.runs.result import Result, Verdict
 from market_spread.runs.run import Observed, judge_run
+from market_spread.runs.terms import Objectives, VoidLimits
 from market_spread.runs.verdict import result_of
 from market_spread.runs.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import (
@@ -544,3 +548,214 @@ def test_run_without_any_alert_misses_all_of_them(plan: RunPlan, observed: Obser
     assert result.verdict is Verdict.FAILED
     assert result.alerts_missing == result.alerts_expected == len(alerts)
     assert len(result.faults["missing"]) == 10
+
+
+BEGIN_S = STARTS_NS["measured"] // 1_000_000_000
+
+
+def timeline(**changed: float | list[float]) -> Timeline:
+    """Ten seconds of a machine with 4 CPUs that only the run uses; changed by `component__name`."""
+    values: dict[str, float | list[float]] = {
+        "machine__cpus": 1.5, "job__cpus": 1.0, "sender__cpus": 0.4, "controller__cpus": 0.1,
+        "machine__throttled_share": 0.0, "machine__pswpin_per_s": 0.0, "machine__pswpout_per_s": 0.0,
+        "controller__unix_minus_monotonic_ms": 1_000_000.0,
+        "path__messages_sent": [1_000.0 * second for second in range(10)],
+        "path__messages_processed": [1_000.0 * second for second in range(10)],
+    } | changed  # fmt: skip
+    series = {}
+    for name, value in values.items():
+        component, _, what = name.partition("__")
+        listed = value if isinstance(value, list) else [value] * 10
+        seconds = np.arange(BEGIN_S, BEGIN_S + len(listed))
+        series[component, what] = Series(seconds, np.array(listed, np.float64))
+    return Timeline(series)
+
+
+def seen(**changed: Any) -> Seen:
+    """What was captured of a run in which all is well; `pushes_missing` and `gate` by their names."""
+    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "gate") if name in changed}
+    return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
+
+
+def evidence(result: Result, verdict: str) -> dict[str, dict[str, Any]]:
+    return {each["check"]: each for each in result.verdicts[verdict]["evidence"]}
+
+
+def test_verdicts_hold_with_their_evidence_where_nothing_is_wrong(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run", seen=seen(pushes=40))
+
+    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, None]
+    assert set(evidence(result, "valid")) == {
+        "late_generator", "lost_by_sender", "stolen", "undecided", "lag_growing", "not_steady", "foreign_load",
+        "throttled", "clock_error", "swap", "missing_intervals",
+    }  # fmt: skip
+    assert evidence(result, "valid")["foreign_load"]["value"] == 0.0
+    assert result.conservation == {"sent": 18_352, "processed": 18_352, "invalid": 0, "in_flight": 0}
+
+
+SPOILED: dict[str, tuple[dict[str, Any], str]] = {
+    "foreign_load": (
+        {"machine__cpus": 3.5},
+        "50% of the CPU time was used by processes that are not the run's",
+    ),
+    "throttled": ({"machine__throttled_share": 0.2}, "the cgroup was held back for 20.0% of the time"),
+    "clock_error": (
+        {"controller__unix_minus_monotonic_ms": [1_000.0] * 5 + [1_025.0] * 5},
+        "the clock was moved by 25.000 ms against monotonic time",
+    ),
+    "swap": (
+        {"machine__pswpin_per_s": [10_000.0] + [0.0] * 9},
+        "41.0 MB were read from swap or written to it",
+    ),
+    "missing_intervals": (
+        {"pushes": 90, "pushes_missing": 10},
+        "10.0% of the intervals are missing: 0 of 9 samples of the machine, 10 of 100 pushes",
+    ),
+}
+
+
+@pytest.mark.parametrize("check", SPOILED)
+def test_what_the_timeline_shows_makes_the_run_void(plan: RunPlan, observed: Observed, check: str) -> None:
+    changes, sentence = SPOILED[check]
+    workload = dataclasses.replace(plan.workload, void=VoidLimits())
+
+    result = result_of(dataclasses.replace(plan, workload=workload), observed, "a-run", seen=seen(**changes))
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, (sentence,))
+    assert evidence(result, "valid")[check]["holds"] is False
+
+
+@pytest.mark.parametrize("check", SPOILED)
+def test_limits_of_a_workload_allow_it(plan: RunPlan, observed: Observed, check: str) -> None:
+    limits = VoidLimits(
+        stolen_share=1, foreign_share=1, throttled_share=1, clock_ms=100, missing_share=1, drift_share=9, swap_mb=100
+    )
+    generous = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, void=limits))
+
+    assert result_of(generous, observed, "a-run", seen=seen(**SPOILED[check][0])).verdict is Verdict.PASSED
+
+
+def test_samples_that_are_missing_make_the_run_void(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run", seen=seen(machine__cpus=[1.5] * 6))
+
+    assert result.reasons == ("33.3% of the intervals are missing: 3 of 9 samples of the machine, 0 of 0 pushes",)
+
+
+def test_what_a_machine_does_not_tell_is_not_held_against_the_run(plan: RunPlan, observed: Observed) -> None:
+    hidden = Seen(Timeline({("machine", "cpus"): timeline().series("machine", "cpus")}), (), 4, BEGIN_S, BEGIN_S + 10)
+
+    result = result_of(plan, observed, "a-run", seen=hidden)
+
+    assert result.verdict is Verdict.PASSED
+    assert [evidence(result, "valid")[check]["holds"] for check in ("throttled", "clock_error", "swap")] == [None] * 3
+
+
+def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
+    gate = (Check("swappiness", False, "60", "0"), Check("turbo", True, "off", "off"))
+
+    result = result_of(plan, observed, "a-run", seen=seen(gate=gate))
+
+    assert result.verdict is Verdict.PASSED
+    assert evidence(result, "valid")["gate"]["text"] == "swappiness is 60, wanted is 0"
+
+
+def test_latency_that_still_falls_makes_the_run_void(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    later = alerts.intended_us - alerts.intended_us.min()
+    observed.alerts = with_latency(alerts, np.where(later < later.max() * 0.6, 900_000, 100_000))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.VOID
+    assert result.reasons == (
+        "the warm-up was too short: the median latency was 900.0 ms in the first third and 100.0 ms in the last; "
+        "make warm_up longer",
+    )
+
+
+def test_lag_that_grows_fails_the_run_and_its_latencies_are_not_valid(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = with_latency(alerts, alerts.intended_us - alerts.intended_us.min())
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert result.verdicts["valid"]["holds"] is False
+    assert result.verdicts["correct"]["holds"] is True
+
+
+def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed) -> None:
+    behind = seen(path__messages_processed=[900.0 * second for second in range(10)])
+
+    backlog = result_of(plan, observed, "a-run", seen=behind).backlog
+
+    assert backlog["messages_max"] == 900
+    assert backlog["slope_per_s"] == pytest.approx(100.0)
+    assert backlog["slope_per_s_low"] == pytest.approx(100.0)
+    assert backlog["slope_per_s_high"] == pytest.approx(100.0)
+
+
+def asking(plan: RunPlan, **slo: Any) -> RunPlan:
+    return dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, slo=Objectives(**slo)))
+
+
+@pytest.mark.parametrize(
+    ("slo", "holds", "text"),
+    [
+        ({"latency_ms": {"p50": 1.0}}, True, "p50 is 1.0 ms, the workload allows 1 ms"),
+        ({"latency_ms": {"max": 0.9}}, False, "max is 1.0 ms, the workload allows 0.9 ms"),
+        (
+            {"latency_ms": {"p99.99": 1.0}}, None,
+            "there are too few alerts for p99.99, the workload allows 1 ms",
+        ),
+        ({"loss": 0}, True, "0 messages and alerts were lost, the workload allows 0"),
+        ({"rate_share": 0.5}, True, None),
+    ],
+)  # fmt: skip
+def test_objectives_are_held_against_the_figures(
+    plan: RunPlan, observed: Observed, slo: dict[str, Any], holds: bool | None, text: str | None
+) -> None:
+    result = result_of(asking(plan, **slo), observed, "a-run")
+
+    (found,) = result.verdicts["objectives"]["evidence"]
+    assert found["holds"] is holds
+    assert text is None or found["text"] == text
+    assert result.verdicts["objectives"]["holds"] is holds
+    assert result.verdict is (Verdict.FAILED if holds is False else Verdict.PASSED)
+
+
+def test_a_rate_below_the_share_misses_the_objective(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.messages_sent = 5_000
+
+    result = result_of(asking(plan, rate_share=0.99), observed, "a-run")
+
+    assert result.verdicts["objectives"]["holds"] is False
+
+
+def test_a_loss_is_what_was_not_taken_not_processed_or_not_alerted(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=2)(observed)
+    observed.job.messages_committed -= 3
+
+    (found,) = result_of(asking(plan, loss=4), observed, "a-run").verdicts["objectives"]["evidence"]
+
+    assert (found["value"], found["holds"]) == (5, False)
+
+
+def test_an_error_names_the_step_at_which_it_came(plan: RunPlan, observed: Observed) -> None:
+    observed.error, observed.failed_step = RunVoidError("the broker ended with status -9"), "measuring"
+
+    assert result_of(plan, observed, "a-run").reasons[0] == "the broker ended with status -9 (step: measuring)"
+
+
+@pytest.mark.parametrize(("noise", "includes_zero"), [(0.0, False), (400.0, True)])
+def test_slope_is_certain_only_where_the_points_are(noise: float, includes_zero: bool) -> None:
+    seconds = np.arange(60.0)
+    values = 2.0 * seconds + noise * np.random.default_rng(3).standard_normal(60)
+
+    low, slope, high = slope_per_s(seconds, values)
+
+    assert low is not None
+    assert high is not None
+    assert slope is not None
+    assert low <= slope <= high
+    assert (low <= 0 <= high) is includes_zero

@@ -43,6 +43,7 @@ class Market:
         self._always_wide = self.symbols.rejecting
         self._changing = np.zeros(len(self.symbols), np.bool_)
         self._changing[_spread_out(self.symbols.accepting_ids, parameters.changing_symbols)] = True
+        self._sequences_after = parameters.sequences_after or PHASE_INDEX[parameters.phase] * SEQUENCES_PER_PHASE
         self._own_before_chunk = [0]
         self._own_lock = Lock()
 
@@ -82,7 +83,7 @@ class Market:
                 "bid": bid,
                 "offer": offer,
                 "intended_us": intended_ns // 1000,
-                "sequence": PHASE_INDEX[self._parameters.phase] * SEQUENCES_PER_PHASE + draw.number + 1,
+                "sequence": self._sequences_after + draw.number + 1,
             },
         )
         return Stream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)

@@ -13,7 +13,7 @@ from market_spread.common.layout import ORDER
 from market_spread.loadgen.alert_checks import quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.checks import Bools, failed_any, sentence_of
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.quote_book import ClosedBook, QuoteBook
+from market_spread.loadgen.quote_book import ClosedBook, QuoteBook, naming
 from market_spread.loadgen.verdicts import SENTENCES_MAX, Judgement
 
 _CHUNK = 1_000_000
@@ -43,8 +43,9 @@ class Oracle:
     its prices, that rejects and that the order can have met; on symbols whose quotes all reject, an older one will do.
     A second alert of an order is a duplicate; it is held to the same.
 
-    Memory: 41 bytes for each quote that rejects or changes a verdict, 47 for each order that can be rejected or has an
-    alert, and 111 for each alert; besides, some 100 MB for a chunk.
+    Memory: 41 bytes for each quote that changes a verdict, and for at most two quotes an alert; 47 for each order that
+    can be rejected or has an alert, and 111 for each alert; besides, some 100 MB for a chunk. So where verdicts do not
+    change it grows with the alerts, and not with the input.
 
     delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes it from the
     alerts, which have met it when they are emitted. An order that was read may still be overtaken by quotes, so its
@@ -56,7 +57,7 @@ class Oracle:
         self._delay_us = delay_us
         self._duplicates_allowed = duplicates_allowed
         self._alerted_ids = np.unique(alerts.order_id)
-        self._open_book: QuoteBook | None = QuoteBook()
+        self._open_book: QuoteBook | None = QuoteBook(naming(alerts.symbol, alerts.quote_sequence))
         self._book: ClosedBook | None = None
         self._order_count = 0
         self._orders = [Orders.from_rows(np.empty((0, ORDER.width), np.uint8))]

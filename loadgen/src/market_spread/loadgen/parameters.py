@@ -11,6 +11,7 @@ from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN,
 
 REJECTED_SHARE = 1 / 70_000
 ORDER_ID_END = 10_000_000_000
+SEQUENCE_MAX = 10**12 - 1
 
 
 class Phase(Enum):
@@ -27,7 +28,8 @@ class MarketParameters:
 
     rejected_share: of the orders that are no probes; order_share: of the messages; probes_per_s: orders a second on
     probe symbols, at most all orders; changing_symbols: how many symbols have quotes that are wide or tight by a coin;
-    shard, shards: this sender's slice of the symbols, and how many slices there are.
+    shard, shards: this sender's slice of the symbols, and how many slices there are; sequences_after: quotes are
+    numbered from the number after it, or if it is 0, each phase in a range of its own.
     """
 
     seed: int
@@ -41,6 +43,7 @@ class MarketParameters:
     changing_symbols: int = 0
     shard: int = 0
     shards: int = 1
+    sequences_after: int = 0
 
     @staticmethod
     def from_mapping(mapping: Mapping[str, object]) -> "MarketParameters":
@@ -58,6 +61,7 @@ class MarketParameters:
             changing_symbols=reader.integer("changing_symbols", low=0, high=SYMBOLS_MAX, default=0),
             shard=reader.integer("shard", low=0, high=1023, default=0),
             shards=reader.integer("shards", low=1, high=1024, default=1),
+            sequences_after=reader.integer("sequences_after", low=0, high=SEQUENCE_MAX, default=0),
         )
         if reader.clean:
             _check_together(parameters, reader)
@@ -78,6 +82,7 @@ class MarketParameters:
             "changing_symbols": self.changing_symbols,
             "shard": self.shard,
             "shards": self.shards,
+            "sequences_after": self.sequences_after,
         }
 
 

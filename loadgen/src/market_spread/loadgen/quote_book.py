@@ -23,15 +23,26 @@ def rejects(bid: Int64s, offer: Int64s) -> Bools:
     return wide
 
 
+def naming(symbols: Texts, sequences: Int64s) -> Int64s:
+    """A number for each symbol and sequence. Two may share one, in one of many millions."""
+    with np.errstate(over="ignore"):
+        numbers: Int64s = symbol_codes(symbols) * np.int64(6_364_136_223_846_793_005) + sequences
+    return numbers
+
+
 class QuoteBook:
     """Takes quotes in chunks and keeps those that matter: 41 bytes each.
 
-    Every rejecting quote is kept, as an alert may name it. An accepting quote after an accepting one of its symbol
-    changes no verdict, and is kept only if it was sent before that one. As in the job's state, a quote that is not
-    newer (by sequence) than an earlier one of its symbol does not count.
+    A rejecting quote after a rejecting one of its symbol is kept if an alert names it, or names the one before: then
+    this one tells how long that one held. So what is kept does not grow with the input. An accepting quote after an
+    accepting one of its symbol changes no verdict, and is kept only if it was sent before that one. As in the job's
+    state, a quote that is not newer (by sequence) than an earlier one of its symbol does not count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, named: Int64s | None = None) -> None:
+        """named: what `naming` gives for the quotes that alerts name; None keeps every rejecting quote."""
+        self._named = None if named is None else np.unique(named)
+        self._last_named = np.empty(0, np.bool_)
         self._symbols = _Symbols()
         self._last_sequence = np.empty(0, np.int64)
         self._last_intended_us = np.empty(0, np.int64)
@@ -70,12 +81,20 @@ class QuoteBook:
                 quotes.offer[positions],
                 quotes.intended_us[positions],
                 verdicts[positions],
-            )
+            ),
+            self._is_named(quotes[positions]),
         )
 
-    def _keep(self, candidates: "_Kept") -> None:
-        grouped = candidates.grouped()
-        grouped = grouped[self._is_newer(grouped)]
+    def _is_named(self, quotes: Quotes) -> Bools:
+        if self._named is None:
+            return np.ones(len(quotes), np.bool_)
+        return _find(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+
+    def _keep(self, ungrouped: "_Kept", named: Bools) -> None:
+        grouping = _grouping(ungrouped.symbol_ids)
+        grouped, named = ungrouped[grouping], named[grouping]
+        newer = self._is_newer(grouped)
+        grouped, named = grouped[newer], named[newer]
         if not len(grouped.symbol_ids):
             return
         ids = grouped.symbol_ids
@@ -84,9 +103,13 @@ class QuoteBook:
 
         previous_rejects = _previous(grouped.rejects, first, self._last_rejects[ids])
         previous_us = _previous(grouped.intended_us, first, self._last_intended_us[ids])
-        matters = grouped.rejects | previous_rejects | (grouped.intended_us < previous_us)
+        previous_named = _previous(named, first, self._last_named[ids])
+        is_symbols_first = first & (self._last_sequence[ids] < 0)
+        matters = (grouped.rejects != previous_rejects) | is_symbols_first | (grouped.intended_us < previous_us)
+        matters |= grouped.rejects & (named | previous_named)
 
         self._kept.append(grouped[matters])
+        self._last_named[ids[last]] = named[last]
         self._last_rejects[ids[last]] = grouped.rejects[last]
         self._last_sequence[ids[last]] = grouped.sequence[last]
         self._last_intended_us[ids[last]] = grouped.intended_us[last]
@@ -103,6 +126,7 @@ class QuoteBook:
             self._last_sequence = np.concatenate([self._last_sequence, np.full(more, -1)])
             self._last_intended_us = np.concatenate([self._last_intended_us, np.full(more, -1)])
             self._last_rejects = np.concatenate([self._last_rejects, np.ones(more, np.bool_)])
+            self._last_named = np.concatenate([self._last_named, np.zeros(more, np.bool_)])
 
     def closed(self) -> "ClosedBook":
         """The book for questions, once all quotes are in."""

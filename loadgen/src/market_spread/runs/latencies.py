@@ -54,7 +54,8 @@ class Boundary:
 class Growth:
     """How the median latency went on over the measured time: its trend, from the medians of slices of that time.
 
-    grown_us: the trend's slope times the time (`duration_us`); before_us: the median of the first third; agreement: of
+    grown_us: the trend's slope times the time (`duration_us`); before_us, after_us: the medians of the first and of the
+    last third; agreement: of
     the pairs of slices, how many more have the later one higher than lower, as a share (Kendall's tau), -1 to 1.
     """
 
@@ -62,6 +63,7 @@ class Growth:
     before_us: int = 0
     duration_us: int = 0
     agreement: float = 0.0
+    after_us: int = 0
 
     @property
     def is_queue(self) -> bool:
@@ -83,23 +85,39 @@ class Latencies:
 
 def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> Latencies:
     """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
-    firsts = alerts[np.sort(np.unique(alerts.order_id, return_index=True)[1])]
-    measured = firsts[firsts.intended_us >= from_us]
+    measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches)
     end_to_end_us = measured.received_us - measured.intended_us
     return Latencies(
         end_to_end=_histogram(end_to_end_us),
         steady=_histogram(end_to_end_us[~_meets(measured, boundaries)]),
         service=_histogram(measured.received_us - measured.sent_us),
-        stages={
-            "send_lag": _histogram(measured.sent_us - measured.intended_us),
-            "ingest": _histogram(measured.read_us - measured.sent_us),
-            "compute": _histogram(measured.emitted_us - measured.read_us),
-            "delivery": _histogram(measured.received_us - measured.emitted_us),
-        },
+        stages={name: _histogram(values_us) for name, values_us in stages_us(measured).items()},
         boundaries=boundaries,
         growth=latency_growth(measured, boundaries),
     )
+
+
+def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
+    """The first alert of each order whose intended time is not before `from_us`."""
+    firsts = alerts[np.sort(np.unique(alerts.order_id, return_index=True)[1])]
+    return firsts[firsts.intended_us >= from_us]
+
+
+def stages_us(alerts: Alerts) -> dict[str, Int64s]:
+    """The stages of each alert, which add up to its latency."""
+    return {
+        "send_lag": alerts.sent_us - alerts.intended_us,
+        "ingest": alerts.read_us - alerts.sent_us,
+        "compute": alerts.emitted_us - alerts.read_us,
+        "delivery": alerts.received_us - alerts.emitted_us,
+    }
+
+
+def reordered(alerts: Alerts) -> int:
+    """How many first alerts were received after one whose order was to be sent later; alerts in order of receipt."""
+    firsts = judged_alerts(alerts, from_us=0)
+    return int((firsts.intended_us < np.maximum.accumulate(firsts.intended_us)).sum()) if len(firsts) else 0
 
 
 def find_boundaries(emitted_us: Int64s, batches: Sequence[Batch]) -> tuple[Boundary, ...]:
@@ -143,6 +161,7 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     return Growth(
         grown_us=round(float(slope_us) * _GROWTH_SLICES),
         before_us=round(float(np.median((received_us - intended_us)[age_us <= duration_us // 3]))),
+        after_us=round(float(np.median((received_us - intended_us)[age_us >= duration_us - duration_us // 3]))),
         duration_us=duration_us,
         agreement=float(np.sign(risen_us).mean()),
     )

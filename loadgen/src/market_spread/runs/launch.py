@@ -1,4 +1,4 @@
-"""A run on this machine: its folder, its processes, its progress, its result."""
+"""A run around its environment: its folder, its progress, its notes, its result."""
 
 import shutil
 import threading
@@ -9,20 +9,20 @@ from pathlib import Path
 from rich.console import Console
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.loadgen.recorded import write_native
-from market_spread.runs.broker import remove_data
 from market_spread.runs.display import live_progress, result_table
-from market_spread.runs.ensemble import Addresses, Ensemble, JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import Java
+from market_spread.runs.document.capture import Capture
+from market_spread.runs.document.finishing import finish, write_report
+from market_spread.runs.document.folder import RunFolder, locked
+from market_spread.runs.document.state import DONE, State
+from market_spread.runs.environment import Addresses, Environment
 from market_spread.runs.metrics_page import export_page
-from market_spread.runs.monitoring import how_to_watch, write_configuration
 from market_spread.runs.noting import JUDGED_FROM, RunNotes
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
-from market_spread.runs.run import Observed, Progress, Run, write_evidence
-from market_spread.runs.verdict import judged_from_unix_ns, result_of
+from market_spread.runs.run import Observed, Progress, Run
+from market_spread.runs.verdict import judged_from_unix_ns
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000
@@ -32,34 +32,52 @@ _BYTES_PER_MESSAGE = 200
 def launch(
     plan: RunPlan,
     *,
+    environment_of: Callable[[str, Path], Environment],
     runs_folder: Path,
-    java: Java,
-    jars: JarCache,
     clock: Clock,
     console: Console,
     interrupted: threading.Event,
     keep_input: bool = False,
     keep: Callable[[], None] | None = None,
-    monitored: bool = False,
+    resumed: RunFolder | None = None,
 ) -> Result:
-    """Carry the plan out on processes of its own, which are ended whatever happens; writes and shows the result.
+    """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.
 
+    environment_of: makes the environment, from the run's id and its folder, but starts nothing.
     keep_input: also write all quotes and the measured orders as they were sent, beside the ledger of alerts.
     keep: called at the end, while the metrics page is still served; it goes on when this returns.
-    monitored: Prometheus can read broker and job as well; its configuration is written into the run's folder.
+    resumed: the folder of a run that is begun again in it, with what an earlier attempt has left deleted.
     """
-    run_id, folder = new_run_folder(runs_folder, plan.workload.name)
-    _require_room(folder, plan)
-    ensemble = Ensemble(
-        folder=folder / "processes",
-        java=java,
-        jars=jars,
-        job=JobSettings.of(plan.workload),
-        clock=clock,
-        run_id=run_id,
-        runs_folder=folder.parent,
-        monitored=monitored,
-    )
+    run_id, folder = _folder_of(resumed) if resumed else new_run_folder(runs_folder, plan.workload.name)
+    with locked(RunFolder(folder)):
+        environment = environment_of(run_id, folder)
+        capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
+        capture.pass_gate(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        capture.begin()
+        try:
+            return _carried_out(plan, environment, capture, clock, console, interrupted, keep_input, keep)
+        except (MarketSpreadError, OSError) as error:
+            sentence = f"{error} (step: {capture.state.step})"
+            capture.fail(sentence)
+            if isinstance(error, MarketSpreadError):
+                raise type(error)(sentence) from error
+            raise
+        finally:
+            capture.close()
+            environment.stop()
+
+
+def _carried_out(
+    plan: RunPlan,
+    environment: Environment,
+    capture: Capture,
+    clock: Clock,
+    console: Console,
+    interrupted: threading.Event,
+    keep_input: bool,
+    keep: Callable[[], None] | None,
+) -> Result:
+    run_id, folder = capture.folder.run_id, capture.folder.path
     notes = RunNotes(run_id, clock=clock)
     notes.say("title", _title(plan))
     pages: list[str] = []
@@ -68,43 +86,56 @@ def launch(
         notes.start(addresses.aggregator)
         pages.append(addresses.aggregator_http)
         console.print(f"metrics page: {addresses.aggregator_http}", soft_wrap=True, highlight=False)
-        if (targets := ensemble.targets(addresses)) is not None:
-            console.print(how_to_watch(write_configuration(folder, targets)), soft_wrap=True, highlight=False)
+        if (hint := environment.how_to_watch(folder, addresses)) is not None:
+            console.print(hint, soft_wrap=True, highlight=False)
+
+    def warmed_up(addresses: Addresses) -> None:
+        capture.describe(addresses)
 
     try:
         with live_progress(console, clock) as show:
 
             def shown(progress: Progress) -> None:
                 notes.follow(progress)
+                capture.follow(progress)
                 show(progress)
 
             run = Run(
-                plan, ensemble, run_id=run_id, clock=clock, show=shown, interrupted=interrupted, on_started=started
-            )
+                plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
+                on_started=started, on_ready=warmed_up, on_drained=capture.drained,
+            )  # fmt: skip
             observed = run.carry_out()
-        ensemble.stop_all_but_aggregator()
-        remove_data(folder / "processes" / "broker")
-        result = result_of(plan, observed, run_id)
+        capture.ending(observed)
+        environment.stop_all_but_aggregator()
+        result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
         if "measured" in observed.starts_unix_ns:
             text = "the result's latencies are of orders due after this"
             notes.say("event", JUDGED_FROM, text, unix_ns=judged_from_unix_ns(plan, observed))
         notes.say("verdict", result.verdict.value, "; ".join(result.reasons))
         notes.close()
-        path = result.write(folder)
-        write_evidence(folder, observed)
         if keep_input:
-            _write_input(folder, plan, observed)
+            write_input(folder, run.plan, observed)
         console.print(result_table(result), highlight=False)
-        console.print(f"\n[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        console.print(f"\n[dim]{folder / 'result.json'}[/dim]", soft_wrap=True, highlight=False)
         _write_page(pages[0], run_id, folder, console)
+        path = write_report(capture.folder, plan, observed, result, clock=clock)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        capture.state.enter(DONE)
         if keep is not None:
             console.print(f"metrics page: {pages[0]} (until Ctrl-C)", soft_wrap=True, highlight=False)
             keep()
     finally:
         notes.close()
-        ensemble.stop()
-        remove_data(folder / "processes" / "broker")
     return result
+
+
+def _folder_of(folder: RunFolder) -> tuple[str, Path]:
+    return folder.run_id, folder.path
+
+
+def _attempts(resumed: RunFolder | None) -> int:
+    state = State.read(resumed.state) if resumed else None
+    return int(state["resumed"]) + 1 if state else 0
 
 
 def _title(plan: RunPlan) -> str:
@@ -121,7 +152,7 @@ def _write_page(address: str, run_id: str, folder: Path, console: Console) -> No
     console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
 
 
-def _require_room(folder: Path, plan: RunPlan) -> None:
+def require_room(folder: Path, plan: RunPlan) -> None:
     """UsageError if the disk cannot hold what the broker keeps of the run, and what the processes write."""
     messages = plan.workload.profile.total() + plan.workload.profile.highest_per_s * plan.workload.warm_up_s
     needed_bytes = _WORKING_BYTES + messages * _BYTES_PER_MESSAGE
@@ -133,8 +164,8 @@ def _require_room(folder: Path, plan: RunPlan) -> None:
         )
 
 
-def _write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
-    """The files for `market-spread check`: made again from the plan, with the times at which its loads began."""
+def write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
+    """Quotes and orders for `market-spread check`: made again from the plan, with the times when its loads began."""
     loads = [
         getattr(plan, phase).open(observed.starts_unix_ns[phase])
         for phase in ("initial", "warm_up", "measured")
@@ -143,7 +174,6 @@ def _write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
     write_native(folder / "nbbo.messages", (block.quotes.rows for load in loads for block in load.blocks()))
     if "measured" in observed.starts_unix_ns:
         write_native(folder / "orders.messages", (block.orders.rows for block in loads[-1].blocks()))
-    (folder / "alerts.ledger").write_bytes(observed.ledger)
 
 
 def new_run_folder(runs_folder: Path, name: str) -> tuple[str, Path]:

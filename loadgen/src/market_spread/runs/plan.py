@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from market_spread.common.errors import UsageError
 from market_spread.common.load import Load, find_source
 from market_spread.common.schedule import Constant, Profile
 from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.parameters import MarketParameters, Phase
+from market_spread.loadgen.parameters import SEQUENCE_MAX, MarketParameters, Phase
 from market_spread.loadgen.symbols import universe
 from market_spread.runs.workload import Workload
 
+# How far a run's first number is behind the newest one that was seen: of the last frames not all need be looked at.
+_SEQUENCE_ROOM = 1_000_000
 # Initial quotes come this fast; there is one a symbol.
 _INITIAL_PER_S = 50_000
 
@@ -33,6 +36,21 @@ class PlannedLoad:
         """The same load as the sender's, for the same start."""
         return find_source(self.source)(self.parameters, start_unix_ns)
 
+    def slices(self, count: int) -> list["PlannedLoad"]:
+        """The load for so many senders together, each its slice of the symbols. UsageError if it cannot be cut."""
+        if count == 1:
+            return [self]
+        if self.source != "market":
+            raise UsageError(f"there are {count} senders, and a recording is sent by one; scale them to one")
+        return [self._with(shard=shard, shards=count) for shard in range(count)]
+
+    def numbered_after(self, sequence: int) -> "PlannedLoad":
+        """The load with its quotes numbered behind the sequence."""
+        return self._with(sequences_after=sequence)
+
+    def _with(self, **parameters: object) -> "PlannedLoad":
+        return PlannedLoad(self.source, {**self.parameters, **parameters})
+
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
@@ -52,6 +70,28 @@ class RunPlan:
     def is_fenced(self) -> bool:
         """Whether all quotes are committed before the first order, so that each order meets its symbol's last quote."""
         return self.warm_up is None
+
+    def behind(self, newest_sequence: int) -> "RunPlan":
+        """The plan for topics whose quotes are numbered up to that: all phases are numbered behind it.
+
+        State ignores what is not newer, so a run on a job that has run before would else meet that one's quotes.
+        UsageError if there are not enough numbers left, or it is a recording.
+        """
+        if newest_sequence == 0:
+            return self
+        if self.warm_up is None:
+            raise UsageError("the topics hold quotes already, and a recording cannot follow them; make the topics anew")
+        first = -(-(newest_sequence + _SEQUENCE_ROOM) // _SEQUENCE_ROOM) * _SEQUENCE_ROOM
+        warm_up_first = first + self.initial.open(0).messages
+        measured_first = warm_up_first + self.warm_up.open(0).messages
+        if measured_first + self.measured.open(0).messages > SEQUENCE_MAX:
+            raise UsageError(f"quotes are numbered up to {newest_sequence} already; make the topics anew")
+        return replace(
+            self,
+            initial=self.initial.numbered_after(first),
+            warm_up=self.warm_up.numbered_after(warm_up_first),
+            measured=self.measured.numbered_after(measured_first),
+        )
 
     @property
     def duration_s(self) -> float:

@@ -3,14 +3,15 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.document.folder import write_whole
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 LatencyNs = Mapping[str, int | None]
 
@@ -79,10 +80,18 @@ class Result:
     job_restarts: int
     cpu_us_per_message: float | None
     broker_cpu_us_per_message: float | None
-    stolen_cpu_share: float
+    stolen_cpu_share: float | None
     time_to_first_order_s: float | None
     machine: Mapping[str, Any]
     settings: Mapping[str, Any]
+    verdicts: Mapping[str, Any] = field(default_factory=dict)
+    conservation: Mapping[str, int] = field(default_factory=dict)
+    backlog: Mapping[str, float | None] = field(default_factory=dict)
+    objectives: Mapping[str, Any] = field(default_factory=dict)
+    manifest_sha256: str | None = None
+    steps: tuple[Mapping[str, Any], ...] = ()
+    resumed: int = 0
+    alerts_reordered: int = 0
 
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""
@@ -94,9 +103,7 @@ class Result:
         """Write it as `result.json`. UsageError if that fails."""
         path = folder / "result.json"
         try:
-            unfinished = path.with_suffix(".unfinished")
-            unfinished.write_text(self.to_json())
-            unfinished.replace(path)
+            write_whole(path, self.to_json())
         except OSError as error:
             raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
         return path

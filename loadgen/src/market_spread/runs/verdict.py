@@ -1,20 +1,19 @@
 """The verdict of a run: passed, failed, or void because something else than the job spoiled it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
-from market_spread.common.errors import RunVoidError
-from market_spread.common.histogram import HdrCounts, bucket_indices, latency_summary_ns
-from market_spread.common.schedule import Constant
-from market_spread.runs.latencies import STAGES, Latencies, latencies_of
+from market_spread.common.histogram import HdrCounts, latency_summary_ns
+from market_spread.runs.believing import LAG_GROWING, Backlog, Seen, backlog_of, late_frames, validity
+from market_spread.runs.correctness import conservation, correctness, objectives
+from market_spread.runs.evidence import Verdicts, sentences
+from market_spread.runs.latencies import STAGES, latencies_of, reordered
 from market_spread.runs.machine import this_machine
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import LatencyNs, Result, Verdict
 from market_spread.runs.run import Observed, batches_of
-
-STOLEN_SHARE_MAX = 0.1
 
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
@@ -24,14 +23,28 @@ def judged_from_unix_ns(plan: RunPlan, observed: Observed) -> int:
     return observed.starts_unix_ns.get("measured", 0) + round(plan.workload.settle_s * 1e9)
 
 
-def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
-    """The result of a run, as far as it came."""
+def result_of(
+    plan: RunPlan,
+    observed: Observed,
+    run_id: str,
+    *,
+    seen: Seen | None = None,
+    manifest_sha256: str | None = None,
+    steps: Sequence[Mapping[str, object]] = (),
+    resumed: int = 0,
+) -> Result:
+    """The result of a run, as far as it came. seen: what was captured of it, if it was."""
     workload = plan.workload
     settle_us = judged_from_unix_ns(plan, observed) // 1000
     batches = batches_of(observed.job, workload.batch_s)
     latencies = latencies_of(observed.alerts, batches, from_us=settle_us) if observed.alerts is not None else None
-    void, failed = void_reasons(plan, observed), fail_reasons(plan, observed, latencies)
-    verdict = Verdict.VOID if void else Verdict.FAILED if failed else Verdict.PASSED
+    achieved_per_s = _achieved_rate_per_s(observed)
+    verdicts = Verdicts(
+        correctness(observed),
+        validity(plan, observed, latencies.growth if latencies else None, seen),
+        objectives(plan, observed, latencies, achieved_per_s),
+    )
+    verdict, reasons = conclusion(verdicts)
     sent, judgement = observed.sent, observed.judgement
     processed = max(0, observed.job.messages_processed - observed.sent_before)
     frame_delay, send_lag = _decoded(sent.frame_delay_histogram), _decoded(sent.send_lag_histogram)
@@ -41,7 +54,7 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         run_id=run_id,
         workload=workload.name,
         verdict=verdict,
-        reasons=(*void, *failed),
+        reasons=reasons,
         faults=judgement.sentences if judgement else {},
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
@@ -60,7 +73,7 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         alerts_disagreeing=observed.received.alerts_disagreeing,
         invalid_records=observed.received.invalid_records,
         offered_rate_per_s=plan.offered_rate_per_s,
-        achieved_rate_per_s=_achieved_rate_per_s(observed),
+        achieved_rate_per_s=achieved_per_s,
         latency_ns=latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY,
         latency_samples=latencies.end_to_end.count if latencies else 0,
         latency_between_boundaries_ns=latency_summary_ns(latencies.steady) if latencies else _NO_LATENCY,
@@ -69,7 +82,7 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         send_lag_ns=latency_summary_ns(send_lag),
         frame_delay_ns=latency_summary_ns(frame_delay),
         frames_sent=sent.frames_sent,
-        frames_late=_late_frames(plan, frame_delay),
+        frames_late=late_frames(plan, frame_delay),
         messages_failed=sent.messages_failed,
         boundaries=len(gaps_ns),
         boundary_gap_ns_median=int(np.median(gaps_ns)) if gaps_ns else None,
@@ -77,85 +90,35 @@ def result_of(plan: RunPlan, observed: Observed, run_id: str) -> Result:
         batch_duration_ns_median=int(np.median(durations_ns)) if durations_ns else None,
         batch_duration_ns_max=max(durations_ns, default=None),
         negative_latencies=latencies.end_to_end.negative if latencies else 0,
-        job_restarts=observed.job.restarts + observed.job_restarts,
+        job_restarts=observed.restarts,
         cpu_us_per_message=_cpu_us_per_message(observed),
-        broker_cpu_us_per_message=observed.broker_cpu_us / sent.messages_sent if sent.messages_sent else None,
+        broker_cpu_us_per_message=_broker_cpu_us_per_message(observed),
         stolen_cpu_share=observed.stolen_share,
         time_to_first_order_s=observed.time_to_first_order_s,
         machine=asdict(this_machine()),
         settings=_settings(plan),
+        verdicts=verdicts.to_mapping(),
+        conservation=conservation(observed),
+        backlog=asdict(backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()),
+        objectives=workload.slo.to_mapping(),
+        manifest_sha256=manifest_sha256,
+        steps=tuple(steps),
+        resumed=resumed,
+        alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
     )
 
 
-def void_reasons(plan: RunPlan, observed: Observed) -> tuple[str, ...]:
-    """Why the run cannot be judged, each a sentence; empty if it can."""
-    sent, workload = observed.sent, plan.workload
-    reasons = []
-    if isinstance(observed.error, RunVoidError):
-        reasons.append(str(observed.error))
-    if observed.interrupted:
-        reasons.append("the run was interrupted")
-    late = _late_frames(plan, _decoded(sent.frame_delay_histogram))
-    if sent.frames_sent and late > workload.late_share_max * sent.frames_sent:
-        reasons.append(
-            f"the generator was late: {late} of {sent.frames_sent} frames ({late / sent.frames_sent:.2%}) went out "
-            f"more than {workload.late_ms:g} ms after their plan, at most {workload.late_share_max:.2%} may; "
-            "lower the rate or give the sender a core of its own"
-        )
-    if sent.messages_failed:
-        reasons.append(f"the broker did not take {sent.messages_failed} messages")
-    if observed.stolen_share > STOLEN_SHARE_MAX:
-        reasons.append(f"{observed.stolen_share:.0%} of the CPU time was taken by the machine's neighbours")
-    if observed.judgement is not None and observed.judgement.void_reason is not None:
-        reasons.append(observed.judgement.void_reason)
-    return tuple(reasons)
+def conclusion(verdicts: Verdicts) -> tuple[Verdict, tuple[str, ...]]:
+    """The run's verdict and the reasons why it is not passed.
 
-
-def fail_reasons(plan: RunPlan, observed: Observed, latencies: Latencies | None) -> tuple[str, ...]:
-    """What the system under test did wrong, each a sentence; empty if nothing."""
-    reasons = []
-    if observed.error is not None and not isinstance(observed.error, RunVoidError):
-        reasons.append(str(observed.error))
-    judgement = observed.judgement
-    if judgement is not None:
-        counts = {
-            "alerts are missing": judgement.missing,
-            "alerts are unexpected": judgement.unexpected,
-            "alerts are wrong": judgement.wrong,
-            "alerts came twice without a restart": 0 if judgement.duplicates_allowed else judgement.duplicated,
-        }
-        reasons += [f"{count} {what}" for what, count in counts.items() if count]
-    if observed.received.invalid_records:
-        reasons.append(f"{observed.received.invalid_records} messages were malformed")
-    reasons += _conservation_reasons(observed)
-    if latencies is not None:
-        reasons += _latency_reasons(plan, latencies)
-    return tuple(reasons)
-
-
-def _conservation_reasons(observed: Observed) -> list[str]:
-    """A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those."""
-    sent = observed.sent_before + observed.sent.messages_sent
-    restarts = observed.job.restarts + observed.job_restarts
-    if not observed.drained or restarts or observed.job.messages_committed == sent:
-        return []
-    return [f"the job processed {observed.job.messages_committed} messages of the {sent} that were sent"]
-
-
-def _latency_reasons(plan: RunPlan, latencies: Latencies) -> list[str]:
-    reasons = []
-    growth = latencies.growth
-    if isinstance(plan.workload.profile, Constant) and growth.is_queue:
-        reasons.append(
-            f"the job does not keep up: the median latency grew by {growth.grown_us / 1000:,.0f} ms "
-            f"in {growth.duration_us / 1e6:.1f} s; lower the rate"
-        )
-    p99_ms_max = plan.workload.p99_ms_max
-    if p99_ms_max is not None and latencies.end_to_end.supports(99):
-        p99_ms = latencies.end_to_end.percentile(99) / 1000
-        if p99_ms > p99_ms_max:
-            reasons.append(f"p99 is {p99_ms:.1f} ms, the workload allows {p99_ms_max:g} ms")
-    return reasons
+    A lag that grows is the job's doing: such a run has failed, though its latencies are no more worth than those of a
+    void one.
+    """
+    void = [each for each in verdicts.valid.failing if each.check != LAG_GROWING]
+    lagging = [each for each in verdicts.valid.failing if each.check == LAG_GROWING]
+    failed = [*verdicts.correct.failing, *lagging, *verdicts.objectives.failing]
+    verdict = Verdict.VOID if void else Verdict.FAILED if failed else Verdict.PASSED
+    return verdict, sentences([*void, *failed])
 
 
 def _achieved_rate_per_s(observed: Observed) -> float | None:
@@ -171,18 +134,20 @@ def _cpu_us_per_message(observed: Observed) -> float | None:
     """CPU time of the job over its messages, both while the measured load was sent.
 
     The live counts are up to a second old: None if they saw too little of the load for that not to matter. None, too,
-    if a replica's process was lost, and with it what it had used.
+    if a process of the job was lost, and with it what it had used, or if its executors' cannot be told.
     """
-    if observed.job_restarts:
+    if observed.job_restarts or observed.executors_cpu_us is None:
         return None
     before, after = observed.job_before, observed.job_after
     messages = after.messages_processed - before.messages_processed
-    return (after.cpu_us - before.cpu_us) / messages if messages > 0.8 * observed.sent.messages_sent else None
+    used_us = after.cpu_us - before.cpu_us + observed.executors_cpu_us
+    return used_us / messages if messages > 0.8 * observed.sent.messages_sent else None
 
 
-def _late_frames(plan: RunPlan, frame_delay: HdrCounts) -> int:
-    bucket = int(bucket_indices(np.array([round(plan.workload.late_ms * 1000)]))[0])
-    return int(frame_delay.counts[bucket + 1 :].sum())
+def _broker_cpu_us_per_message(observed: Observed) -> float | None:
+    if observed.broker_cpu_us is None or not observed.sent.messages_sent:
+        return None
+    return observed.broker_cpu_us / observed.sent.messages_sent
 
 
 def _decoded(encoded: bytes) -> HdrCounts:

@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from market_spread.common.errors import UsageError
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import Constant, Profile, read_profile
+from market_spread.common.yaml_file import read_yaml
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
+from market_spread.runs.terms import MACHINE_CHECKS, Objectives, VoidLimits, Wanted
 from market_spread.streaming.modes.settings import (
     BATCH_S_DEFAULT,
     BATCH_S_MIN,
@@ -53,6 +54,10 @@ class Workload:
     late_ms: float
     late_share_max: float
     p99_ms_max: float | None
+    purpose: str = ""
+    slo: Objectives = field(default_factory=Objectives)
+    void: VoidLimits = field(default_factory=VoidLimits)
+    wanted: Wanted = field(default_factory=Wanted)
 
     @property
     def slots(self) -> int:
@@ -73,25 +78,7 @@ class Overrides:
 
 def read_workload(path: Path, overrides: Overrides | None = None) -> Workload:
     """The workload of a file. UsageError naming every error with its line, and what would be right."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"the workload {path} cannot be read: {reason}; name a YAML file") from error
-    try:
-        mapping = yaml.safe_load(text)
-        lines = _lines(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"the workload {path} is no YAML: {' '.join(str(error).split())}") from error
-    except _ContainsItselfError as error:
-        raise UsageError(f"{path}:{error.line}: this part contains itself; write it out without the alias") from error
-    if not isinstance(mapping, dict):
-        raise UsageError(f"the workload {path} is no mapping; start with name:")
-    reader = MappingReader(mapping)
-    workload = _read(reader, mapping)
-    errors = reader.errors()
-    if errors:
-        raise UsageError("\n".join(_with_line(path, sentence, lines) for sentence in errors))
+    workload = read_yaml(path, "workload", "name", _read)
     return overridden(workload, overrides or Overrides())
 
 
@@ -125,6 +112,10 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
         late_ms=limits.number("late_ms", low=1, high=10_000, default=10),
         late_share_max=limits.number("late_share", low=0, high=1, default=0.001),
         p99_ms_max=limits.number("p99_ms", low=0.001, high=3_600_000) if "p99_ms" in _part(mapping, "limits") else None,
+        purpose=reader.text("purpose") if "purpose" in mapping else "",
+        slo=Objectives.read(reader.optional_part("slo"), _part(mapping, "slo")),
+        void=VoidLimits.read(reader.optional_part("void")),
+        wanted=Wanted.read(reader, reader.optional_part("machine")),
     )
     if reader.clean:
         if workload.settle_s * 1e9 >= profile.duration_ns:
@@ -137,6 +128,52 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
                 f"use at most {accepting_count(workload.symbols)}, the accepting ones of {workload.symbols} symbols"
             )
     return workload
+
+
+def to_yaml(workload: Workload) -> str:
+    """The file of which `read_workload` makes the same workload."""
+    optional: dict[str, object] = {}
+    if workload.purpose:
+        optional["purpose"] = workload.purpose
+    if workload.slo != Objectives():
+        optional["slo"] = workload.slo.to_mapping()
+    limits = {"late_ms": workload.late_ms, "late_share": workload.late_share_max}
+    document = {
+        "name": workload.name,
+        "seed": workload.seed,
+        "load": dict(workload.profile.to_mapping()),
+        "market": {
+            "symbols": workload.symbols,
+            "changing_symbols": workload.changing_symbols,
+            "rejected_orders": workload.rejected_share,
+            "order_share": workload.order_share,
+            "probes_per_s": workload.probes_per_s,
+            "partitions": workload.partitions,
+        },
+        "frames": {"messages": workload.frame_messages, "linger_ms": workload.linger_ms},
+        "job": {
+            "mode": workload.mode,
+            "batch_s": workload.batch_s,
+            "shuffle_partitions": workload.shuffle_partitions,
+            "memory": workload.driver_memory,
+            "replicas": workload.replicas,
+        },
+        "warm_up": {
+            "batches": workload.warm_up_batches,
+            "duration_s": workload.warm_up_s,
+            "settle_s": workload.settle_s,
+        },
+        "limits": limits if workload.p99_ms_max is None else {**limits, "p99_ms": workload.p99_ms_max},
+        "void": asdict(workload.void),
+        "gate": workload.wanted.gate,
+        "machine": {
+            "cores": workload.wanted.cores,
+            "memory_gb": workload.wanted.memory_gb,
+            "without": [name for name in MACHINE_CHECKS if name not in workload.wanted.tuned],
+        },
+        **optional,
+    }
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 def overridden(workload: Workload, overrides: Overrides) -> Workload:
@@ -207,47 +244,3 @@ def _rejected_share(market: MappingReader, mapping: Mapping[str, object]) -> flo
 def _part(mapping: Mapping[str, object], name: str) -> Mapping[str, object]:
     part = mapping.get(name)
     return part if isinstance(part, Mapping) else {}
-
-
-class _ContainsItselfError(Exception):
-    """A part of the file that an alias puts within itself. `line` is where it begins."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(line)
-        self.line = line
-
-
-def _lines(text: str) -> dict[str, int]:
-    """The line of each key by its path (`market.symbols`); what an alias repeats has the line of the alias's key."""
-    lines: dict[str, int] = {}
-    seen: set[int] = set()
-    around: set[int] = set()
-
-    def note(node: Any, path: str) -> None:
-        if id(node) in around:
-            raise _ContainsItselfError(node.start_mark.line + 1)
-        if id(node) in seen:
-            return
-        seen.add(id(node))
-        around.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                name = f"{path}{key.value}"
-                lines[name] = key.start_mark.line + 1
-                note(value, f"{name}.")
-        elif isinstance(node, yaml.SequenceNode):
-            for index, value in enumerate(node.value):
-                lines[f"{path[:-1]}[{index}]"] = value.start_mark.line + 1
-                note(value, f"{path[:-1]}[{index}].")
-        around.remove(id(node))
-
-    note(yaml.compose(text, Loader=yaml.SafeLoader), "")
-    return lines
-
-
-def _with_line(path: Path, sentence: str, lines: Mapping[str, int]) -> str:
-    """The sentence with the file and the line of what it speaks of, or of the part that lacks it."""
-    name = re.split(r"[= ]", sentence, maxsplit=1)[0]
-    while name and name not in lines:
-        name = name.rpartition(".")[0]
-    return f"{path}:{lines.get(name, 1)}: {sentence}"

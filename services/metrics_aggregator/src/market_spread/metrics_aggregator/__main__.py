@@ -22,7 +22,7 @@ from market_spread.common.rpc_aio import AioServer
 from market_spread.common.service import run_main, write_ports
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.feed import Feeds
-from market_spread.metrics_aggregator.guard import is_loopback_address
+from market_spread.metrics_aggregator.guard import Hosts
 from market_spread.metrics_aggregator.run_files import RunFiles
 from market_spread.metrics_aggregator.service import MetricsService
 from market_spread.metrics_aggregator.store import HISTORY_BYTES_MAX, Store
@@ -43,7 +43,9 @@ class AggregatorConfig:
 
     ports_file: where to say which ports, once both are bound; runs_folder: where each run has a folder with its log,
     nothing is written if absent; history_bytes_max: memory for the intervals of runs that are pushed for, and a quarter
-    of it for each finished run that is looked at; takes_pushes: false if it only shows the runs of its folder.
+    of it for each finished run that is looked at; takes_pushes: false if it only shows the runs of its folder;
+    allowed_hosts: names, joined by commas, that requests may be for where it does not listen on loopback alone; any if
+    empty.
     """
 
     host: str = "127.0.0.1"
@@ -53,6 +55,7 @@ class AggregatorConfig:
     runs_folder: Path | None = None
     history_bytes_max: int = HISTORY_BYTES_MAX
     takes_pushes: bool = True
+    allowed_hosts: str = ""
 
     def __post_init__(self) -> None:
         if self.history_bytes_max < 1_000_000:
@@ -62,6 +65,10 @@ class AggregatorConfig:
 def main() -> int:
     """Run until SIGTERM or SIGINT; the exit status."""
     return run_main(lambda: asyncio.run(_serve(from_environment(AggregatorConfig))))
+
+
+def _hosts(config: AggregatorConfig) -> Hosts:
+    return Hosts(config.host, [name.strip() for name in config.allowed_hosts.split(",") if name.strip()])
 
 
 class _WebServer(uvicorn.Server):
@@ -108,7 +115,7 @@ async def _web(config: AggregatorConfig, store: Store, clock: Clock, web_socket:
     archive = None
     if config.runs_folder is not None:
         archive = Archive(config.runs_folder, clock=clock, history_bytes_max=config.history_bytes_max // 4)
-    app = web_app(store, clock, feeds=feeds, archive=archive, loopback=is_loopback_address(config.host))
+    app = web_app(store, clock, feeds=feeds, archive=archive, hosts=_hosts(config))
     web = _WebServer(
         uvicorn.Config(
             app,

@@ -73,6 +73,18 @@ def encode(entry: Entry) -> bytes:
     return text + b"#end %08x\n" % crc32(text)
 
 
+def wrapped(encoded: bytes) -> bytes:
+    """A histogram as it stands in a log before base64: what it is encoded to, with HdrHistogram's cookie and length."""
+    return _WRAPPER.pack(_COOKIE, len(encoded)) + encoded
+
+
+def unwrapped(data: bytes) -> bytes:
+    """What `wrapped` was given. ValueError if there is no such cookie."""
+    if len(data) < _WRAPPER.size or _WRAPPER.unpack_from(data)[0] != _COOKIE:
+        raise ValueError("it is no compressed histogram of HdrHistogram's version 2")
+    return data[_WRAPPER.size :]
+
+
 def begin_of(entry: Entry) -> int:
     """When what it tells began, Unix nanoseconds."""
     return entry.unix_ns if isinstance(entry, NoteRequest) else entry.start_unix_ns
@@ -130,10 +142,9 @@ def _push_lines(push: PushRequest) -> Iterator[bytes]:
         return
     source, span = push.source, f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
     for item, wire, largest in items:
-        encoded = item.encoded
         before = f"Tag={_tag(source, wire)},{span},{largest / 1000:.3f},"
         yield before.encode()
-        yield b2a_base64(_WRAPPER.pack(_COOKIE, len(encoded)) + encoded)  # with the line's end
+        yield b2a_base64(wrapped(item.encoded))  # with the line's end
 
 
 def _note_lines(note: NoteRequest) -> Iterator[bytes]:
@@ -155,10 +166,10 @@ def _key_text(wire: bytes) -> str:
 
 def _histogram(told: list[Any], line: bytes) -> IntervalHistogram:
     name, labels, count, total, smallest, largest, overflow, negative = told
-    wrapped = b64decode(line.rsplit(b",", 1)[1], validate=False)
+    data = b64decode(line.rsplit(b",", 1)[1], validate=False)
     return IntervalHistogram(
         key=SeriesKey(name=name, labels=labels),
-        encoded=wrapped[_WRAPPER.size :],
+        encoded=data[_WRAPPER.size :],
         count=count,
         sum=total,
         min=smallest,

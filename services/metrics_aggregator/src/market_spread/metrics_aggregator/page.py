@@ -9,7 +9,7 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 
-_ENTRY = "js/app.js"
+_ENTRIES = {"index.html": "js/app.js", "report.html": "js/report.js"}
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) (\w+))", re.MULTILINE)
 _STYLE = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">\n')
@@ -22,17 +22,34 @@ def one_file(data_json: str) -> str:
     The data is compressed and base64, so nothing in it can end its element. The page's own content security policy
     names the hashes of its scripts and styles and allows no connection.
     """
-    head, tail = _around_data()
+    head, tail = _around_data("index.html")
+    return f"{head}{_run_data(data_json)}{tail}"
+
+
+def report_file(facts_json: str, data_json: str | None) -> str:
+    """The report of a run as one such file. data_json: None if nothing was pushed.
+
+    ValueError if the facts have what could end their element: `as_json` of run_data makes what has not.
+    """
+    if "<" in facts_json:
+        raise ValueError("the facts have a <; escape it")
+    head, tail = _around_data("report.html")
+    facts = f'<script type="application/json" id="report-data">{facts_json}</script>\n'
+    return f"{head}{facts}{_run_data(data_json) if data_json is not None else ''}{tail}"
+
+
+def _run_data(data_json: str) -> str:
     data = b64encode(gzip.compress(data_json.encode(), compresslevel=6, mtime=0)).decode()
-    return f'{head}<script type="application/gzip" id="run-data">{data}</script>\n{tail}'
+    return f'<script type="application/gzip" id="run-data">{data}</script>\n'
 
 
 @cache
-def _around_data() -> tuple[str, str]:
+def _around_data(page: str) -> tuple[str, str]:
     """What stands before and after the data."""
-    index = (STATIC / "index.html").read_text()
+    index = (STATIC / page).read_text()
+    entry = _ENTRIES[page]
     styles = [_text(name) for name in _STYLE.findall(index)]
-    scripts = [_bundle() if name == _ENTRY else _text(name) for name in _SCRIPT.findall(index)]
+    scripts = [_bundle(entry) if name == entry else _text(name) for name in _SCRIPT.findall(index)]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
@@ -47,10 +64,10 @@ def _around_data() -> tuple[str, str]:
     return head, "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>" + after
 
 
-def _bundle() -> str:
+def _bundle(entry: str = "js/app.js") -> str:
     """All modules as one classic script: each a function that runs once, after those that it imports."""
     order: list[str] = []
-    _visit(_ENTRY, order, above=())
+    _visit(entry, order, above=())
     return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_as_function(name) for name in order) + "})();\n"
 
 

@@ -16,7 +16,7 @@ from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.event_stream import PING_S
 from market_spread.metrics_aggregator.exposed import exposed_series
 from market_spread.metrics_aggregator.feed import Feeds
-from market_spread.metrics_aggregator.guard import Guard
+from market_spread.metrics_aggregator.guard import Guard, Hosts
 from market_spread.metrics_aggregator.page import STATIC
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.views import NoSuchSeriesError, series_detail, series_list, summary
@@ -28,13 +28,13 @@ def web_app(
     *,
     feeds: Feeds | None = None,
     archive: Archive | None = None,
-    loopback: bool = False,
+    hosts: Hosts | None = None,
     ping_s: float = PING_S,
 ) -> ASGIApp:
     """The application. It reads the store in the loop that the store belongs to.
 
-    feeds: what event streams are fed from, ticked by who passes them in; archive: finished runs; loopback: whether it
-    is bound to the loopback interface alone.
+    feeds: what event streams are fed from, ticked by who passes them in; archive: finished runs; hosts: those that
+    requests may name, any if absent.
     """
 
     async def page(_request: Request) -> Response:
@@ -74,7 +74,7 @@ def web_app(
             Exception: _internal_error,
         },
     )
-    return Guard(app, loopback=loopback)
+    return Guard(app, hosts=hosts or Hosts("0.0.0.0"))
 
 
 async def _not_found(_request: Request, error: Exception) -> Response:

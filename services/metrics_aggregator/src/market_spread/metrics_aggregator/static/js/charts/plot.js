@@ -5,6 +5,8 @@ import { warmUp } from "../phases.js";
 import { colour, onTheme } from "../theme.js";
 
 const SYNC_KEY = "time";
+/** Colours of what a report marks besides phases and events; a collection is a short line at the foot. */
+const MARKS = { boundary: "--p999", gc: "--p95" };
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
 /** The font of axes, from the style sheet. */
@@ -129,14 +131,14 @@ export function marksHook(state) {
       ctx.fillStyle = colour("--shade");
       ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
     }
-    ctx.strokeStyle = colour("--mark");
     ctx.lineWidth = uPlot.pxRatio;
     for (const { unix_ms: ms, kind } of view.model.notes) {
       if (kind === "verdict") continue;
+      ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
       ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
       const x = Math.round(at(ms)) + 0.5;
       ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
+      ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }

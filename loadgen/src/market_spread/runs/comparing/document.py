@@ -1,0 +1,62 @@
+"""A comparison as JSON, for programs."""
+
+import json
+from typing import Any
+
+from market_spread.runs.comparing.differences import differences_of, warnings_of
+from market_spread.runs.comparing.judging import Comparison, Judged
+from market_spread.runs.comparing.ranks import Interval
+
+SCHEMA_VERSION = 1
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """The document, versioned by `schema_version`. Values have the units of the result's fields, shifts are shares."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "exit_status": comparison.exit_status,
+        "forced": comparison.is_forced,
+        "groups": [
+            {
+                "name": group.name,
+                "runs": [run.run_id for run in group.runs],
+                "left_out": [run.run_id for run in group.left_out],
+            }
+            for group in comparison.groups
+        ],
+        "pairs": [
+            {
+                "first": pair.first.name,
+                "other": pair.other.name,
+                "verdict": pair.change.value,
+                "figures": [_figure(judged) for judged in pair.judged],
+            }
+            for pair in comparison.pairs
+        ],
+        "differences": {
+            difference.name: [dict(counted) for counted in difference.values]
+            for difference in differences_of(comparison.groups)
+        },
+        "warnings": list(warnings_of(comparison.groups)),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _figure(judged: Judged) -> dict[str, Any]:
+    return {
+        "figure": judged.figure.path,
+        "verdict": judged.change.value,
+        "note": judged.note,
+        "least_share": judged.figure.least_share,
+        "runs": list(judged.runs),
+        "before": _interval(judged.before),
+        "after": _interval(judged.after),
+        "shift": _interval(judged.shift),
+        "superiority": judged.superiority,
+        "p": judged.p,
+        "corrected_p": judged.corrected_p,
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    return None if interval is None else {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

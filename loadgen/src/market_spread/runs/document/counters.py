@@ -1,0 +1,220 @@
+"""What the kernel counts of the machine and of processes, read so cheaply that it may be read every second.
+
+Names ending in `_per_s` or `_share` are made of counts by `Rates`; the others are levels.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+_TICKS_PER_S = float(os.sysconf("SC_CLK_TCK"))
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_PROC = Path("/proc")
+# Threads are many, and read more rarely than processes.
+_THREADS_EVERY = 5
+
+Values = Mapping[str, float]
+
+
+class Rates:
+    """Makes rates of counts, by their difference from the ones before."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def of(self, component: str, counts: Values, monotonic_s: float) -> dict[str, float]:
+        """The rate of each count a second since it was last given; none for one that is new or has gone back."""
+        rates = {}
+        for name, count in counts.items():
+            before = self._before.get((component, name))
+            self._before[component, name] = (count, monotonic_s)
+            if before is not None and monotonic_s > before[1] and count >= before[0]:
+                rates[_RATE_NAMES.get(name, f"{name}_per_s")] = (count - before[0]) / (monotonic_s - before[1])
+        return rates
+
+
+# CPU seconds a second are CPUs in use.
+_RATE_NAMES = {
+    "cpu_s": "cpus", "user_s": "cpus_user", "system_s": "cpus_system", "stolen_s": "cpus_stolen", "idle_s": "cpus_idle",
+    "io_wait_s": "cpus_io_wait", "run_delay_s": "cpus_waited_for", "throttled_s": "throttled_share",
+    "pressure_cpu_s": "pressure_cpu_share", "pressure_io_s": "pressure_io_share",
+    "pressure_memory_s": "pressure_memory_share",
+}  # fmt: skip
+
+
+class MachineCounters:
+    """Counts of the machine, and of this process's cgroup."""
+
+    def __init__(self, proc: Path = _PROC, cgroup: Path | None = None) -> None:
+        """cgroup: the folder of ours, if there is one."""
+        self._proc = proc
+        self._cgroup = cgroup
+        self.own_pid = os.getpid()
+
+    def read(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Counts since the machine started, and levels."""
+        counts: dict[str, float] = {}
+        levels: dict[str, float] = {}
+        self._stat(counts, levels)
+        self._memory(counts, levels)
+        self._pressure(counts)
+        self._network(counts)
+        self._throttling(counts)
+        return counts, levels
+
+    def _stat(self, counts: dict[str, float], levels: dict[str, float]) -> None:
+        for line in _lines(self._proc / "stat"):
+            name, *fields = line.split()
+            if name == "cpu":
+                user, nice, system, idle, io_wait, irq, soft_irq, stolen = (int(each) for each in fields[:8])
+                ticks = {
+                    "cpu_s": user + nice + system + irq + soft_irq, "user_s": user + nice,
+                    "system_s": system + irq + soft_irq, "idle_s": idle, "io_wait_s": io_wait, "stolen_s": stolen,
+                }  # fmt: skip
+                counts |= {name: value / _TICKS_PER_S for name, value in ticks.items()}
+            elif name == "ctxt":
+                counts["context_switches"] = int(fields[0])
+            elif name == "processes":
+                counts["forks"] = int(fields[0])
+            elif name == "procs_running":
+                levels["running"] = int(fields[0])
+
+    def _memory(self, counts: dict[str, float], levels: dict[str, float]) -> None:
+        for line in _lines(self._proc / "meminfo")[:20]:
+            name, _, value = line.partition(":")
+            if name in ("MemAvailable", "Dirty", "SwapFree"):
+                levels[f"memory_{_snake(name)}_bytes"] = int(value.split()[0]) * 1024
+        for line in _lines(self._proc / "vmstat"):
+            name, _, value = line.partition(" ")
+            if name in ("pswpin", "pswpout", "pgmajfault"):
+                counts[name] = int(value)
+
+    def _pressure(self, counts: dict[str, float]) -> None:
+        for what in ("cpu", "io", "memory"):
+            for line in _lines(self._proc / "pressure" / what)[:1]:
+                counts[f"pressure_{what}_s"] = int(line.rpartition("total=")[2]) / 1e6
+
+    def _network(self, counts: dict[str, float]) -> None:
+        counts |= _netstat(self._proc / "net" / "snmp", {"Tcp": ("InSegs", "OutSegs", "RetransSegs", "InErrs")})
+        counts |= _netstat(
+            self._proc / "net" / "netstat",
+            {"TcpExt": ("ListenDrops", "TCPTimeouts", "TCPBacklogDrop", "TCPRcvQDrop")},
+        )
+        received = sent = dropped = 0
+        for line in _lines(self._proc / "net" / "dev")[2:]:
+            fields = line.partition(":")[2].split()
+            received, sent = received + int(fields[0]), sent + int(fields[8])
+            dropped += int(fields[3]) + int(fields[11])
+        counts |= {"net_received_bytes": received, "net_sent_bytes": sent, "net_dropped": dropped}
+
+    def _throttling(self, counts: dict[str, float]) -> None:
+        if self._cgroup is None:
+            return
+        for line in _lines(self._cgroup / "cpu.stat"):
+            name, _, value = line.partition(" ")
+            if name == "throttled_usec":
+                counts["throttled_s"] = int(value) / 1e6
+            elif name == "nr_throttled":
+                counts["throttled_periods"] = int(value)
+
+
+class ProcessCounters:
+    """Counts of a process, and of its living descendants if they are wanted, in all."""
+
+    def __init__(self, pid: int, proc: Path = _PROC, *, descendants: bool = True) -> None:
+        self.pid = pid
+        self._wants_descendants = descendants
+        self._proc = proc
+        self._looks = 0
+        self._family = [pid]
+
+    def read(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Counts and levels; empty ones if the process has ended.
+
+        What threads have is read at every fifth look, and so is which descendants there are.
+        """
+        counts: dict[str, float] = {}
+        levels: dict[str, float] = {}
+        with_threads = self._looks % _THREADS_EVERY == 0
+        self._looks += 1
+        if with_threads and self._wants_descendants:
+            self._family = self._descendants()
+        for pid in self._family:
+            folder = self._proc / str(pid)
+            with suppress(OSError, ValueError, IndexError):
+                self._stat(folder, counts, levels)
+                if with_threads:
+                    _threads(folder, counts)
+        return counts, levels
+
+    def _stat(self, folder: Path, counts: dict[str, float], levels: dict[str, float]) -> None:
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        user, system = int(fields[11]), int(fields[12])
+        found = {"cpu_s": (user + system) / _TICKS_PER_S, "major_faults": int(fields[9])}
+        found |= {"user_s": user / _TICKS_PER_S, "system_s": system / _TICKS_PER_S}
+        for name, value in found.items():
+            counts[name] = counts.get(name, 0) + value
+        for name, value in {"threads": int(fields[17]), "memory_bytes": int(fields[21]) * _PAGE_BYTES}.items():
+            levels[name] = levels.get(name, 0) + value
+
+    def _descendants(self) -> list[int]:
+        found, new = [self.pid], [self.pid]
+        while new:
+            pid = new.pop()
+            for task in _entries(self._proc / str(pid) / "task"):
+                children = _text(self._proc / str(pid) / "task" / task / "children").split()
+                new += [int(child) for child in children]
+                found += [int(child) for child in children]
+        return found
+
+
+def _threads(folder: Path, counts: dict[str, float]) -> None:
+    """How often the threads gave way, by will and by force, and how long they waited for a CPU."""
+    for task in _entries(folder / "task"):
+        run_delay = _text(folder / "task" / task / "schedstat").split()
+        if len(run_delay) > 1:
+            counts["run_delay_s"] = counts.get("run_delay_s", 0) + int(run_delay[1]) / 1e9
+        tail = _text(folder / "task" / task / "status").rpartition("voluntary_ctxt_switches:\t")
+        before = tail[0].rpartition("voluntary_ctxt_switches:\t")[2].split("\n", 1)[0]
+        if tail[2].strip().isdigit() and before.isdigit():
+            counts["switches_involuntary"] = counts.get("switches_involuntary", 0) + int(tail[2])
+            counts["switches_voluntary"] = counts.get("switches_voluntary", 0) + int(before)
+
+
+def _netstat(path: Path, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    """Counts of a file that has a line of names and a line of values for each protocol."""
+    lines = _lines(path)
+    found: dict[str, float] = {}
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        protocol, _, head = names.partition(":")
+        if protocol in wanted:
+            all_of_it = dict(zip(head.split(), values.partition(":")[2].split(), strict=False))
+            found |= {f"tcp_{_snake(name)}": int(all_of_it[name]) for name in wanted[protocol] if name in all_of_it}
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return _text(path).splitlines()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _entries(path: Path) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def _snake(name: str) -> str:
+    """TCPBacklogDrop as tcp_backlog_drop."""
+    return "".join(
+        f"_{letter.lower()}" if letter.isupper() and index and not name[index - 1].isupper() else letter.lower()
+        for index, letter in enumerate(name)
+    ).removeprefix("tcp")

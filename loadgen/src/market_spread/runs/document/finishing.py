@@ -1,0 +1,119 @@
+"""Makes the run document of what is on disk, once all of the run is there: timeline, histograms, result, report."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.common.metric_names import FRAME_DELAY, SEND_LAG
+from market_spread.runs.believing import Seen, push_gaps
+from market_spread.runs.document import histograms, jvm_pauses, report, timeline
+from market_spread.runs.document.folder import RunFolder, write_whole
+from market_spread.runs.document.histograms import Interval
+from market_spread.runs.document.manifest import Manifest
+from market_spread.runs.document.run_md import markdown
+from market_spread.runs.document.state import CAPTURING, State
+from market_spread.runs.document.timeline import Row, Timeline
+from market_spread.runs.gate import Check
+from market_spread.runs.latencies import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.runs.machine import this_machine
+from market_spread.runs.plan import RunPlan
+from market_spread.runs.result import Result
+from market_spread.runs.run import Observed, batches_of
+from market_spread.runs.verdict import judged_from_unix_ns, result_of
+
+OUTSIDE = ("machine", "controller", "path")
+
+
+def finish(
+    folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State, checks: tuple[Check, ...] = ()
+) -> Result:
+    """Write everything but the report, which shows the verdict that this gives; needs no process of the run.
+
+    OSError if something cannot be written.
+    """
+    state.enter(CAPTURING)
+    if folder.samples.exists() or not folder.timeline.exists():
+        timeline.write(folder.samples, folder.timeline, _more_rows(folder, plan, observed))
+    _write_histograms(folder, plan, observed)
+    seen = _seen(folder, observed, checks)
+    result = result_of(
+        plan,
+        observed,
+        folder.run_id,
+        seen=seen,
+        manifest_sha256=_manifest_sha256(folder),
+        steps=state.to_list(),
+        resumed=state.resumed,
+    )
+    result.write(folder.path)
+    write_whole(folder.document, markdown(folder, plan, result, seen.timeline))
+    folder.samples.unlink(missing_ok=True)
+    return result
+
+
+def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: Result, *, clock: Clock) -> Path:
+    """The report as one file; the metrics of the run are read from its log. OSError if it cannot be written."""
+    boundaries: tuple[Boundary, ...] = ()
+    if observed.alerts is not None:
+        measured = judged_alerts(observed.alerts, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+        boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.batch_s))
+    return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
+
+
+def _more_rows(folder: RunFolder, plan: RunPlan, observed: Observed) -> Iterator[Row]:
+    """Latencies of each second by the intended send, and what the JVMs stood still."""
+    for name in ("job", "broker"):
+        yield from jvm_pauses.rows(name, folder.logs / f"{name}.gc.log")
+    if observed.alerts is None:
+        return
+    alerts = judged_alerts(observed.alerts, from_us=0)
+    for interval in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
+        second, counts = interval.start_unix_ns // 1_000_000_000, interval.histogram
+        yield second, "path", "latency_samples", counts.count
+        for percent in (50, 99):
+            if counts.supports(percent):
+                yield second, "path", f"latency_p{percent}_ms", counts.percentile(percent) / 1000
+        yield second, "path", "latency_max_ms", counts.max_us / 1000
+
+
+def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> None:
+    from_ns = judged_from_unix_ns(plan, observed)
+    if observed.alerts is not None:
+        alerts = judged_alerts(observed.alerts, from_us=from_ns // 1000)
+        figures = {
+            "latency": alerts.received_us - alerts.intended_us,
+            "service_time": alerts.received_us - alerts.sent_us,
+            **{f"stage_{name}": values_us for name, values_us in stages_us(alerts).items()},
+        }
+        for name, values_us in figures.items():
+            histograms.write(folder.histograms / f"{name}.hlog", histograms.by_second(alerts.intended_us, values_us))
+    begin_ns = observed.starts_unix_ns.get("measured", 0)
+    end_ns = observed.measured_until_unix_ns
+    for name, metric in (("send_lag", SEND_LAG), ("frame_delay", FRAME_DELAY)):
+        intervals: Iterator[Interval] = histograms.pushed(
+            folder.metrics, metric.name, from_unix_ns=begin_ns, to_unix_ns=end_ns
+        )
+        histograms.write(folder.histograms / f"{name}.hlog", intervals)
+
+
+def _seen(folder: RunFolder, observed: Observed, checks: tuple[Check, ...]) -> Seen:
+    pushes, missing = push_gaps(folder.metrics)
+    series = Timeline.read(folder.timeline)
+    return Seen(
+        timeline=series,
+        components=tuple(sorted({component for component, _ in series.names} - set(OUTSIDE))),
+        cores=this_machine().cores,
+        from_s=observed.starts_unix_ns.get("measured", 0) / 1e9,
+        to_s=observed.measured_until_unix_ns / 1e9,
+        pushes=pushes,
+        pushes_missing=missing,
+        gate=checks,
+    )
+
+
+def _manifest_sha256(folder: RunFolder) -> str | None:
+    try:
+        return Manifest.read(folder.manifest).sha256
+    except UsageError:
+        return None

@@ -1,0 +1,74 @@
+"""What a run has brought to light, on disk: enough to judge it again without any of its processes."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.ledger import decode_ledger
+from market_spread.runs.document.folder import RunFolder, write_whole
+from market_spread.runs.gate import Check
+from market_spread.runs.run import Observed, alerts_of
+from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
+
+_VERSION = 2
+_STATUSES = {
+    "sender": ("sent", SenderStatusResponse),
+    "receiver": ("received", ReceiverStatusResponse),
+    "job": ("job", JobStatusResponse),
+    "job_before": ("job_before", JobStatusResponse),
+    "job_after": ("job_after", JobStatusResponse),
+}
+_VALUES = (
+    "starts_unix_ns", "sent_before", "executors_cpu_us", "broker_cpu_us", "stolen_share", "time_to_first_order_s",
+    "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
+)  # fmt: skip
+_ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
+
+
+def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any]) -> None:
+    """The ledger, and the last words of every process. OSError if they cannot be written.
+
+    environment: what is known of the place.
+    """
+    write_whole(folder.ledger, observed.ledger)
+    document: dict[str, Any] = {"version": _VERSION, "environment": environment}
+    for name, (field, _) in _STATUSES.items():
+        document[name] = MessageToDict(getattr(observed, field))
+    document |= {"started": observed.started.isoformat()} | {name: getattr(observed, name) for name in _VALUES}
+    if observed.error is not None:
+        document["error"] = {"kind": type(observed.error).__name__, "text": str(observed.error)}
+    write_whole(folder.evidence, json.dumps(document, indent=2) + "\n")
+
+
+def read(folder: RunFolder) -> Observed:
+    """What was written, not judged. UsageError if it cannot be read."""
+    try:
+        document = json.loads(folder.evidence.read_text())
+        if document["version"] != _VERSION:
+            raise ValueError(f"it has version {document['version']}, this program reads {_VERSION}")
+        observed = Observed(started=datetime.fromisoformat(document["started"]))
+        for name, (field, kind) in _STATUSES.items():
+            setattr(observed, field, ParseDict(document[name], kind()))
+        for name in _VALUES:
+            setattr(observed, name, document[name])
+        if error := document.get("error"):
+            observed.error = _ERRORS[error["kind"]](error["text"])
+        observed.ledger = folder.ledger.read_bytes()
+    except (OSError, ValueError, TypeError, KeyError, ParseError) as error:
+        raise UsageError(f"{folder.evidence} cannot be read: {error}; start the run anew") from error
+    if observed.ledger or observed.drained:
+        observed.alerts = alerts_of(decode_ledger(observed.ledger))
+    return observed
+
+
+def checks(folder: RunFolder) -> tuple[Check, ...]:
+    """What the gate looked at before the run; nothing if that is not known."""
+    try:
+        known = json.loads(folder.evidence.read_text())["environment"]["gate"]
+        return tuple(Check(**each) for each in known)
+    except (OSError, ValueError, TypeError, KeyError):
+        return ()

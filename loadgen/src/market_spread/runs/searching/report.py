@@ -1,0 +1,116 @@
+"""What a search has found, and the curve of latency against rate: words, a table, a picture."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from market_spread.runs.comparing.figures import PERCENTILES, short_number
+from market_spread.runs.pages.model import Page, Picture, Sentences, Table
+from market_spread.runs.pages.svg import COLOURS, Chart, linear_axis, log_axis
+from market_spread.runs.pages.words import counted
+from market_spread.runs.searching.objectives import Objectives, Outcome
+from market_spread.runs.searching.probing import Point
+from market_spread.runs.searching.search import Found
+
+_IN_TABLE = ("p50", "p95", "p99", "p99.9", "p99.99")
+_IN_PICTURE = ("p50", "p99", "p99.9")
+
+
+def search_page(name: str, found: Found, points: Sequence[Point], objectives: Objectives) -> Page:
+    """The answer, how it stands, every rate that was tried, and the curve."""
+    parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), _table(points)]
+    if picture := curve_picture(found, points, objectives):
+        parts.append(picture)
+    runs = sum(len(point.runs) for point in points)
+    answer = f"{found.held:,} messages/s" if found.held else "no rate that was tried"
+    headline = f"{name} holds {answer} under {objectives.text} ({counted(runs, 'run')})"
+    return Page("held" if found.held else "broken", headline, tuple(parts))
+
+
+def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives) -> Picture | None:
+    """Medians of the percentiles over the runs of each rate; a rate that is held has full points. None without any."""
+    judged = [point for point in points if _median(point, "p50") is not None]
+    if not judged:
+        return None
+    named = {name: [(p, value) for p in judged if (value := _median(p, name)) is not None] for name in _IN_PICTURE}
+    values = [value for of in named.values() for _, value in of] + [limit for _, limit in objectives.latency_ms]
+    chart = Chart(
+        linear_axis("offered, messages a second", 0, max(point.rate for point in judged), lambda rate: f"{rate:,.0f}"),
+        log_axis("latency, ms", min(values), max(values), short_number),
+    )
+    for name, limit_ms in objectives.latency_ms:
+        chart.across(limit_ms, f"{name} ≤ {short_number(limit_ms)} ms")
+    if found.held:
+        chart.upright(found.held, f"{found.held:,}")
+    for (name, of), colour in zip(named.items(), COLOURS, strict=False):
+        if of:
+            chart.line(name, [(point.rate, value) for point, value in of], colour)
+        for point, value in of:
+            title = f"{name} {short_number(value)} ms at {point.rate:,}/s: {_verdict(point)}"
+            chart.point(point.rate, value, colour, filled=_verdict(point) == Outcome.HELD.value, title=title)
+    return Picture("Latency by offered rate", chart.svg())
+
+
+def _sentences(found: Found, points: Sequence[Point]) -> tuple[str, ...]:
+    by_rate = {point.rate: point for point in points}
+    said = []
+    if found.held:
+        said.append(f"{found.held:,} messages/s: {_counts(by_rate[found.held])}")
+    if found.broken is None:
+        said.append("no higher rate was tried: it is the highest that --to allows")
+    else:
+        reason = next((finding.reason for finding in by_rate[found.broken].findings if finding.reason), "")
+        said.append(f"{found.broken:,} messages/s: {_counts(by_rate[found.broken])}; {reason}")
+    if found.is_rig_bound:
+        said.append("the runs at the upper end are void, so the system may hold more than the rig can show here")
+    return tuple(said)
+
+
+def _counts(point: Point) -> str:
+    counts = Counter(finding.outcome for finding in point.findings)
+    return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome])
+
+
+def _verdict(point: Point) -> str:
+    counts = Counter(finding.outcome for finding in point.findings)
+    if counts[Outcome.HELD] > counts[Outcome.BROKEN]:
+        return Outcome.HELD.value
+    return Outcome.BROKEN.value if counts[Outcome.BROKEN] else Outcome.VOID.value
+
+
+def _table(points: Sequence[Point]) -> Table:
+    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in _IN_TABLE), "CPU, us/message")
+    return Table("Medians over the runs of each rate", head, tuple(_row(point) for point in points), text_columns=2)
+
+
+def _row(point: Point) -> tuple[str, ...]:
+    achieved = _median_of(point, "achieved_rate_per_s")
+    cpu = _median_of(point, "cpu_us_per_message")
+    latencies = (_median(point, name) for name in _IN_TABLE)
+    return (
+        _verdict(point),
+        _counts(point),
+        f"{point.rate:,}",
+        "-" if achieved is None else f"{achieved:,.0f}",
+        *("-" if value is None else short_number(value) for value in latencies),
+        "-" if cpu is None else short_number(cpu),
+    )
+
+
+def _median(point: Point, percentile: str) -> float | None:
+    """Milliseconds."""
+    assert percentile in PERCENTILES
+    value = _median_of(point, f"latency_ns.{percentile}")
+    return None if value is None else value / 1e6
+
+
+def _median_of(point: Point, path: str) -> float | None:
+    """Over the runs that were judged; over the void ones if there are no others."""
+    judged = [
+        run
+        for run, finding in zip(point.runs, point.findings, strict=True)
+        if finding.outcome is not Outcome.VOID or _verdict(point) == Outcome.VOID.value
+    ]
+    values = [run.figures[path] for run in judged if path in run.figures]
+    return float(np.median(values)) if values else None

@@ -1,0 +1,113 @@
+"""The report of a run in a real browser: from a file, offline, its charts drawn and nothing to complain of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from market_spread.metrics_aggregator.page import report_file
+from market_spread.metrics_aggregator.run_data import as_json
+from tests.browser.conftest import Open
+from tests.browser.synthetic import BEGIN_MS, SyntheticRun
+
+CHARTS = [
+    "Latency, intended send to receipt", "Percentile curves", "Latency over time", "Throughput", "Backlog",
+    "CPUs in use", "Time waited for a resource, and stolen",
+]  # fmt: skip
+BEGIN_S = BEGIN_MS // 1000
+
+
+def evidence(check: str, holds: bool | None, text: str) -> dict[str, Any]:
+    return {"check": check, "holds": holds, "text": text, "value": None, "limit": None, "unit": ""}
+
+
+def facts(run: SyntheticRun) -> dict[str, Any]:
+    """What the run controller says of the synthetic run."""
+    verdicts = {
+        "correct": {"holds": True, "evidence": [evidence("alerts_missing", True, "no alerts are missing")]},
+        "valid": {"holds": False, "evidence": [evidence("swap", False, "41.0 MB were read from swap <b>")]},
+        "objectives": {"holds": None, "evidence": []},
+    }
+    rows = [[BEGIN_S + second, 1.5, 0.9] for second in range(60)]
+    return {
+        "result": {
+            "run_id": "20260101-120000-quick", "workload": "quick", "verdict": "void", "mode": "real-time",
+            "reasons": ["41.0 MB were read from swap <b>"], "started": "2026-01-01T12:00:00+00:00",
+            "offered_rate_per_s": 20_000.0, "achieved_rate_per_s": 19_990.4, "duration_s": 60.0,
+            "cpu_us_per_message": 3.254, "backlog": {"messages_max": 1_234}, "settings": {"seed": 7},
+            "manifest_sha256": "a" * 64, "verdicts": verdicts,
+        },
+        "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
+        "anomalies": ["the job's JVM collected for 250 ms within a second, at 12:00:30 UTC"],
+        "boundaries": [{"begin_ms": BEGIN_MS + 20_000, "gap_ms": 310}],
+        "gc": [["job", BEGIN_MS + 30_000, 250.0]],
+        "charts": {
+            "cpus": {"lines": ["machine", "job"], "width_s": 1, "rows": rows},
+            "pressure": {"lines": ["waited for CPU"], "width_s": 1, "rows": [row[:2] for row in rows]},
+        },
+    }  # fmt: skip
+
+
+@pytest.fixture
+def report(run: SyntheticRun, tmp_path: Path) -> str:
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(facts(run)), json.dumps(run.data())))
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_report_is_drawn_from_its_file_alone(watched: Open, report: str, theme: str, width: int) -> None:
+    watched_page = watched(width=width, color_scheme=theme, offline=True)
+
+    page = watched_page.open(report, until="canvas")
+
+    assert [text.split("\n")[0].strip() for text in page.locator("figure h3").all_inner_texts()] != []
+    shown = " ".join(page.locator("figure h3").all_inner_texts())
+    assert [title for title in CHARTS if title not in shown] == []
+    assert page.locator("figure canvas").count() >= len(CHARTS)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched_page.complaints == []
+    assert watched_page.requests == [report]
+
+
+def test_report_says_verdict_evidence_anomalies_and_environment(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    assert page.locator("h1").inner_text() == "quick void"
+    assert page.locator(".verdicts h2").all_inner_texts() == [
+        "Correct: yes", "Valid: no", "Meets the objectives: none asked for",
+    ]  # fmt: skip
+    assert page.locator(".verdicts li[data-holds=false]").inner_text() == "41.0 MB were read from swap <b>"
+    assert page.locator(".report-list").inner_text() == facts_anomaly()
+    assert page.locator(".facts dt", has_text="model").count() == 1
+    assert "A CPU" in page.locator(".facts").inner_text()
+    assert "19,990" in page.locator(".figures").inner_text()
+
+
+def facts_anomaly() -> str:
+    return "the job's JVM collected for 250 ms within a second, at 12:00:30 UTC"
+
+
+def test_every_chart_of_the_report_has_a_table(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    page.get_by_role("button", name="tables", exact=True).click()
+
+    assert page.locator("figure .twin:visible").count() == len(CHARTS)
+    assert rows_of(page, "CPUs in use") > 10
+
+
+def rows_of(page: Page, title: str) -> int:
+    return page.locator("figure", has_text=title).locator("tbody tr").count()
+
+
+def test_report_of_a_run_that_pushed_nothing_says_so(watched: Open, run: SyntheticRun, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(facts(run)), None))
+
+    page = watched().open(path.as_uri(), until=".notice")
+
+    assert "Nothing was measured" in page.locator("p.notice").inner_text()

@@ -1,0 +1,158 @@
+"""The document of a real run: what is in its folder, what is said of it, and a run that is gone on with."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from market_spread.common.histogram import latency_summary_ns
+from market_spread.runs.document import histograms
+from market_spread.runs.document.folder import RunFolder
+from market_spread.runs.document.manifest import Manifest
+from market_spread.runs.document.state import State
+from market_spread.runs.document.timeline import Timeline
+from market_spread.runs.store import Store
+from market_spread.runs.workload import read_workload
+from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
+
+pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
+PROCESSES = ("broker", "job", "metrics_aggregator", "receiver", "sender")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one run that has passed."""
+    folder = tmp_path_factory.mktemp("runs")
+    with running(folder) as run:
+        ended = run.end()
+    assert ended.exit_status == 0, ended.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(runs: Path) -> RunFolder:
+    (path,) = runs.iterdir()
+    return RunFolder(path)
+
+
+def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
+    result = json.loads(folder.result.read_text())
+
+    assert result["schema_version"] == 2
+    assert [result["verdicts"][name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, None]
+    flow = result["conservation"]
+    assert flow["sent"] == flow["processed"] + flow["invalid"]
+    assert flow["in_flight"] == 0
+    names = [step["name"] for step in result["steps"]]
+    assert names[0] == "starting"
+    assert [name for name in names if name in ("measuring", "draining", "judging")] == [
+        "measuring", "draining", "judging",
+    ]  # fmt: skip
+    assert read_workload(folder.workload) == read_workload(SMALL)
+    assert "**PASSED**" in folder.document.read_text()
+    page = folder.report.read_text()
+    assert 'id="report-data"' in page
+    assert 'id="run-data"' in page
+    state = State.read(folder.state)
+    assert state is not None
+    assert state["step"] == "done"
+    assert not folder.samples.exists()
+
+
+def test_manifest_has_what_was_read_back_from_the_processes(folder: RunFolder) -> None:
+    manifest = Manifest.read(folder.manifest)
+
+    sections = manifest.sections
+    assert sections["spark"]["version"] == "4.3.0"
+    assert sections["spark"]["spark.sql.shuffle.partitions"] == "1"
+    assert sections["kafka"]["message.max.bytes"] == "8388608"
+    assert sections["jvm_broker"]["flag.MaxHeapSize"] == str(1024**3)
+    assert sections["jvm_job"]["flag.MaxHeapSize"] == str(1024**3)
+    assert sections["workload"]["load.messages_per_s"] == 2_000
+    assert set(sections["pinning"]) == set(PROCESSES)
+    assert len(str(sections["data"]["measured.sha256"])) == 64
+    assert json.loads(folder.result.read_text())["manifest_sha256"] == manifest.sha256
+    text = folder.manifest.read_text()
+    assert str(folder.path) not in text  # two runs of the same thing have the same hash
+    assert folder.run_id not in text
+
+
+def test_timeline_has_each_second_of_every_component(folder: RunFolder) -> None:
+    timeline = Timeline.read(folder.timeline)
+    result = json.loads(folder.result.read_text())
+
+    assert pq.read_schema(folder.timeline).names == ["unix_s", "component", "name", "value"]
+    for name in ("machine", "controller", *PROCESSES):
+        assert len(timeline.series(name, "cpus")) > result["duration_s"], name
+    assert len(timeline.series("job", "gc_pause_ms")) > 0
+    assert len(timeline.series("broker", "safepoint_ms")) > 0
+    assert timeline.series("path", "messages_sent").values.max() == result["messages_sent"]
+    assert timeline.series("path", "latency_samples").values.sum() == result["alerts_received"]
+    assert len(timeline.series("job", "switches_involuntary_per_s")) > 3
+
+
+def test_histograms_have_the_percentiles_of_the_result(folder: RunFolder) -> None:
+    result = json.loads(folder.result.read_text())
+
+    for name, said in (("latency", result["latency_ns"]), ("service_time", result["service_time_ns"])):
+        merged = histograms.merged(histograms.read(folder.histograms / f"{name}.hlog"))
+        assert {k: v for k, v in latency_summary_ns(merged).items() if k != "max"} == {
+            k: v for k, v in said.items() if k != "max"
+        }
+    sent = histograms.merged(histograms.read(folder.histograms / "send_lag.hlog"))
+    assert 0.9 * result["messages_sent"] <= sent.count <= 1.1 * result["messages_sent"] + 2_000
+
+
+def test_logs_of_all_processes_are_there(folder: RunFolder) -> None:
+    logs = {path.name for path in folder.logs.iterdir()}
+
+    assert {f"{name}.log" for name in PROCESSES} | {"job.gc.log", "broker.gc.log"} <= logs
+
+
+def test_a_run_is_listed_and_exported(runs: Path, folder: RunFolder, tmp_path: Path) -> None:
+    (summary,) = Store(str(runs)).summaries()
+
+    files, _ = Store(str(tmp_path)).put(folder.path)
+
+    assert (summary["verdict"], summary["step"]) == ("passed", "done")
+    assert files > 20
+    assert json.loads(Store(str(tmp_path)).text(folder.run_id, "result.json"))["run_id"] == folder.run_id
+
+
+def test_a_run_that_broke_off_after_its_drain_is_judged_by_what_is_on_disk(folder: RunFolder, tmp_path: Path) -> None:
+    broken = RunFolder(tmp_path / folder.run_id)
+    shutil.copytree(folder.path, broken.path)
+    state = json.loads(broken.state.read_text())
+    broken.state.write_text(json.dumps({**state, "step": "judging"}))
+    for path in (broken.result, broken.document, broken.report):
+        path.unlink()
+
+    with running(tmp_path, command=("run", "--resume", folder.run_id)) as run:
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    before, after = json.loads(folder.result.read_text()), ended.result
+    assert {**after, "steps": [], "resumed": 0} == {**before, "steps": []}
+    assert after["resumed"] == 1
+    assert broken.report.exists()
+
+
+def test_a_run_that_was_killed_before_its_end_begins_again_in_its_folder(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("measuring")
+        run.process.kill()
+        run.process.wait(10)
+    (path,) = tmp_path.iterdir()
+    (path / "workload.yaml").write_text(SMALL.read_text())  # a shorter load, to be quick
+    assert_nothing_left(tmp_path)
+
+    with running(tmp_path, command=("run", "--resume", path.name)) as run:
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    assert (ended.result["run_id"], ended.result["resumed"]) == (path.name, 1)
+    assert ended.result["messages_sent"] == 24_000
+    assert list(tmp_path.iterdir()) == [path]
+    assert_nothing_left(tmp_path)

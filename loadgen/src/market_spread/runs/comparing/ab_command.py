@@ -1,0 +1,76 @@
+"""The command `market-spread ab`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from market_spread.runs.comparing.options import figure_options, page_options
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: market-spread ab before.yaml after.yaml --repeats 8 -- --duration 30")
+@click.argument("workload_a", metavar="A.yaml", type=_PATH)
+@click.argument("workload_b", metavar="B.yaml", type=_PATH)
+@click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--repeats", type=click.IntRange(1, 1000), default=8, show_default=True, help="Valid runs of each; 8 for a verdict."
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the runs go; runs/ab-A-B if not given. If it was begun, the runs that it lacks are made.",
+)
+@click.option("--seed", type=int, help="Seed of the order; drawn if not given.")
+@figure_options
+@page_options
+def ab(
+    workload_a: Path,
+    workload_b: Path,
+    run_options: tuple[str, ...],
+    repeats: int,
+    folder: Path | None,
+    seed: int | None,
+    chosen: tuple[str, ...],
+    least: tuple[str, ...],
+    html: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Run two workloads in turn, and compare them.
+
+    Runs come in pairs of A and B, in an order drawn by lot within the pair. What follows -- goes to every run. A void
+    run is made again. After an interruption the same command goes on where it was. Exit status: as of `compare`.
+    """
+    import random
+
+    from market_spread.runs.carrying import RunProcess
+    from market_spread.runs.comparing.figures import read_figures
+    from market_spread.runs.comparing.groups import Group, without_void
+    from market_spread.runs.comparing.judging import compare
+    from market_spread.runs.comparing.report import comparison_page
+    from market_spread.runs.comparing.taking_turns import TakingTurns
+    from market_spread.runs.comparing.turns import ARMS
+    from market_spread.runs.pages.output import put_out
+    from market_spread.runs.workload import read_workload
+
+    figures = read_figures(chosen, least)
+    workloads = (workload_a, workload_b)
+    for workload in workloads:
+        read_workload(workload)
+    taking_turns = TakingTurns.open(
+        folder or Path("runs") / f"ab-{workload_a.stem}-{workload_b.stem}",
+        workloads,
+        pairs=repeats,
+        seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
+        options=run_options,
+    )
+    taking_turns.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True))
+    stems = [workload.stem for workload in workloads]
+    names = stems if stems[0] != stems[1] else [f"{arm} ({stem})" for arm, stem in zip(ARMS, stems, strict=True)]
+    groups = [
+        without_void(Group(name, tuple(taking_turns.runs_of(arm)))) for name, arm in zip(names, ARMS, strict=True)
+    ]
+    comparison = compare(groups, figures)
+    put_out(comparison_page(comparison), html=html, markdown=markdown)
+    sys.exit(comparison.exit_status)

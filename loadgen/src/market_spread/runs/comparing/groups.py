@@ -1,0 +1,118 @@
+"""Groups of runs, as a user names them: a folder of runs, a pattern, or ids of runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+
+from market_spread.common.errors import UsageError
+from market_spread.runs.comparing.recorded import RecordedRun, is_run, read_run
+
+_PATTERN = set("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that are meant to be of the same thing. left_out: those that take no part, because they are void."""
+
+    name: str
+    runs: tuple[RecordedRun, ...]
+    left_out: tuple[RecordedRun, ...] = ()
+
+    @property
+    def unbelievable(self) -> tuple[RecordedRun, ...]:
+        """Those whose figures say nothing of how fast the system is: void runs, and runs with wrong alerts."""
+        return tuple(run for run in self.runs if run.void_reasons or run.wrong_reasons)
+
+
+def read_groups(named: Sequence[str], *, runs_folder: Path) -> tuple[Group, ...]:
+    """The groups of these names, which are two or more. UsageError if a name has no runs, or two have the same run.
+
+    named: each a folder of runs, the folder of a run, a pattern of such folders, or run ids with commas between, which
+    are looked up in runs_folder. `NAME=` before it gives the group a name.
+    """
+    if len(named) < 2:
+        raise UsageError("a comparison needs two groups of runs or more; name another one")
+    groups = [_read_group(text, runs_folder) for text in named]
+    _require_apart(groups)
+    return tuple(_with_distinct_names(groups, named))
+
+
+def without_void(group: Group) -> Group:
+    """The group with its void runs left out: whether a run is void does not depend on how fast the system was.
+
+    UsageError if all are void.
+    """
+    kept = tuple(run for run in group.runs if not run.is_void)
+    if not kept:
+        raise UsageError(
+            f"all {len(group.runs)} runs of {group.name} are void ({group.runs[0].void_reasons[0]}); make more"
+        )
+    return replace(group, runs=kept, left_out=tuple(run for run in group.runs if run.is_void))
+
+
+def refuse_unbelievable(groups: Sequence[Group]) -> None:
+    """UsageError if there is a void run, or one with wrong alerts."""
+    found = [(group, run) for group in groups for run in group.unbelievable]
+    if not found:
+        return
+    group, run = found[0]
+    others = f", and so are {len(found) - 1} more" if len(found) > 1 else ""
+    what, reasons = ("is void", run.void_reasons) if run.is_void else ("has wrong alerts", run.wrong_reasons)
+    raise UsageError(
+        f"run {run.run_id} of {group.name} {what} ({reasons[0]}){others}; "
+        "leave void runs out with --skip-void, or let all of them in, marked, with --force"
+    )
+
+
+def _read_group(text: str, runs_folder: Path) -> Group:
+    name, equals, rest = text.partition("=")
+    spec = rest if equals and name and "/" not in name else text
+    folders = _folders(spec, runs_folder)
+    if not folders:
+        raise UsageError(f"{spec} has no finished run; name a folder of runs, a pattern in quotes, or run ids")
+    return Group(name if spec is rest and equals else _short(spec), tuple(read_run(folder) for folder in folders))
+
+
+def _folders(spec: str, runs_folder: Path) -> list[Path]:
+    """The folders of the runs, each once, in the order of their names."""
+    path = Path(spec)
+    if is_run(path):
+        return [path]
+    if path.is_dir():
+        return sorted(child for child in path.iterdir() if is_run(child))
+    if _PATTERN & set(spec):
+        return sorted(found for found in map(Path, glob(spec)) if is_run(found))
+    return [_folder_of_id(run_id.strip(), runs_folder) for run_id in dict.fromkeys(spec.split(","))]
+
+
+def _folder_of_id(run_id: str, runs_folder: Path) -> Path:
+    for folder in (Path(run_id), runs_folder / run_id):
+        if run_id and is_run(folder):
+            return folder
+    raise UsageError(
+        f"{run_id or 'nothing'} is no folder of runs and no run in {runs_folder}; name one, or --runs-folder"
+    )
+
+
+def _require_apart(groups: Sequence[Group]) -> None:
+    seen: dict[Path, str] = {}
+    for group in groups:
+        for run in group.runs:
+            place = run.folder.resolve()
+            if place in seen:
+                raise UsageError(f"run {run.run_id} is in {seen[place]} and in {group.name}; name groups without it")
+            seen[place] = group.name
+
+
+def _short(spec: str) -> str:
+    return Path(spec).name or spec
+
+
+def _with_distinct_names(groups: Sequence[Group], named: Sequence[str]) -> list[Group]:
+    """Names in full where the short ones are the same."""
+    short = [group.name for group in groups]
+    return [
+        group if short.count(group.name) == 1 else replace(group, name=text)
+        for group, text in zip(groups, named, strict=True)
+    ]

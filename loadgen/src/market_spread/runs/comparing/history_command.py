@@ -1,0 +1,44 @@
+"""The command `market-spread history`."""
+
+from pathlib import Path
+
+import click
+
+from market_spread.common.errors import UsageError
+from market_spread.runs.comparing.options import figure_options, page_options
+
+
+@click.command(epilog="Example: market-spread history runs --workload steady")
+@click.argument(
+    "runs_folder", metavar="[FOLDER]", type=click.Path(path_type=Path, file_okay=False), default=Path("runs")
+)
+@click.option("--workload", help="Only the runs of the workload of this name.")
+@figure_options
+@page_options
+def history(
+    runs_folder: Path,
+    workload: str | None,
+    chosen: tuple[str, ...],
+    least: tuple[str, ...],
+    html: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Show figures over the runs of a folder, and where they changed.
+
+    FOLDER is `runs` if none is named. Each workload has a history of its own; void runs are left out. A change is
+    looked for from ten runs on.
+    """
+    from market_spread.runs.comparing.figures import read_figures
+    from market_spread.runs.comparing.history import history_page
+    from market_spread.runs.comparing.recorded import runs_below
+    from market_spread.runs.pages.output import put_out
+
+    figures = read_figures(chosen, least)
+    if not runs_folder.is_dir():
+        raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
+    runs = [run for run in runs_below(runs_folder) if workload is None or run.workload == workload]
+    valid = [run for run in runs if not run.is_void]
+    if not valid:
+        of_workload = f" of the workload {workload}" if workload is not None else ""
+        raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
+    put_out(history_page(valid, figures, left_out=len(runs) - len(valid)), html=html, markdown=markdown)

@@ -1,0 +1,1 @@
+"""The highest rate that a system holds under objectives: bracket, bisection, confirmation."""

@@ -1,0 +1,86 @@
+"""The command `market-spread sweep`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from market_spread.runs.comparing.options import page_options
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: market-spread sweep loadgen/workloads/sustained.yaml --slo p99=50ms")
+@click.argument("workload", type=_PATH)
+@click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--slo",
+    "slo",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What must hold: p50, p95, p99, p99.9, p99.99 or max with a time, rate=99% of the offered, loss=0. May be "
+    "given several times.",
+)
+@click.option("--start", type=click.IntRange(1), help="First rate, messages a second; the workload's if not given.")
+@click.option("--from", "low", type=click.IntRange(1), default=100, show_default=True, help="Lowest rate to try.")
+@click.option(
+    "--to", "high", type=click.IntRange(1), default=10_000_000, show_default=True, help="Highest rate to try."
+)
+@click.option("--precision", default="5%", show_default=True, help="How near the two ends must be.")
+@click.option(
+    "--repeats", type=click.IntRange(1, 99), default=3, show_default=True, help="Most of so many runs settle an end."
+)
+@click.option("--curve/--no-curve", default=True, show_default=True, help="Also try 50%, 80% and 95% of it.")
+@click.option("--runs-max", type=click.IntRange(1), default=40, show_default=True, help="Give up after so many runs.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the runs go; runs/sweep-WORKLOAD if not given. If it was begun, its runs count.",
+)
+@page_options
+def sweep(
+    workload: Path,
+    run_options: tuple[str, ...],
+    slo: tuple[str, ...],
+    start: int | None,
+    low: int,
+    high: int,
+    precision: str,
+    repeats: int,
+    curve: bool,
+    runs_max: int,
+    folder: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Find the highest rate that the WORKLOAD's job holds.
+
+    A rate is held if the run meets every objective, loses nothing and its backlog does not grow. What follows -- goes
+    to every run, such as --duration. After an interruption the same command goes on where it was.
+
+    Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.
+    """
+    from market_spread.runs.carrying import RunProcess
+    from market_spread.runs.comparing.figures import read_share
+    from market_spread.runs.pages.output import put_out
+    from market_spread.runs.searching.objectives import read_objectives
+    from market_spread.runs.searching.probing import Probing
+    from market_spread.runs.searching.report import search_page
+    from market_spread.runs.searching.starting import search_of
+    from market_spread.runs.workload import read_workload
+
+    objectives = read_objectives(slo)
+    search = search_of(
+        read_workload(workload),
+        start=start,
+        low=low,
+        high=high,
+        precision=read_share(precision, "--precision"),
+        repeats=repeats,
+        curve=curve,
+    )
+    place = folder or Path("runs") / f"sweep-{workload.stem}"
+    probing = Probing.open(place, workload, search, objectives, options=run_options)
+    found = probing.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True), runs_max=runs_max)
+    put_out(search_page(workload.stem, found, probing.points(), objectives), html=html, markdown=markdown)
+    sys.exit(0 if found.held else 1)

@@ -1,0 +1,167 @@
+"""Runs that were really made: two workloads in turn, interrupted and gone on with, compared, swept, their history."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+COMMAND = str(Path(sys.executable).parent / "market-spread")
+SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+TIMEOUT_S = 240
+
+pytestmark = pytest.mark.timeout(3 * TIMEOUT_S)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Two workloads run in turn, once each, and interrupted on the way."""
+
+    folder: Path
+    interrupted_status: int
+    interrupted_output: str
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run(*words: object) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [COMMAND, *map(str, words)], capture_output=True, text=True, check=False, timeout=2 * TIMEOUT_S
+    )
+
+
+@contextmanager
+def started(*words: object) -> "Iterator[subprocess.Popen[str]]":
+    process = subprocess.Popen(
+        [COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def output_until(process: "subprocess.Popen[str]", words: str) -> str:
+    """What it says until a line with these words, or to its end."""
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(f"{words!r} was not said: {said}")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("turns")
+    other = folder / "small-frames.yaml"
+    other.write_text(SMALL.read_text().replace("messages: 200", "messages: 100"))
+    words = ("ab", SMALL, other, "--repeats", 1, "--folder", folder / "ab", "--seed", 1, "--", "--rate", 1000)
+    with started(*words) as process:
+        said = output_until(process, "run 2 of 2")
+        said += output_until(process, "metrics page: ")
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=TIMEOUT_S)[0]
+    ended = run(*words)
+    return Made(folder, process.returncode, said, ended.returncode, ended.stdout, ended.stderr)
+
+
+def results(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.rglob("result.json"))]
+
+
+def test_an_interrupted_comparison_ends_as_void_and_says_so(made: Made) -> None:
+    assert made.interrupted_status == 3
+    assert made.interrupted_output.endswith("market-spread: interrupted\n")
+
+
+def test_the_same_command_makes_what_was_missing_and_no_more(made: Made) -> None:
+    verdicts = [result["verdict"] for result in results(made.folder / "ab")]
+
+    assert made.stderr.count("run 2 of 2") == 1
+    assert "run 1 of 2" not in made.stderr
+    assert verdicts.count("void") == 1
+    assert len(verdicts) == 3
+
+
+def test_one_run_of_each_is_undecided(made: Made) -> None:
+    assert made.status == 3, made.stderr
+    said = " ".join(made.stdout.split())
+    assert "UNDECIDED small-frames against small: " in said
+    assert "1 run; a verdict needs 8 in each group" in said
+
+
+def test_what_the_workloads_differ_in_stands_beside_the_figures(made: Made) -> None:
+    ended = run("compare", made.folder / "ab" / "a", made.folder / "ab" / "b", "--skip-void", "--json")
+
+    assert ended.returncode == 3, ended.stderr
+    document = json.loads(ended.stdout)
+    (name,) = [name for name in document["differences"] if "frame" in name]
+    assert document["differences"][name] == [{"200": 1}, {"100": 1}]
+    figures = {figure["figure"]: figure for figure in document["pairs"][0]["figures"]}
+    assert figures["latency_ns.p50"]["before"]["estimate"] > 0
+    assert figures["latency_ns.p50"]["verdict"] == "undecided"
+
+
+def test_a_void_run_is_refused(made: Made) -> None:
+    ended = run("compare", made.folder / "ab" / "a", made.folder / "ab" / "b")
+
+    assert ended.returncode == 2
+    assert "is void (" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_pages_are_whole_and_need_nothing_else(made: Made, tmp_path: Path) -> None:
+    page, text = tmp_path / "c.html", tmp_path / "c.md"
+
+    run(
+        "compare", made.folder / "ab" / "a", made.folder / "ab" / "b", "--skip-void", "--html", page, "--markdown", text
+    )
+
+    assert "<svg" in page.read_text()
+    assert "src=" not in page.read_text()
+    assert "| latency p50, ms | undecided |" in text.read_text()
+    assert (tmp_path / "c.svg").exists()
+
+
+def test_history_has_the_runs(made: Made) -> None:
+    ended = run("history", made.folder / "ab" / "a")
+
+    assert ended.returncode == 0, ended.stderr
+    assert "0 changes in 1 run" in ended.stdout
+
+
+def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
+    words = (
+        "sweep", SMALL, "--slo", "p50=60s", "--start", 1000, "--to", 1000, "--repeats", 1, "--no-curve",
+        "--folder", tmp_path / "sweep", "--html", tmp_path / "sweep.html",
+    )  # fmt: skip
+
+    first, again = run(*words), run(*words)
+
+    assert first.returncode == 0, first.stderr
+    assert "HELD    small holds 1,000 messages/s under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
+    assert [result["offered_rate_per_s"] for result in results(tmp_path / "sweep")] == [1000.0]
+    assert again.stdout == first.stdout
+    assert "<svg" in (tmp_path / "sweep.html").read_text()
+
+
+def test_a_run_that_cannot_be_made_ends_it(tmp_path: Path) -> None:
+    ended = run("ab", SMALL, SMALL, "--folder", tmp_path / "ab", "--", "--warp", "9")
+
+    assert ended.returncode == 2
+    assert "No such option '--warp'" in ended.stderr
+    assert ended.stderr.endswith(
+        "market-spread: no run could be made, as said above; go on with the same command when that is mended\n"
+    )

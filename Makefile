@@ -3,10 +3,10 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 CODE := proto services spark loadgen charts tests
-OURS := proto services/common services/sender services/receiver services/metrics_aggregator spark loadgen
+OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto generated lock vendor bench bench-ladder bench-metrics clean
+.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster vendor bench bench-ladder bench-metrics clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -28,10 +28,20 @@ proto: $(READY)  ## Generate the stubs from proto/
 generated: $(READY)  ## Write the dashboards and docs/metrics.md from code
 	@$(BIN)/python charts/monitoring/generator
 
-lock: $(READY)  ## Write the lock files from requirements/*.in
-	@$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11 \
-	  requirements/dev.in -o requirements/dev.txt
-	@awk '/^[a-z]/ {wanted = /^uv==/} wanted' requirements/dev.txt > requirements/uv.txt
+lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy
+	@.ci/lock
+
+images:  ## Build all images with docker, podman or buildah; BASE_IMAGE names another base, IMAGES some of them
+	@.ci/images $(IMAGES)
+
+cluster-up: $(READY)  ## Bring up a real Kubernetes of two nodes on this machine; the first time takes a quarter of an hour
+	@$(BIN)/python -m tests.cluster.ground up
+
+cluster-down: $(READY)  ## Bring it down; nothing of it stays
+	@$(BIN)/python -m tests.cluster.ground down
+
+test-cluster: $(READY)  ## The tests on a real cluster: the one of KUBECONFIG, else one that is brought up for them
+	@$(BIN)/python -m pytest tests/cluster
 
 vendor:  ## Fetch the chart library of the web page again, as its lock says
 	@.ci/vendor
@@ -47,7 +57,7 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 	@$(BIN)/python -m pytest tests/unit tests/contract
 
 test: check  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus and processes
-	@$(BIN)/python -m pytest tests/browser tests/integration
+	@$(BIN)/python -m pytest tests/charts tests/browser tests/integration
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -17,7 +17,8 @@ from market_spread.common.processes import cpu_us
 from market_spread.common.schedule import Constant
 from market_spread.loadgen.parameters import MarketParameters
 from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.plan import PlannedLoad, plan_of_workload

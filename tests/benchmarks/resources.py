@@ -15,7 +15,8 @@ from figure import Figure, Figures
 from market_spread.common.clock import SystemClock
 from market_spread.common.processes import cpu_us
 from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Ensemble, JobSettings
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.workload import Overrides, read_workload

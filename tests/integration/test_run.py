@@ -78,9 +78,16 @@ class Running:
 
 
 @contextmanager
-def running(tmp_path: Path, *arguments: str, workload: Path = SMALL, prefix: tuple[str, ...] = ()) -> Iterator[Running]:
+def running(
+    tmp_path: Path,
+    *arguments: str,
+    workload: Path = SMALL,
+    prefix: tuple[str, ...] = (),
+    command: tuple[str, ...] | None = None,
+) -> Iterator[Running]:
+    words = command or ("run", str(workload))
     process = subprocess.Popen(
-        [*prefix, *COMMAND, "run", str(workload), "--runs-folder", str(tmp_path), "--json", *arguments],
+        [*prefix, *COMMAND, *words, "--runs-folder", str(tmp_path), "--json", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,

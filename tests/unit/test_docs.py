@@ -36,6 +36,12 @@ frames: {{messages: 200, linger_ms: 2}}
 job: {{mode: real-time, batch_s: 10, shuffle_partitions: 1, memory: 2g}}
 warm_up: {{batches: 5, duration_s: 5, settle_s: 1}}
 limits: {{late_ms: 10, late_share: 0.001, p99_ms: 50}}
+purpose: a test
+slo: {{p50_ms: 5, p95_ms: 20, p99_ms: 50, p99.9_ms: 80, p99.99_ms: 100, max_ms: 500, rate_share: 0.99, loss: 0}}
+void: {{stolen_share: 0.1, foreign_share: 0.1, throttled_share: 0.1, clock_ms: 1, missing_share: 0, drift_share: 1,
+  swap_mb: 1}}
+gate: warn
+machine: {{cores: 1, memory_gb: 1, without: [smt]}}
 """
 LOADS = (
     "{profile: constant, messages_per_s: 10, duration_s: 10}",
@@ -182,7 +188,7 @@ def test_workload_keys_are_those_of_the_reader(tmp_path: Path, monkeypatch: pyte
         path.write_text(WORKLOAD.format(load=load))
         read_workload(path)
 
-    parts = {"load", "market", "frames", "job", "warm_up", "limits"}
+    parts = {"load", "market", "frames", "job", "warm_up", "limits", "slo", "void", "machine"}
     documented = [bare(row[0]) for row in table(ROOT / "docs" / "operating.md", "## Workload files")]
     assert sorted(documented) == sorted(read - parts)
 
@@ -198,7 +204,7 @@ def test_what_the_readme_says_of_the_quick_workload_is_so() -> None:
 
 
 def test_result_fields_are_those_of_the_code() -> None:
-    rows = table(ROOT / "docs" / "measurement.md", "## The result")
+    rows = table(ROOT / "docs" / "run-document.md", "## result.json")
 
     assert [bare(row[0]) for row in rows] == [field.name for field in dataclasses.fields(Result)]
     assert all(row[1] for row in rows)

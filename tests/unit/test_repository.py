@@ -50,7 +50,8 @@ def required_by(path: Path) -> list[Requirement]:
 
 
 def test_all_requirements_and_projects_are_looked_at() -> None:
-    assert {name_of(path) for path in LOCKS} == {"requirements/dev.txt", "requirements/uv.txt"}
+    images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
+    assert {path.stem for path in LOCKS} == {"dev", "uv", "build", "checkov", "helm", *images}
     assert {name_of(path) for path in PROJECTS} >= {
         "loadgen/pyproject.toml",
         "proto/pyproject.toml",

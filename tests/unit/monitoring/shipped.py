@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from market_spread.common.exposition import quantile_name, recent_quantile_name
-from market_spread.common.metric_names import METRICS, MetricKind
+from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, MetricKind
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
 
 ROOT = Path(__file__).parents[3]
@@ -98,7 +98,7 @@ def foreign_metrics() -> set[str]:
 def known_metrics() -> set[str]:
     """Every series name that a scrape, a recording rule or a declared program of others gives."""
     names = {rule["record"] for rule in rules() if "record" in rule} | foreign_metrics()
-    for metric in (*METRICS.values(), *OWN_METRICS):
+    for metric in (*METRICS.values(), *OWN_METRICS, *HOST_TUNER_METRICS):
         if metric.kind is MetricKind.HISTOGRAM:
             names |= {f"{metric.name}_{part}" for part in ("bucket", "count", "sum")} | {quantile_name(metric)}
         else:

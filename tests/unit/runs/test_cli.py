@@ -16,12 +16,15 @@ from market_spread.common.layout import NBBO, ORDER
 from market_spread.runs import running
 from market_spread.runs.cli import main
 from market_spread.runs.defaults import DEFAULT_WORKLOAD
-from market_spread.runs.ensemble import JobSettings
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.exits import Commands
 from market_spread.runs.replaying import plan_of_files
 from market_spread.runs.workload import read_workload
 
-COMMANDS = ["check", "describe", "down", "generate", "pipeline", "replay", "run", "setup", "status", "ui", "up"]
+COMMANDS = [
+    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline", "probe"),
+    *("replay", "run", "setup", "show", "status", "sweep", "topics", "ui", "up"),
+]
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
@@ -102,7 +105,7 @@ def test_help_gives_units() -> None:
     ("words", "said"),
     [
         (["fly"], "No such command 'fly'"),
-        (["run"], "Missing argument 'WORKLOAD'"),
+        (["run"], "name a WORKLOAD, or a run with --resume"),
         (["run", QUICK, "--speed", "1"], "No such option '--speed'"),
         (["run", QUICK, "--rate", "fast"], "'fast' is not a valid integer"),
         (["replay", "--nbbo", "a"], "Missing option '--orders'"),
@@ -293,3 +296,40 @@ def test_full_disk_within_a_run_makes_it_void(tmp_path: Path, monkeypatch: pytes
 
     assert result.exit_code == 3
     assert result.stderr == "market-spread: the run broke off: No space left on device: evidence.json\n"
+
+
+def test_run_in_a_cluster_that_cannot_be_reached_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+
+    result = invoke("run", QUICK, "--target", "kubernetes", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("market-spread: no cluster can be reached: ")
+    assert result.stderr.endswith("; set KUBECONFIG or name another --context\n")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_run_in_cluster_is_for_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+    result = invoke("run", QUICK, "--target", "kubernetes", "--in-cluster", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("market-spread: --in-cluster is for a pod: ")
+
+
+def test_processes_of_a_cluster_are_not_monitored_from_here(tmp_path: Path) -> None:
+    result = invoke("run", QUICK, "--target", "kubernetes", "--monitored", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert "--monitored is for processes of one machine" in result.stderr
+
+
+def test_addresses_to_probe_are_named(tmp_path: Path) -> None:
+    result = invoke("probe", "services", "receiver=127.0.0.1:1", "sender", "job=nowhere")
+
+    assert result.exit_code == 2
+    assert result.stderr == "market-spread: sender, job=nowhere; write NAME=HOST:PORT\n"

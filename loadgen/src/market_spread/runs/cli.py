@@ -1,5 +1,6 @@
 """The command line: `market-spread`. A list of commands; what they do is in the modules that they import."""
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,12 @@ import click
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
+from market_spread.common.errors import UsageError
+from market_spread.runs.comparing.ab_command import ab
+from market_spread.runs.comparing.command import compare
+from market_spread.runs.comparing.history_command import history
 from market_spread.runs.exits import Commands, interrupt_once
+from market_spread.runs.searching.command import sweep
 
 if TYPE_CHECKING:
     from market_spread.runs.standing import Standing
@@ -24,6 +30,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print the resul
 _rate = click.option("--rate", type=int, help="Messages a second, quotes and orders together.")
 _duration = click.option("--duration", type=float, help="Seconds of measured load.")
 _symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
+_bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
 _monitored = click.option(
     "--monitored", is_flag=True, help="Let Prometheus read Kafka and Spark, too, and write a prometheus.yml for it."
 )
@@ -48,6 +55,12 @@ def main() -> None:
     """
 
 
+main.add_command(compare)
+main.add_command(ab)
+main.add_command(sweep)
+main.add_command(history)
+
+
 @main.command(epilog="Example: market-spread setup")
 def setup() -> None:
     """Look for Java and fetch the pinned jars, once."""
@@ -59,7 +72,7 @@ def setup() -> None:
 
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
-@click.argument("workload", type=_PATH)
+@click.argument("workload", type=_PATH, required=False)
 @_rate
 @_duration
 @click.option("--mode", help="Mode of the job: real-time or micro-batch.")
@@ -67,11 +80,23 @@ def setup() -> None:
 @click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
 @click.option("--keep", is_flag=True, help="Go on serving the metrics page after the run, until Ctrl-C.")
+@click.option("--resume", metavar="RUN_ID", help="Go on with a run that broke off, instead of a WORKLOAD.")
 @_monitored
+@click.option(
+    "--target",
+    type=click.Choice(["local", "kubernetes"]),
+    default="local",
+    show_default=True,
+    help="Where: on processes of its own on this machine, or in a release of the chart market-spread.",
+)
+@click.option("--release", default="market-spread", show_default=True, help="Name of the release.")
+@click.option("--namespace", default="default", show_default=True, help="Namespace of the release.")
+@click.option("--context", help="Context of the kubeconfig.  [default: the current one]")
+@click.option("--in-cluster", is_flag=True, help="This runs in a pod of the cluster: reach the others directly.")
 @_runs_folder
 @_as_json
 def run(
-    workload: Path,
+    workload: Path | None,
     rate: int | None,
     duration: float | None,
     mode: str | None,
@@ -79,24 +104,55 @@ def run(
     frame_size: int | None,
     keep_input: bool,
     keep: bool,
+    resume: str | None,
     monitored: bool,
+    target: str,
+    release: str,
+    namespace: str,
+    context: str | None,
+    in_cluster: bool,
     runs_folder: Path,
     as_json: bool,
 ) -> None:
     """Carry out a run: offer the WORKLOAD and judge every alert.
 
-    Starts everything that it needs, and stops it. Writes result.json into a folder of its own below the runs folder.
-    Its metrics page is served meanwhile, and then written into that folder as metrics.html. Ctrl-C ends the load early,
-    drains, and prints what there is.
+    Starts everything that it needs, and stops it. Writes the run document into a folder of its own below the runs
+    folder. Its metrics page is served meanwhile, and then written into that folder as metrics.html. Ctrl-C ends the
+    load early, drains, and prints what there is.
+
+    With --resume a run that broke off before its load was drained begins again in its folder; one that broke off later
+    is judged by what is on disk.
+
+    With --target kubernetes it starts nothing: it goes through the pods of a release, which stays as it is. Mode, batch
+    time and partitions are the release's, and the workload must ask for the same.
     """
     from market_spread.runs.plan import plan_of_workload
     from market_spread.runs.running import carry_out
+    from market_spread.runs.running import resume as carry_on
     from market_spread.runs.workload import Overrides, read_workload
 
+    if (workload is None) == (resume is None):
+        raise click.UsageError("name a WORKLOAD, or a run with --resume")
+    if workload is None:
+        assert resume is not None
+        sys.exit(carry_on(resume, runs_folder=runs_folder, as_json=as_json).verdict.exit_status)
     overrides = Overrides(rate_per_s=rate, duration_s=duration, mode=mode, symbols=symbols, frame_messages=frame_size)
     plan = plan_of_workload(read_workload(workload, overrides))
+    environment_of = None
+    if target == "kubernetes":
+        from market_spread.runs.cluster.target import release_of
+
+        if monitored:
+            raise UsageError("--monitored is for processes of one machine; in a cluster install the chart monitoring")
+        environment_of = release_of(plan, release=release, namespace=namespace, context=context, in_cluster=in_cluster)
     result = carry_out(
-        plan, runs_folder=runs_folder, as_json=as_json, keep_input=keep_input, keep=keep, monitored=monitored
+        plan,
+        runs_folder=runs_folder,
+        as_json=as_json,
+        keep_input=keep_input,
+        keep=keep,
+        monitored=monitored,
+        environment_of=environment_of,
     )
     sys.exit(result.verdict.exit_status)
 
@@ -279,6 +335,108 @@ def ui(runs_folder: Path, port: int) -> None:
     )
 
 
+@main.command(name="list", epilog="Example: market-spread list runs")
+@click.argument("store", default="runs")
+@_as_json
+def list_runs(store: str, as_json: bool) -> None:
+    """List the runs of a STORE: a folder, or an address that fsspec knows, such as s3://bucket/runs."""
+    from market_spread.runs.store import Store, listing
+
+    summaries = Store(store).summaries()
+    click.echo(json.dumps(summaries, indent=2) if as_json else listing(summaries))
+
+
+@main.command(epilog="Example: market-spread show 20260101-120000-quick")
+@click.argument("run_id")
+@click.option("--store", default="runs", show_default=True, help="Where the run is: a folder or an address.")
+@_as_json
+def show(run_id: str, store: str, as_json: bool) -> None:
+    """Show the run document of a run, or its result.json with --json."""
+    from market_spread.runs.store import Store
+
+    click.echo(Store(store).text(run_id, "result.json" if as_json else "run.md"), nl=False)
+
+
+@main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")
+@click.argument("run_id")
+@click.argument("target")
+@_runs_folder
+def export(run_id: str, target: str, runs_folder: Path) -> None:
+    """Copy a run document into another store.
+
+    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. What the processes left for
+    themselves (checkpoint, topics) is not copied.
+    """
+    from market_spread.runs.store import Store
+
+    count, bytes_copied = Store(target).put(runs_folder / run_id)
+    click.echo(f"{count} files, {bytes_copied:,} bytes, in {target.rstrip('/')}/{run_id}")
+
+
+@main.command(epilog="Example: market-spread topics --bootstrap-servers 127.0.0.1:9092 --partitions 2")
+@_bootstrap_servers
+@click.option(
+    "--partitions", type=click.IntRange(1, 1024), required=True, help="Partitions of the topics nbbo and orders."
+)
+@click.option(
+    "--replicas", type=click.IntRange(1, 32767), default=1, show_default=True, help="Copies of each partition."
+)
+def topics(bootstrap_servers: str, partitions: int, replicas: int) -> None:
+    """Make the topics nbbo, orders, alerts and invalid.
+
+    Those that are there stay, if they have the right number of partitions. A broker that asks for a login or for TLS is
+    described by MARKET_SPREAD_KAFKA_* variables, as for the services.
+    """
+    from market_spread.common.config import from_environment
+    from market_spread.common.kafka_security import KafkaSecurityConfig
+    from market_spread.runs.topics import ensure_topics
+
+    ensure_topics(
+        bootstrap_servers,
+        partitions=partitions,
+        replicas=replicas,
+        security=from_environment(KafkaSecurityConfig).kafka_security,
+        clock=SystemClock(),
+        say=click.echo,
+    )
+
+
+@main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
+def probe() -> None:
+    """Ask services or a broker whether they do their work.
+
+    Exit status: 0 they do, 1 one does not.
+    """
+
+
+@probe.command(epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
+@click.argument("addresses", nargs=-1, required=True, metavar="NAME=HOST:PORT...")
+def services(addresses: tuple[str, ...]) -> None:
+    """Ask each gRPC service for its health."""
+    from market_spread.runs.probing import named_addresses, service_problem
+
+    problems = {name: service_problem(address) for name, address in named_addresses(addresses).items()}
+    for name, problem in problems.items():
+        click.echo(f"{name}: {problem or 'SERVING'}")
+    sys.exit(1 if any(problems.values()) else 0)
+
+
+@probe.command(epilog="Example: market-spread probe kafka --bootstrap-servers 127.0.0.1:9092")
+@_bootstrap_servers
+def kafka(bootstrap_servers: str) -> None:
+    """Write a record into a topic of its own and read it back.
+
+    A broker that asks for a login or for TLS is described by MARKET_SPREAD_KAFKA_* variables.
+    """
+    from market_spread.common.config import from_environment
+    from market_spread.common.kafka_security import KafkaSecurityConfig
+    from market_spread.runs.probing import PROBE_TOPIC, kafka_round_trip
+
+    security = from_environment(KafkaSecurityConfig).kafka_security
+    offset = kafka_round_trip(bootstrap_servers, security=security)
+    click.echo(f"a record went to {PROBE_TOPIC} and came back (offset {offset})")
+
+
 @main.command(epilog="Example: market-spread up --port 9092")
 @click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
 @click.option(
@@ -296,7 +454,7 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
     from market_spread.runs.defaults import DEFAULT_WORKLOAD
-    from market_spread.runs.ensemble import JobSettings
+    from market_spread.runs.environment import JobSettings
     from market_spread.runs.jars import JarCache
     from market_spread.runs.java import find_java
     from market_spread.runs.standing import Standing

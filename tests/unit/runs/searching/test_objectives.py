@@ -9,6 +9,7 @@ from tests.unit.runs.comparing.made import run
 GOOD = {
     "latency_ns.p50": 7e6,
     "latency_ns.p99": 40e6,
+    "duration_s": 30.0,
     "offered_rate_per_s": 20_000.0,
     "achieved_rate_per_s": 19_990.0,
     "alerts_missing": 0.0,
@@ -56,8 +57,9 @@ def test_what_breaks_a_rate_is_said(changes: dict[str, float], reason: str) -> N
     assert judge(run(0, GOOD | changes), P99) == Finding(Outcome.BROKEN, reason)
 
 
-def test_a_backlog_that_hardly_grows_does_not() -> None:
-    assert judge(run(0, GOOD | {"backlog.slope_per_s_low": 15.0}), P99).outcome is Outcome.HELD
+@pytest.mark.parametrize(("low_per_s", "outcome"), [(660.0, Outcome.HELD), (670.0, Outcome.BROKEN)])
+def test_a_backlog_may_grow_by_what_a_batch_leaves(low_per_s: float, outcome: Outcome) -> None:
+    assert judge(run(0, GOOD | {"backlog.slope_per_s_low": low_per_s}), P99).outcome is outcome
 
 
 def test_loss_may_be_allowed() -> None:

@@ -9,8 +9,9 @@ from market_spread.common.errors import UsageError
 from market_spread.runs.comparing.figures import PERCENTILES, short_number
 from market_spread.runs.comparing.recorded import RecordedRun
 
-# A backlog that grows by less than this share of the offered rate does not, as far as it can be seen.
-GROWTH_SHARE_MAX = 0.001
+# A standstill between two batches leaves messages of about a second, and works them off later: a backlog that grows by
+# less than that in the whole load does not grow, as far as can be seen.
+GROWTH_S_MAX = 1.0
 
 _LIMITS_MS = {**{name: f"latency_ns.{name}" for name in PERCENTILES}, "max": "latency_ns.max"}
 _DURATION = re.compile(r"([0-9.]+)(us|ms|s)")
@@ -99,10 +100,10 @@ def _loss(run: RecordedRun, loss_max: int) -> list[str]:
 
 
 def _growth(run: RecordedRun) -> list[str]:
-    """The backlog grows if even the low end of its slope's interval is above what is next to nothing."""
+    """The backlog grows if even by the low end of its slope's interval it has grown by more than a batch leaves."""
     low_per_s = run.figures.get("backlog.slope_per_s_low")
     offered_per_s = run.figures.get("offered_rate_per_s", 0.0)
-    if low_per_s is None or low_per_s <= GROWTH_SHARE_MAX * offered_per_s:
+    if low_per_s is None or low_per_s * run.figures.get("duration_s", 0.0) <= GROWTH_S_MAX * offered_per_s:
         return []
     return [f"the backlog grows by {run.figures.get('backlog.slope_per_s', low_per_s):,.0f} messages a second"]
 

@@ -14,8 +14,6 @@ from tests.cluster.ground.errors import GroundError, run
 from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.kubelet import cpu_manager_state
 from tests.cluster.ground.layout import NODE1, NODE2
-from tests.cluster.ground.namespaces import Namespaces
-from tests.cluster.ground.processes import Processes
 from tests.cluster.pods import guaranteed, pod
 from tests.cluster.releases import Release
 
@@ -49,7 +47,7 @@ def contents() -> Mapping[str, bytes]:
 
 def in_node(*command: str) -> str:
     """What a command says in the namespaces of the first node."""
-    return run([*Namespaces(Processes()).inside(NODE1), *command], timeout_s=20).strip()
+    return run([*Cluster().namespaces.inside(NODE1), *command], timeout_s=20).strip()
 
 
 @pytest.fixture(scope="module")

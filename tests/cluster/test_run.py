@@ -1,6 +1,7 @@
 """A release at work: its pods, its own tests, a run that the oracle judges, whose CPU is whose, and what kills do."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,10 +12,10 @@ import pytest
 
 from market_spread.common.config import inherited_environment
 from tests.cluster.ground import binaries, images
-from tests.cluster.ground.cluster import Cluster
+from tests.cluster.ground.cluster import CHECKPOINT, Cluster
 from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.kubelet import cpu_manager_state
-from tests.cluster.ground.layout import NODE1
+from tests.cluster.ground.layout import NODES
 from tests.cluster.releases import Release, is_ready
 
 NAMESPACE = "market-spread"
@@ -32,6 +33,9 @@ def release(ground: Cluster) -> Iterator[Release]:
     binaries.build_missing((binaries.HELM,))
     product = images.product_images()
     ground.load([*(image for name, image in product.items() if name != "host-tuner"), images.kafka_image()])
+    # Kafka begins empty, and so must the checkpoint, which knows its offsets.
+    for old in CHECKPOINT.iterdir():
+        shutil.rmtree(old)
     found = Release("ci", "market-spread", Kubectl(ground.kubectl.kubeconfig, NAMESPACE))
     found.install()
     wait_for("an executor is Ready", lambda: any(map(is_ready, found.pods("executor"))), within_s=120)
@@ -50,6 +54,10 @@ class Run:
             env={**inherited_environment(), "KUBECONFIG": str(release.kubectl.kubeconfig)},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+
+    def require_alive(self) -> None:
+        """It must not have ended yet; its own words if it has."""
+        assert self._process.poll() is None, self._process.communicate()
 
     def result(self) -> dict[str, Any]:
         """Its result, once it has ended."""
@@ -116,7 +124,8 @@ def test_a_run_is_driven_from_outside_and_the_oracle_agrees(start_run: Callable[
 def test_the_executors_cpu_is_its_own(release: Release) -> None:
     (executor,) = release.pods("executor")
     name = executor["metadata"]["name"]
-    state = json.loads(cpu_manager_state(NODE1).read_text())
+    (node,) = [node for node in NODES if node.name == executor["spec"]["nodeName"]]
+    state = json.loads(cpu_manager_state(node).read_text())
     ((container, cpus),) = state["entries"][executor["metadata"]["uid"]].items()
     own = affinity(release, name)
 
@@ -126,7 +135,7 @@ def test_the_executors_cpu_is_its_own(release: Release) -> None:
     assert state["defaultCpuSet"] != cpus
     for component in ("sender", "receiver", "metrics-aggregator", "job"):
         for pod in release.pods(component):
-            if pod["spec"]["nodeName"] == NODE1.name:
+            if pod["spec"]["nodeName"] == node.name:
                 assert set(affinity(release, pod["metadata"]["name"])).isdisjoint(own), component
 
 
@@ -139,7 +148,7 @@ def affinity(release: Release, pod: str) -> list[int]:
 
 def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
     run = start_run("--duration", "60")
-    wait_until_measuring(release)
+    wait_until_measuring(release, run)
 
     kill(release, "executor")
 
@@ -149,8 +158,8 @@ def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_ru
 
 
 def test_a_killed_driver_costs_a_minute_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
-    run = start_run("--duration", "120")
-    wait_until_measuring(release)
+    run = start_run("--duration", "90")
+    wait_until_measuring(release, run)
 
     kill(release, "job")
 
@@ -159,11 +168,16 @@ def test_a_killed_driver_costs_a_minute_and_no_alert(release: Release, start_run
     assert longest_silence_s(result) <= DRIVER_BACK_S
 
 
-def wait_until_measuring(release: Release) -> None:
+def wait_until_measuring(release: Release, run: Run) -> None:
     """Wait until the measured load flows for ten seconds: then a batch is committed, and another is under way."""
     metric = "market_spread_sender_messages_sent_total"
     before = sent(release, metric)
-    wait_for("the load flows", lambda: sent(release, metric) > before + 10_000, within_s=120)
+
+    def flows() -> bool:
+        run.require_alive()
+        return sent(release, metric) > before + 10_000
+
+    wait_for("the load flows", flows, within_s=120)
 
 
 def sent(release: Release, metric: str) -> float:

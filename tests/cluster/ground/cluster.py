@@ -124,7 +124,7 @@ class Cluster:
 
     def _names_are_resolved(self) -> bool:
         try:
-            return self._system.get("deployment", dns.NAME)["status"].get("availableReplicas", 0) == 1
+            return bool(self._system.get("deployment", dns.NAME)["status"].get("availableReplicas"))
         except GroundError:
             return False
 

@@ -1,4 +1,4 @@
-"""The driver's lease through the Kubernetes client, against a server that keeps a Lease as the API server does."""
+"""The driver's lease as it asks for it, against a server that keeps a Lease as the API server does."""
 
 import threading
 import time
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from kubernetes import client
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -18,6 +17,7 @@ from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.runs.broker import free_port
 from market_spread.streaming.job import lease as lease_module
 from market_spread.streaming.job.lease import Lease
+from market_spread.streaming.job.lease_store import ApiServer as Api
 from market_spread.streaming.job.lease_store import KubernetesLease
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -49,9 +49,7 @@ class ApiServer:
         self._thread.join(10)
 
     def store(self) -> KubernetesLease:
-        settings = client.Configuration(host=f"http://127.0.0.1:{self.port}")
-        settings.retries = False
-        return KubernetesLease(client.CoordinationV1Api(client.ApiClient(settings)), namespace="spread", name="job-0")
+        return KubernetesLease(Api(f"http://127.0.0.1:{self.port}"), namespace="spread", name="job-0")
 
     async def _create(self, request: Request) -> JSONResponse:
         return self._keep(await request.json(), 201)

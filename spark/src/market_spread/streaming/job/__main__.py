@@ -28,6 +28,7 @@ from market_spread.common.service import run_main, serving
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.lease import Lease
+from market_spread.streaming.job.lease_store import lease_in_cluster
 from market_spread.streaming.job.live_counts import LiveCounts
 from market_spread.streaming.job.pods import is_on_kubernetes, registered_slots
 from market_spread.streaming.job.service import JobService
@@ -107,11 +108,11 @@ def _run() -> None:
     pipeline = find(config.application)
     check(pipeline, config.mode)
     topics = config.topic_names(source.name for source in pipeline.sources).values()
-    partitions = _partitions(config, tuple(topics), clock)
-    mode = BY_NAME[config.mode]
     lease = _lease(config, clock)
     if lease is not None:
         lease.start()  # a predecessor's may take as long to end as the session to start
+    partitions = _partitions(config, tuple(topics), clock)
+    mode = BY_NAME[config.mode]
     spark = open_session(config)
     settings = effective_settings(spark)
     log_event(_log, SETTINGS_EVENT, spark=settings["spark"], jvm=settings["jvm"])
@@ -144,8 +145,6 @@ def _lease(config: JobConfig, clock: Clock) -> Lease | None:
     """The lease that the driver must hold, if it is told of one."""
     if config.lease is None:
         return None
-    from market_spread.streaming.job.lease_store import lease_in_cluster  # only a cluster's image has the client
-
     return lease_in_cluster(config, clock)
 
 

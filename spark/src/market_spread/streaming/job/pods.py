@@ -80,11 +80,15 @@ def pod_settings(config: PodsConfig, slots_timeout_s: float) -> dict[str, str]:
         # The third executor that is lost, be it after weeks, would end the driver.
         "spark.executor.maxNumFailures": str(10 * config.executors),
         "spark.executor.failuresValidityInterval": "10m",
-        "spark.kubernetes.allocation.batch.delay": "1s",
-        # A lost node shows by polling alone: Spark's defaults would take half a minute to see it.
-        "spark.kubernetes.executor.apiPollingInterval": "2s",
-        "spark.kubernetes.executor.missingPodDetectDelta": "3s",
+        "spark.kubernetes.allocation.batch.delay": "200ms",
+        # A pod that was deleted by force shows by polling alone: Spark's defaults would take half a minute to see it.
+        "spark.kubernetes.executor.apiPollingInterval": "1s",
+        "spark.kubernetes.executor.missingPodDetectDelta": "1s",
         "spark.kubernetes.executor.eventProcessingInterval": "200ms",
+        # One on a node that is cut off shows by its silence, which by default would be borne for two minutes.
+        "spark.storage.blockManagerHeartbeatTimeoutMs": "15s",
+        "spark.network.timeoutInterval": "2s",
+        "spark.kubernetes.dynamicAllocation.deleteGracePeriod": "1s",
         "spark.kubernetes.allocation.executor.timeout": f"{round(slots_timeout_s)}s",
     }
 

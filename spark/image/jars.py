@@ -1,0 +1,55 @@
+"""While the image is built: the jars without native code of other machines, and behind one jar that names them all.
+
+The JVM takes an archive of classes only for the class path that it was made for, in that order; `jars/*` has the order
+of the file system. So the jars move to `jars/all`, and `jars/` has one that names them in its manifest.
+"""
+
+import platform
+import sys
+import zipfile
+from pathlib import Path
+
+# The jars with native code for a dozen machines each, and what is kept of it.
+NATIVE = {
+    "x86_64": {"rocksdbjni": "librocksdbjni-linux64.so", "zstd-jni": "linux/amd64/"},
+    "aarch64": {"rocksdbjni": "librocksdbjni-linux-aarch64.so", "zstd-jni": "linux/aarch64/"},
+}
+ENDINGS = (".so", ".dll", ".jnilib", ".dylib")
+# A line of a manifest has at most 72 bytes; the next one goes on with it after a blank.
+LINE_BYTES = 72
+
+
+def main(folder: Path) -> None:
+    """Do it to the jars in a folder."""
+    for name, kept in NATIVE[platform.machine()].items():
+        (jar,) = folder.glob(f"{name}-*.jar")
+        slim(jar, kept)
+    everything = folder / "all"
+    everything.mkdir()
+    jars = sorted(folder.glob("*.jar"))
+    for jar in jars:
+        jar.rename(everything / jar.name)
+    manifest = "Manifest-Version: 1.0\n" + wrapped("Class-Path: " + " ".join(f"all/{jar.name}" for jar in jars))
+    with zipfile.ZipFile(folder / "all.jar", "w") as names:
+        names.writestr("META-INF/MANIFEST.MF", manifest)
+
+
+def slim(jar: Path, kept: str) -> None:
+    """Leave out the native libraries of a jar, but for those whose path begins with what is kept."""
+    unfinished = jar.with_suffix(".slim")
+    with zipfile.ZipFile(jar) as whole, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as rest:
+        for entry in whole.infolist():
+            if not entry.filename.endswith(ENDINGS) or entry.filename.startswith(kept):
+                rest.writestr(entry, whole.read(entry))
+    unfinished.replace(jar)
+
+
+def wrapped(line: str) -> str:
+    """A line of a manifest, broken as it wants."""
+    lines = [line[:LINE_BYTES]]
+    lines += [" " + line[at : at + LINE_BYTES - 1] for at in range(LINE_BYTES, len(line), LINE_BYTES - 1)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,16 +1,19 @@
 """The cluster that all tests here run on: the one of KUBECONFIG, else one of this machine, which is up meanwhile."""
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.cluster.ground import binaries
-from tests.cluster.ground.cluster import Cluster, why_not
+from tests.cluster.ground import binaries, images
+from tests.cluster.ground.cluster import CHECKPOINT, Cluster, why_not
 from tests.cluster.ground.kubectl import Kubectl, wait_for
-from tests.cluster.ground.layout import KUBECONFIG
+from tests.cluster.ground.layout import KUBECONFIG, NODE2
+from tests.cluster.releases import Release, is_ready
+from tests.cluster.runs import Run
 
 EXISTING = os.environ.get("KUBECONFIG")
 # A developer's cluster is used and left as it is.
@@ -77,3 +80,35 @@ def kubectl(cluster_kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterato
     yield own
     own("delete", "namespace", own.namespace, "--wait=false")
     own.delete("pods", "--all")
+
+
+@pytest.fixture(scope="session")
+def release(ground: Cluster) -> Iterator[Release]:
+    """The chart market-spread as values-ci.yaml has it, all of it on the first node, with an executor that is Ready."""
+    binaries.build_missing((binaries.HELM,))
+    product = images.product_images()
+    ground.load([*(image for name, image in product.items() if name != "host-tuner"), images.kafka_image()])
+    # Kafka begins empty, and so must the checkpoint, which knows its offsets.
+    for old in CHECKPOINT.iterdir():
+        shutil.rmtree(old)
+    found = Release("ci", "market-spread", Kubectl(ground.kubectl.kubeconfig, "market-spread"))
+    ground.kubectl("cordon", NODE2.name)
+    found.install()
+    wait_for("an executor is Ready", lambda: any(map(is_ready, found.pods("executor"))), within_s=120)
+    ground.kubectl("uncordon", NODE2.name)
+    yield found
+    found.uninstall()
+
+
+@pytest.fixture
+def start_run(release: Release, tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """Starts runs, which end with the test."""
+    started: list[Run] = []
+
+    def start(*words: str) -> Run:
+        started.append(Run(release, tmp_path / f"runs-{len(started)}", *words))
+        return started[-1]
+
+    yield start
+    for run in started:
+        run.stop()

@@ -1,6 +1,5 @@
 """Helm releases for tests: installed as an operator would, with the values for continuous integration."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,9 @@ class Release:
             timeout_s=within_s + 30,
         )  # fmt: skip
 
-    def rollback(self, revision: int, *, within_s: int = 300) -> None:
-        """Go back to an earlier revision."""
-        self._helm("rollback", self.name, str(revision), "--wait", f"--timeout={within_s}s", timeout_s=within_s + 30)
+    def rollback(self, *, within_s: int = 300) -> None:
+        """Go back to the revision before."""
+        self._helm("rollback", self.name, "--wait", f"--timeout={within_s}s", timeout_s=within_s + 30)
 
     def test(self, *, within_s: int = 300) -> str:
         """Run its tests; what helm says of them. GroundError if one fails."""
@@ -48,19 +47,18 @@ class Release:
 
     def objects(self) -> list[str]:
         """All that carries its label, as kind/name."""
+        return self.all_in_namespace(f"--selector={self.selector}")
+
+    def all_in_namespace(self, *words: str) -> list[str]:
+        """Whatever is in its namespace, as kind/name, but for events."""
         kinds = self.kubectl("api-resources", "--namespaced", "--verbs=list,delete", "--output=name").split()
         listed = [kind for kind in kinds if not kind.startswith(("events", "endpoint"))]
-        return self.kubectl("get", ",".join(listed), f"--selector={self.selector}", "--output=name").split()
+        return self.kubectl("get", ",".join(listed), "--output=name", *words).split()
 
     @property
     def selector(self) -> str:
         """The label that all its objects carry."""
         return f"app.kubernetes.io/instance={self.name}"
-
-    def values(self) -> dict[str, Any]:
-        """The values that were given."""
-        found: dict[str, Any] = json.loads(self._helm("get", "values", self.name, "--output=json"))
-        return found
 
     def _helm(self, *words: str, timeout_s: float = 60) -> str:
         kubectl = self.kubectl

@@ -37,6 +37,11 @@ def kill_all(name: str, root: Path = ROOT, *, within_s: float = 10) -> None:
         time.sleep(0.05)
 
 
+def pids_of_pod(name: str, uid: str, root: Path = ROOT) -> set[int]:
+    """The processes of a pod on the node whose cgroup it is."""
+    return set(_pids(name, root, below=f"pod{uid}"))
+
+
 def remove(name: str, root: Path = ROOT) -> None:
     """Remove the cgroup and what is below it, in every hierarchy."""
     for hierarchy in hierarchies(root):
@@ -57,8 +62,9 @@ def hierarchies(root: Path = ROOT) -> list[Path]:
     return sorted(folder for folder in root.iterdir() if folder.is_dir() and not folder.is_symlink())
 
 
-def _pids(name: str, root: Path) -> Iterator[int]:
+def _pids(name: str, root: Path, *, below: str | None = None) -> Iterator[int]:
     for hierarchy in hierarchies(root):
         for file in (hierarchy / name).rglob("cgroup.procs"):
-            with suppress(OSError):
-                yield from (int(line) for line in file.read_text().split())
+            if below is None or below in file.parts:
+                with suppress(OSError):
+                    yield from (int(line) for line in file.read_text().split())

@@ -1,0 +1,54 @@
+"""The peers' Java: their jars, pinned, and their sources, compiled once by the JDK of this machine."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from market_spread.common.config import home_folder
+from market_spread.common.errors import UsageError
+from market_spread.runs.jars import JarCache, read_lock
+from market_spread.runs.java import Java
+
+LOCK = Path(__file__).with_name("jars.lock")
+
+
+def jars(group: str, java: Java) -> list[Path]:
+    """The peers' jars of a group, fetched if they are not in the cache. UsageError if they cannot be had."""
+    cache = JarCache(jars=read_lock(LOCK.read_text()))
+    cache.fetch(java)
+    return cache.paths(group)
+
+
+def compiled(source: Path, class_path: Sequence[Path], java: Java) -> Path:
+    """A jar of the classes of one source file, made anew when the source or what it is compiled against changes."""
+    digest = hashlib.sha256(source.read_bytes() + os.pathsep.join(path.name for path in class_path).encode())
+    jar = home_folder("peers") / f"{source.stem}-{digest.hexdigest()[:12]}.jar"
+    if not jar.exists():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+            _compile(source, class_path, Path(folder), java)
+            _pack(Path(folder), jar)
+    return jar
+
+
+def _compile(source: Path, class_path: Sequence[Path], folder: Path, java: Java) -> None:
+    compiler = java.executable.resolve().with_name("javac")
+    if not compiler.exists():
+        raise UsageError(f"no javac beside {java.executable}; install a JDK, on Debian: apt-get install openjdk-17-jdk-headless")
+    words = [compiler, "-d", folder, "-cp", os.pathsep.join(map(str, class_path)), source]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    if ended.returncode:
+        raise UsageError(f"{source.name} does not compile: {ended.stderr.strip()[-500:]}")
+
+
+def _pack(folder: Path, jar: Path) -> None:
+    unfinished = folder / "classes.zip"
+    with zipfile.ZipFile(unfinished, "w") as packed:
+        for path in sorted(folder.rglob("*.class")):
+            packed.write(path, path.relative_to(folder))
+    shutil.move(unfinished, jar)

@@ -1,0 +1,63 @@
+"""The processes of a run whose job is a peer: an `Environment` as any other, but for what is started as the job."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from peers import GROUP, Peer, Place
+from sidecar import SidecarConfig
+
+from market_spread.common.config import inherited_environment
+from market_spread.common.errors import UsageError
+from market_spread.runs.document.manifest import Section
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import Addresses
+
+HERE = Path(__file__).parent
+
+
+class PeerEnsemble(Ensemble):
+    """All processes of a run on this machine, with a peer in place of the Spark job."""
+
+    def __init__(self, peer: Peer, **arguments: Any) -> None:
+        """arguments: those of `Ensemble`; of its job only the partitions say something to a peer."""
+        super().__init__(**arguments)
+        self.peer = peer
+
+    def sections(self, addresses: Addresses) -> Mapping[str, Section]:
+        return {**super().sections(addresses), "peer": {"name": self.peer.name}}
+
+    def _start_job(self, replica: int, port: int = 0) -> None:
+        folder = self.folder / "peer"
+        command = self.peer.command(
+            Place(self.broker.bootstrap_servers, self._job.partitions, folder.resolve(), self._java)
+        )
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            if command.before:
+                (folder / "recovery").mkdir()
+                _run_once([str(word) for word in command.before], command.environment)
+        config = SidecarConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            grpc_port=port,
+            ports_file=self._services.ports_file("job"),
+            peer=self.peer.name,
+            command=json.dumps([str(word) for word in command.words]),
+            environment=json.dumps(dict(command.environment)),
+            commits_to=self.peer.commits_to,
+            group=GROUP,
+            store=folder / "recovery",
+            log=self.folder / "peer.log",
+            partitions=self._job.partitions,
+        )
+        path = {"PYTHONPATH": str(HERE)}
+        self._services.start("job", "sidecar", config, environment=path, outlives_parent=self._outlives_parent)
+
+
+def _run_once(words: list[str], environment: Mapping[str, str]) -> None:
+    whole = {**inherited_environment(), **environment}
+    ended = subprocess.run(words, env=whole, capture_output=True, text=True, timeout=120, check=False)
+    if ended.returncode:
+        raise UsageError(f"the peer's store cannot be made: {ended.stderr.strip()[-300:]}")

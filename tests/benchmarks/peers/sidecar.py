@@ -37,7 +37,7 @@ from market_spread.v1.control_pb2_grpc import JobServicer, add_JobServicer_to_se
 Partition = tuple[str, int]
 
 RESTARTS_MAX = 3
-_LOOK_S = 0.1
+_LOOK_S = 0.2
 _DRAIN_TIMEOUT_S = 600.0
 
 

@@ -1,0 +1,62 @@
+"""All that are measured: Spark in both modes, and the peers; each makes the environment that a run goes through."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from peer_environment import PeerEnsemble
+from peers import PEERS, Peer
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import java_home
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.workload import Overrides, Workload, overridden, read_workload
+from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+
+WORKLOAD = Path(__file__).with_name("peers.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A system. mode: of Spark; peer: what runs in Spark's place, if anything does."""
+
+    name: str
+    title: str
+    mode: str = REAL_TIME
+    peer: Peer | None = None
+
+    def workload(self, *, rate_per_s: int, scale: float = 1.0) -> Workload:
+        """The one workload, at a rate. scale: of its times; below 1 it is a trial."""
+        workload = read_workload(WORKLOAD)
+        duration_s = workload.profile.duration_ns / 1e9 * scale
+        changed = overridden(workload, Overrides(rate_per_s=rate_per_s, duration_s=duration_s, mode=self.mode))
+        return replace(changed, warm_up_s=max(1.0, workload.warm_up_s * scale), settle_s=workload.settle_s * scale)
+
+    def ensemble(self, workload: Workload, folder: Path, run_id: str = "", runs_folder: Path | None = None) -> Ensemble:
+        """The processes of a run; nothing is started yet."""
+        arguments = {
+            "folder": folder,
+            "java": find_java(java_home()),
+            "jars": JarCache(),
+            "job": JobSettings.of(workload),
+            "clock": SystemClock(),
+            "run_id": run_id,
+            "runs_folder": runs_folder,
+        }
+        return PeerEnsemble(self.peer, **arguments) if self.peer is not None else Ensemble(**arguments)
+
+
+CONTENDERS = (
+    Contender("spark-real-time", "Spark, real-time", REAL_TIME),
+    Contender("spark-micro-batch", "Spark, micro-batch", MICRO_BATCH),
+    *(Contender(peer.name, peer.title, peer=peer) for peer in PEERS),
+)
+NAMES = tuple(contender.name for contender in CONTENDERS)
+
+
+def contender_of(name: str) -> Contender:
+    """The one of that name. KeyError if there is none."""
+    return {contender.name: contender for contender in CONTENDERS}[name]
+

@@ -1,0 +1,58 @@
+"""A whole run of a contender, judged and documented as any run: its latencies, and what a message cost."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from contenders import Contender
+from rich.console import Console
+
+from market_spread.common.clock import SystemClock
+from market_spread.runs.launch import launch
+from market_spread.runs.plan import plan_of_workload
+from market_spread.runs.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A run at a steady rate. Latencies in ms, None where there are too few; held: the run passed."""
+
+    p50_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    cpu_us_per_message: float | None
+    verdict: str
+    reasons: tuple[str, ...]
+    run_id: str
+
+
+def steady(contender: Contender, rate_per_s: int, *, runs_folder: Path, scale: float = 1.0) -> Steady:
+    """Carry the workload out at a rate."""
+    result = run(contender, rate_per_s, runs_folder=runs_folder, scale=scale)
+    latency = result.latency_ns
+    return Steady(
+        p50_ms=_ms(latency["p50"]),
+        p99_ms=_ms(latency["p99"]),
+        p999_ms=_ms(latency["p99.9"]),
+        cpu_us_per_message=result.cpu_us_per_message,
+        verdict=result.verdict.value,
+        reasons=result.reasons,
+        run_id=result.run_id,
+    )
+
+
+def run(contender: Contender, rate_per_s: int, *, runs_folder: Path, scale: float = 1.0) -> Result:
+    """The run's result; its document is in runs_folder."""
+    workload = contender.workload(rate_per_s=rate_per_s, scale=scale)
+    return launch(
+        plan_of_workload(workload),
+        environment_of=lambda run_id, folder: contender.ensemble(workload, folder / "processes", run_id, folder.parent),
+        runs_folder=runs_folder,
+        clock=SystemClock(),
+        console=Console(stderr=True, quiet=True),
+        interrupted=threading.Event(),
+    )
+
+
+def _ms(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1e6

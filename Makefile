@@ -6,7 +6,7 @@ CODE := proto services spark loadgen charts tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster vendor bench bench-ladder bench-metrics clean
+.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster vendor bench bench-ladder bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -71,6 +71,9 @@ bench-ladder: $(READY)  ## Measure what every feature costs; takes hours, wants 
 
 bench-metrics: $(READY)  ## Measure what the metrics path costs; takes a quarter of an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks/metrics_path $(METRICS)
+
+bench-peers: $(READY)  ## Measure Spark beside other systems; takes hours, wants a quiet machine and a JDK
+	@$(BIN)/python tests/benchmarks/peers $(PEERS)
 
 clean:  ## Remove what setup made, and the runs
 	@rm -rf .venv runs .market-spread

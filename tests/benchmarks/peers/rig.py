@@ -81,6 +81,11 @@ class Rig:
         self.clients.drain_job(sent_ends(self._sent), _TIMEOUT_S)
         self.clients.drain_receiver(60)
 
+    @property
+    def messages_sent(self) -> int:
+        """Of all loads that have ended."""
+        return sum(int(status.messages_sent) for status in self._sent)
+
     def processes(self) -> list[psutil.Process]:
         """Those that do the job's work: Spark's driver and what it started, or the peer without its side-car."""
         job = psutil.Process(self.ensemble.children["job"].pid)

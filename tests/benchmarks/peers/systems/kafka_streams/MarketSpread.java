@@ -76,8 +76,7 @@ public final class MarketSpread {
         settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, "1");
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
         settings.put(StreamsConfig.consumerPrefix("max.partition.fetch.bytes"), "8388608");
-        settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), "6000"); // a killed member's place is free soon
-        settings.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), "1000");
+        settings.put(StreamsConfig.consumerPrefix("group.instance.id"), "1"); // started again, it has its place back
         settings.put(StreamsConfig.producerPrefix("linger.ms"), "0"); // Streams has 100
         return settings;
     }

@@ -12,7 +12,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-REQUIREMENTS = sorted((ROOT / "requirements").iterdir())
+PEERS = ROOT / "tests" / "benchmarks" / "peers" / "requirements"
+REQUIREMENTS = sorted([*(ROOT / "requirements").iterdir(), *PEERS.iterdir()])
 LOCKS = [path for path in REQUIREMENTS if path.suffix == ".txt"]
 PROJECTS = sorted(
     path for path in ROOT.glob("*/**/pyproject.toml") if not any(part.startswith(".") for part in path.parts)
@@ -51,7 +52,7 @@ def required_by(path: Path) -> list[Requirement]:
 
 def test_all_requirements_and_projects_are_looked_at() -> None:
     images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
-    assert {path.stem for path in LOCKS} == {"dev", "uv", "build", "checkov", "helm", *images}
+    assert {path.stem for path in LOCKS} == {"dev", "uv", "build", "checkov", "helm", "bytewax", "flink", *images}
     assert {name_of(path) for path in PROJECTS} >= {
         "loadgen/pyproject.toml",
         "proto/pyproject.toml",

@@ -19,7 +19,7 @@ LOCK = Path(__file__).with_name("jars.lock")
 
 def jars(group: str, java: Java) -> list[Path]:
     """The peers' jars of a group, fetched if they are not in the cache. UsageError if they cannot be had."""
-    cache = JarCache(jars=read_lock(LOCK.read_text()))
+    cache = JarCache(jars=tuple(jar for jar in read_lock(LOCK.read_text()) if jar.group == group))
     cache.fetch(java)
     return cache.paths(group)
 

@@ -78,10 +78,14 @@ def _flink(place: Place) -> Command:
 
 
 def _kafka_streams(place: Place) -> Command:
-    class_path = [*jars("streams", place.java), *JarCache().paths("broker")]
-    program = compiled(SYSTEMS / "kafka_streams" / "MarketSpread.java", class_path, place.java)
-    java = [place.java.executable, f"-Xmx{_HEAP}", "-cp", os.pathsep.join(map(str, [program, *class_path]))]
+    java = [place.java.executable, f"-Xmx{_HEAP}", "-cp", os.pathsep.join(map(str, streams_class_path(place.java)))]
     return Command([*java, "MarketSpread", place.servers, str(place.partitions), place.folder / "streams", GROUP])
+
+
+def streams_class_path(java: Java) -> list[Path]:
+    """Kafka Streams and our program on it, compiled. The broker's own jars have what Streams needs besides."""
+    libraries = [*jars("streams", java), *JarCache().paths("broker")]
+    return [compiled(SYSTEMS / "kafka_streams" / "MarketSpread.java", libraries, java), *libraries]
 
 
 PEERS = (

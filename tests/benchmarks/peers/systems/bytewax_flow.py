@@ -9,7 +9,7 @@ from typing import Any
 
 from bytewax import operators as op
 from bytewax.connectors.kafka import KafkaSink, KafkaSinkMessage, KafkaSource
-from bytewax.dataflow import Dataflow
+from bytewax.dataflow import Dataflow, Stream
 from bytewax.operators import StatefulBatchLogic
 from judging import Judge, Quote, stamped
 
@@ -44,12 +44,16 @@ def _keyed(record: Any) -> tuple[str, tuple[str, bytes, bytes, int]]:
     return str(record.partition), (record.topic, record.value, sent_us, time.time_ns() // 1000)
 
 
+def alerts_of(records: Stream[Any]) -> Stream[Any]:
+    """The alerts of Kafka's records, of both topics."""
+    keyed = op.map("by_partition", records, _keyed)
+    return op.key_rm("unkeyed", op.stateful_batch("newest_quotes", keyed, NewestQuotes))
+
+
 def flow(servers: str) -> Dataflow:
     """Both topics to the newest quotes of their partition, and what these reject to the alerts."""
     dataflow = Dataflow("market_spread")
     source = KafkaSource([servers], ["nbbo", "orders"], add_config=_FETCH, batch_size=1000)
-    records = op.input("frames", dataflow, source)
-    keyed = op.map("by_partition", records, _keyed)
-    alerts = op.stateful_batch("newest_quotes", keyed, NewestQuotes)
+    alerts = alerts_of(op.input("frames", dataflow, source))
     op.output("alerts", alerts, KafkaSink([servers], "alerts", add_config=_PRODUCE))
     return dataflow

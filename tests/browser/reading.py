@@ -16,7 +16,8 @@ def key_figures(page: Page) -> dict[str, str]:
 
 
 def table(page: Page, caption: str) -> Table:
-    """The table of that caption: row, then column, by their titles without unit."""
+    """The table of that caption, once it is there: row, then column, by their titles without unit."""
+    page.locator("table").filter(has=page.get_by_text(caption, exact=True)).first.wait_for(state="attached")
     found: Table = page.evaluate(
         """(caption) => {
           const table = [...document.querySelectorAll('table')].find((each) => each.caption?.textContent === caption);

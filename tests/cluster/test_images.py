@@ -129,7 +129,9 @@ def test_sparks_jvms_read_their_classes_from_the_archive(ground: Cluster, kubect
 
     wait_for("the JVM ends", ended, within_s=60)
     lines = kubectl("logs", "spark").splitlines()
-    sources = [line.rpartition("source: ")[2] for line in lines if " org.apache.spark." in line and "Lambda" not in line]
+    sources = [
+        line.rpartition("source: ")[2] for line in lines if " org.apache.spark." in line and "Lambda" not in line
+    ]
     assert len(sources) > 20, lines[-5:]
     assert set(sources) == {"shared objects file (top)"}
 

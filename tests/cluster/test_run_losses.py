@@ -37,9 +37,7 @@ def second_node(ground: Cluster) -> Iterator[Kubectl]:
     wait_for("both nodes are Ready", ground.is_up, within_s=60)
 
 
-def test_a_drained_node_costs_no_alert(
-    release: Release, second_node: Kubectl, start_run: Callable[..., Run]
-) -> None:
+def test_a_drained_node_costs_no_alert(release: Release, second_node: Kubectl, start_run: Callable[..., Run]) -> None:
     move_to_second_node(release, "job", second_node)
     run = start_run("--duration", "60")
     run.wait_until_measuring()
@@ -141,7 +139,12 @@ def rival_of(release: Release, driver: str) -> dict[str, Any]:
             entry.pop("valueFrom", None)
             entry["value"] = value
     labels = {**template["metadata"]["labels"], "app.kubernetes.io/component": "rival"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rival", "labels": labels}, "spec": template["spec"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "rival", "labels": labels},
+        "spec": template["spec"],
+    }
 
 
 def holder(kubectl: Kubectl, lease: str) -> str:

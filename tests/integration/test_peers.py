@@ -74,7 +74,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
                 if topic == "nbbo":
                     judge.take_quotes(frame)
                 else:
-                    alerts += [stamped(alert, 0).decode() for _, alert in judge.alerts_of(frame, b"1700000000000001", 0)]
+                    alerts += [
+                        stamped(alert, 0).decode() for _, alert in judge.alerts_of(frame, b"1700000000000001", 0)
+                    ]
     path = tmp_path_factory.mktemp("recorded") / "records"
     path.write_text("".join(lines))
     assert len(alerts) > 200
@@ -104,7 +106,14 @@ def test_kafka_streams_gives_the_same_alerts_for_recorded_frames(
     class_path = [*jars("streams-test", java), *streams_class_path(java)]
     program = compiled(SYSTEMS / "kafka_streams" / "RecordedFrames.java", class_path, java)
 
-    words = [java.executable, "-cp", os.pathsep.join(map(str, [program, *class_path])), "RecordedFrames", path, tmp_path]
+    words = [
+        java.executable,
+        "-cp",
+        os.pathsep.join(map(str, [program, *class_path])),
+        "RecordedFrames",
+        path,
+        tmp_path,
+    ]
     assert printed(words, {}) == expected
 
 

@@ -35,7 +35,9 @@ def main() -> int:
     contenders = [contender_of(name) for name in arguments.only or NAMES]
     figures = [figure for figure in FIGURES if figure.name in (arguments.figures or _figure_names())]
     minutes = sum(figure.minutes for figure in figures) * len(contenders) * arguments.repeats
-    console.print(f"{len(contenders)} systems, {arguments.repeats} times: about {minutes * arguments.scale:.0f} minutes")
+    console.print(
+        f"{len(contenders)} systems, {arguments.repeats} times: about {minutes * arguments.scale:.0f} minutes"
+    )
     found: dict[Place, list[Any]] = {}
     failed = 0
     for repeat in range(arguments.repeats):
@@ -46,7 +48,9 @@ def main() -> int:
                     failed += 1
                     continue
                 found.setdefault((contender.name, figure.name), []).append(measured)
-                console.print(f"{repeat + 1} of {arguments.repeats}  {contender.name:18} {figure.name:12} {_told(measured)}")
+                console.print(
+                    f"{repeat + 1} of {arguments.repeats}  {contender.name:18} {figure.name:12} {_told(measured)}"
+                )
                 _added_to(OUT, _results(found))
     everything = _added_to(OUT, _results(found))
     console.print(_table(_results(found)))

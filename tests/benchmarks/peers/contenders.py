@@ -59,4 +59,3 @@ NAMES = tuple(contender.name for contender in CONTENDERS)
 def contender_of(name: str) -> Contender:
     """The one of that name. KeyError if there is none."""
     return {contender.name: contender for contender in CONTENDERS}[name]
-

@@ -59,9 +59,7 @@ def better_than_spark(
     results: Sequence[Mapping[str, Any]], figure: str, name: str, *, higher: bool = False
 ) -> list[str]:
     """The contenders whose median beats that of the better of Spark's modes, the best first; none if Spark has none."""
-    found = {
-        it["contender"]: it["medians"][name] for it in results if it["figure"] == figure and name in it["medians"]
-    }
+    found = {it["contender"]: it["medians"][name] for it in results if it["figure"] == figure and name in it["medians"]}
     sign = -1 if higher else 1
     own = [sign * value for contender, value in found.items() if contender in SPARK]
     beating = {it: sign * value for it, value in found.items() if own and it not in SPARK and sign * value < min(own)}

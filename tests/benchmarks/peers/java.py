@@ -39,7 +39,9 @@ def compiled(source: Path, class_path: Sequence[Path], java: Java) -> Path:
 def _compile(source: Path, class_path: Sequence[Path], folder: Path, java: Java) -> None:
     compiler = java.executable.resolve().with_name("javac")
     if not compiler.exists():
-        raise UsageError(f"no javac beside {java.executable}; install a JDK, on Debian: apt-get install openjdk-17-jdk-headless")
+        raise UsageError(
+            f"no javac beside {java.executable}; install a JDK, on Debian: apt-get install openjdk-17-jdk-headless"
+        )
     words = [compiler, "-d", folder, "-cp", os.pathsep.join(map(str, class_path)), source]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     if ended.returncode:

@@ -29,7 +29,9 @@ def python_of(name: str) -> Path:
 
 
 def _run(*command: str | Path) -> None:
-    ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    ended = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
     if ended.returncode:
         raise UsageError(f"the peer's environment cannot be made: {ended.stderr.strip()[-500:]}")
 

@@ -56,7 +56,9 @@ def test_silence_is_the_longest_from_the_kill_on() -> None:
 
 
 def test_medians_are_of_the_numbers_that_there_are() -> None:
-    result = result_of("bytewax", "recovery", [Recovered(3.0, 0, 7, 0), Recovered(1.0, 0, 9, 0), Recovered(2.0, 0, 8, 0)])
+    result = result_of(
+        "bytewax", "recovery", [Recovered(3.0, 0, 7, 0), Recovered(1.0, 0, 9, 0), Recovered(2.0, 0, 8, 0)]
+    )
 
     assert result["medians"] == {"silence_s": 2.0, "lost": 0, "doubled": 8, "wrong": 0}
     assert result["held"] == 3

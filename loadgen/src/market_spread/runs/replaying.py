@@ -20,6 +20,7 @@ from market_spread.runs.defaults import DEFAULT_WORKLOAD
 from market_spread.runs.plan import RunPlan, plan_of_recording
 from market_spread.runs.result import Result
 from market_spread.runs.running import carry_out
+from market_spread.runs.terms import DRIFT_SHARE_MAX, VoidLimits
 
 _PROBLEMS_SHOWN = 10
 
@@ -53,7 +54,11 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
         symbols=recording.symbols,
         warm_up_s=0,
         settle_s=0,
-        late_share_max=1,  # late frames make latencies worse, which are counted from the plan, but no alert wrong
+        # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
+        late_share_max=1,
+        void=VoidLimits(
+            stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
+        ),
     )
     return plan_of_recording(
         workload, nbbo=nbbo.resolve(), orders=orders.resolve(), rate_per_s=rate_per_s, origin=origin

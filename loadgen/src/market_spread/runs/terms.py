@@ -11,6 +11,7 @@ GATES = ("none", "warn", "strict")
 MACHINE_CHECKS = (
     "governor", "turbo", "smt", "network", "system_cpus", "clock_source", "tsc_reliable", "huge_pages", "swappiness",
 )  # fmt: skip
+DRIFT_SHARE_MAX = 1_000_000
 _MS_MAX = 3_600_000
 
 
@@ -71,7 +72,7 @@ class VoidLimits:
             throttled_share=reader.number("throttled_share", low=0, high=1, default=default.throttled_share),
             clock_ms=reader.number("clock_ms", low=0, high=_MS_MAX, default=default.clock_ms),
             missing_share=reader.number("missing_share", low=0, high=1, default=default.missing_share),
-            drift_share=reader.number("drift_share", low=0, high=1_000_000, default=default.drift_share),
+            drift_share=reader.number("drift_share", low=0, high=DRIFT_SHARE_MAX, default=default.drift_share),
             swap_mb=reader.number("swap_mb", low=0, high=1_000_000_000, default=default.swap_mb),
         )
 

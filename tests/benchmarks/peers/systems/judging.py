@@ -40,7 +40,17 @@ class Judge:
             spread = high - low
             if spread >= 500 or 40 * spread >= low + high:
                 quote = (bid, offer, sequence)
-                order = (symbol, side, account, quantity, price, *quote, intended, sent_us.zfill(16), b"%016d" % read_us)
+                order = (
+                    symbol,
+                    side,
+                    account,
+                    quantity,
+                    price,
+                    *quote,
+                    intended,
+                    sent_us.zfill(16),
+                    b"%016d" % read_us,
+                )
                 alerts.append((order_id, b"".join((b"A", order_id, *order))))
         return alerts
 

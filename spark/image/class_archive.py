@@ -1,4 +1,4 @@
-"""While the image is built: a short life of driver and executors, at whose end the JVM writes its classes to an archive.
+"""While the image is built: a short life of driver and executors, whose JVM archives its classes as it ends.
 
 JVMs of the image read their classes from it, in place of loading, checking and linking them anew: seconds of CPU for
 each driver and executor that comes back. It knows nothing of our sources, so that it stays the same when they change.

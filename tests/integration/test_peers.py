@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-PEERS = Path(__file__).parent.parent / "benchmarks" / "peers"
-sys.path[:0] = [str(PEERS), str(PEERS / "systems")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "peers" / "systems"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "peers"))
 
 from contenders import Contender, contender_of
 from java import compiled, jars
@@ -27,6 +27,7 @@ from market_spread.runs.java import find_java
 from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.workload import Overrides, read_workload
 
+PEERS = Path(__file__).parent.parent / "benchmarks" / "peers"
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 # Flink's environment is a gigabyte; `make bench-peers` has it.
 LIGHT = ("kafka-python", "kafka-streams", "bytewax")

@@ -13,7 +13,7 @@ _TIMEOUT_S = 1800
 
 
 def python_of(name: str) -> Path:
-    """The Python of the environment of `requirements/NAME.txt`, which is made if it is not there. UsageError if it cannot.
+    """The Python of the environment of `requirements/NAME.txt`, made if it is not there. UsageError if it cannot be.
 
     Its folder is named after the lock file's content, so that a changed lock makes another one.
     """

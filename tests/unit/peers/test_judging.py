@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "peers"
-sys.path.insert(0, str(BENCHMARKS / "systems"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "peers" / "systems"))
 
 from judging import Judge, stamped
 

@@ -22,7 +22,7 @@ from recovering import Recovered, longest_silence_us
 from market_spread.common.layout import NBBO, ORDER
 from market_spread.runs.plan import plan_of_workload
 
-PAGE = "# Peers\n<!-- drain -->\n<!-- /drain -->\n<!-- latency -->\n<!-- /latency -->\n<!-- recovery -->\n<!-- /recovery -->\n"
+PAGE = "# Peers\n" + "".join(f"<!-- {part} -->\n<!-- /{part} -->\n" for part in ("drain", "latency", "recovery"))
 
 
 @dataclass(frozen=True)

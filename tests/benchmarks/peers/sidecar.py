@@ -161,7 +161,7 @@ def body() -> None:
 
     counter.start()
     try:
-        with serving(config, register, recorder=Recorder(config.source), clock=clock):
+        with serving(config, register, recorder=Recorder(source=config.source, clock=clock), clock=clock):
             while not service.stopping.wait(_LOOK_S):
                 peer.keep_running()
                 service.look()

@@ -2,8 +2,9 @@
 
 At the finest resolution the intervals of the last 15 minutes stay as they came (those of less than a second become
 seconds), those of 3 hours are merged to 10 s, those of 24 hours to 60 s; what is older is dropped from the history, but
-never from a series' total. So a series has at most 900 + 990 + 1,260 intervals, and some at the edges. How many bytes
-these take depends on the histograms: a store holds them to its bound by coarser resolutions (`Resolution.coarser`).
+never from a series' total. So a series has at most 900 + 990 + 1,260 intervals, and some at the edges; a histogram has
+the sums of the 90 cells that come to be merged next, too (`cell_sums`). How many bytes these take depends on the
+histograms: a store holds them to its bound by coarser resolutions (`Resolution.coarser`).
 """
 
 from bisect import bisect_right
@@ -11,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Generic
+from typing import Generic, Protocol
 
 from market_spread.metrics_aggregator.intervals import Interval, bytes_of
 
 SECOND_NS = 1_000_000_000
 LEVEL_MAX = 8
+MIDDLE_WIDTH_NS = 10 * SECOND_NS
 # What leaves the middle age leaves it together, so that it is merged once.
 _LEAVING_NS = 60 * SECOND_NS
 
@@ -34,7 +36,7 @@ class Resolution:
     level: int = 0
     fine_ns: int = 900 * SECOND_NS
     middle_ns: int = 10_800 * SECOND_NS
-    middle_width_ns: int = 10 * SECOND_NS
+    middle_width_ns: int = MIDDLE_WIDTH_NS
     coarse_ns: int = 86_400 * SECOND_NS
     coarse_width_ns: int = 60 * SECOND_NS
 
@@ -53,10 +55,20 @@ class Resolution:
 
 @dataclass(slots=True)
 class Held:
-    """What histories hold. bytes: what their intervals take; dropped: how many were too old, or made room."""
+    """What histories hold. bytes: what their intervals and sums take; dropped: how many were too old, or made room."""
 
     bytes: int = 0
     dropped: int = 0
+
+
+class Sums(Protocol[Interval]):
+    """What whole cells add up to, if that is known before they are merged."""
+
+    def take(self, cell: list[Interval]) -> list[Interval]:
+        """Their sum alone, or these intervals. It is asked for once."""
+
+    def clear(self) -> None:
+        """Forget all that is known."""
 
 
 class History(Generic[Interval]):
@@ -64,9 +76,12 @@ class History(Generic[Interval]):
     its time.
     """
 
-    def __init__(self, merge: Callable[[Sequence[Interval]], Interval], held: Held) -> None:
-        """`merge` makes one interval of several; what they take is counted in `held`."""
+    def __init__(
+        self, merge: Callable[[Sequence[Interval]], Interval], held: Held, sums: Sums[Interval] | None = None
+    ) -> None:
+        """`merge` makes one interval of several, and `sums` spares it; what they take is counted in `held`."""
         self._merge = merge
+        self._sums = sums
         self._fine: list[Interval] = []
         self._middle: list[Interval] = []
         self._coarse: list[Interval] = []
@@ -99,7 +114,7 @@ class History(Generic[Interval]):
         """Merge whole cells that have become old, and drop what is too old. Cheap if there is nothing to do."""
         width_ns = resolution.middle_width_ns
         for cell in self._leaving(self._fine, width_ns, newest_unix_ns - resolution.fine_ns):
-            self._put(self._middle, width_ns, cell)
+            self._put(self._middle, width_ns, self._sums.take(cell) if self._sums else cell)
         for cell in self._leaving(self._middle, _LEAVING_NS, newest_unix_ns - resolution.middle_ns):
             self._put(self._coarse, resolution.coarse_width_ns, cell)
         while self._coarse and self._coarse[0].end_unix_ns < newest_unix_ns - resolution.coarse_ns:
@@ -119,7 +134,9 @@ class History(Generic[Interval]):
         self.age(newest_unix_ns, resolution)
 
     def drop_oldest(self) -> None:
-        """Forget the oldest interval, if there is one."""
+        """Forget the oldest interval, if there is one, and sums that could have it in them."""
+        if self._sums:
+            self._sums.clear()
         for tier in (self._coarse, self._middle, self._fine):
             if tier:
                 self._drop_first(tier)

@@ -66,10 +66,16 @@ def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterv
     if len(intervals) == 1:
         return intervals[0]
     counts = np.zeros(SLOTS, np.int64)
+    for interval in intervals:
+        if interval.count:
+            buckets = Buckets.decode(interval.encoded)
+            counts[: len(buckets.counts)] += buckets.counts
+    return sum_of(intervals, Buckets.of(counts).encode())
+
+
+def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramInterval:
+    """One interval with all values of these; what their buckets add up to is encoded already."""
     filled = [interval for interval in intervals if interval.count]
-    for interval in filled:
-        buckets = Buckets.decode(interval.encoded)
-        counts[: len(buckets.counts)] += buckets.counts
     return HistogramInterval(
         min(interval.start_unix_ns for interval in intervals),
         max(interval.end_unix_ns for interval in intervals),
@@ -79,7 +85,7 @@ def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterv
         max((interval.max_us for interval in filled), default=0),
         sum(interval.overflow for interval in intervals),
         sum(interval.negative for interval in intervals),
-        Buckets.of(counts).encode(),
+        encoded,
     )
 
 

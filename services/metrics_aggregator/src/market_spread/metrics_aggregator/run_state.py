@@ -106,7 +106,7 @@ class RunState:
 
     @property
     def history_bytes(self) -> int:
-        """What its intervals take."""
+        """What its intervals take, and sums of them."""
         return self.held.bytes
 
     def is_live(self, now_unix_ns: int) -> bool:

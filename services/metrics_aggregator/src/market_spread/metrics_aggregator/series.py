@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from market_spread.common.buckets import Buckets
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import METRICS, Metric
+from market_spread.metrics_aggregator.cell_sums import CellSums
 from market_spread.metrics_aggregator.history import Held, History, Resolution
 from market_spread.metrics_aggregator.intervals import (
     HistogramInterval,
     Point,
-    add_histogram,
     last,
     merged_histograms,
     summed,
@@ -60,7 +60,8 @@ class HistogramSeries:
 
     def __init__(self, held: Held) -> None:
         self.merged = HdrCounts()
-        self.history: History[HistogramInterval] = History(merged_histograms, held)
+        self._sums = CellSums(self.merged, held)
+        self.history: History[HistogramInterval] = History(merged_histograms, held, self._sums)
 
     @property
     def intervals(self) -> list[HistogramInterval]:
@@ -69,7 +70,7 @@ class HistogramSeries:
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
-        add_histogram(self.merged, interval, buckets)
+        self._sums.add(interval, buckets)
         self.history.add(interval, now.newest_unix_ns, now.resolution)
         return interval
 

@@ -1,0 +1,152 @@
+"""That cells summed while they come are what merging them later would make."""
+
+import sys
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from market_spread.common.buckets import Buckets
+from market_spread.common.histogram import HdrCounts
+from market_spread.metrics_aggregator.cell_sums import PARTS_MAX, CellSums
+from market_spread.metrics_aggregator.history import Held, History, Resolution
+from market_spread.metrics_aggregator.intervals import HistogramInterval, merged_histograms
+
+SECOND = 1_000_000_000
+BEGIN = 1_700_000_000 * SECOND  # a multiple of 10 s
+FINEST = Resolution()
+
+
+def histogram(second: float, values_us: list[int], length_s: float = 1.0) -> tuple[HistogramInterval, Buckets]:
+    values = HdrCounts()
+    values.record(np.array(values_us, np.int64))
+    start = BEGIN + round(second * SECOND)
+    interval = HistogramInterval(
+        start, start + round(length_s * SECOND), values.count, values.sum_us, values.min_us, values.max_us,
+        values.overflow, values.negative, values.encode(),
+    )  # fmt: skip
+    return interval, Buckets.of(values.counts)
+
+
+def summed(held: Held, *parts: tuple[HistogramInterval, Buckets]) -> CellSums:
+    sums = CellSums(HdrCounts(), held)
+    for interval, buckets in parts:
+        sums.add(interval, buckets)
+    return sums
+
+
+CELL = [histogram(second, [5, 70_000 * second, -second]) for second in range(10)]
+INTERVALS = [interval for interval, _ in CELL]
+NEXT = histogram(10, [7])
+
+
+def test_sum_of_a_cell_is_its_merged_interval() -> None:
+    (found,) = summed(Held(), *CELL, NEXT).take(INTERVALS)
+
+    assert found == merged_histograms(INTERVALS)
+    assert (found.count, found.negative, found.max_us) == (30, 9, 630_000)
+
+
+def test_sum_of_a_cell_has_nothing_of_those_before() -> None:
+    second = [histogram(second, [second, 80_000]) for second in range(10, 20)]
+    intervals = [interval for interval, _ in second]
+
+    assert summed(Held(), *CELL, *second).take(intervals) == [merged_histograms(intervals)]
+
+
+def test_a_cell_that_goes_on_can_be_taken() -> None:
+    assert summed(Held(), *CELL[:3]).take(INTERVALS[:3]) == [merged_histograms(INTERVALS[:3])]
+
+
+def test_sum_is_not_taken_for_that_of_other_intervals() -> None:
+    late = histogram(4, [8])[0]
+
+    for cell in (INTERVALS[1:], INTERVALS[:-1], [*INTERVALS[:5], late, *INTERVALS[5:]]):
+        assert summed(Held(), *CELL, NEXT).take(cell) == cell
+
+
+def test_a_cell_that_is_left_and_comes_again_is_no_whole_one() -> None:
+    held = Held()
+    sums = summed(held, *CELL[:8], NEXT, *CELL[8:], NEXT)
+
+    assert sums.take(INTERVALS) == INTERVALS
+    assert held.bytes == 0
+
+
+def test_one_interval_needs_no_sum() -> None:
+    held = Held()
+    sums = summed(held, CELL[0], NEXT)
+
+    assert held.bytes == 0
+    assert sums.take([INTERVALS[0]]) == [INTERVALS[0]]
+
+
+def test_parts_of_seconds_are_not_kept() -> None:
+    held = Held()
+    parts = [histogram(number * 10 / (PARTS_MAX + 1), [5], 0.1) for number in range(PARTS_MAX + 1)]
+    sums = summed(held, *parts, NEXT)
+
+    assert held.bytes == 0
+    cell = [interval for interval, _ in parts]
+    assert sums.take(cell) == cell
+
+
+def test_sums_are_counted_until_they_or_newer_ones_are_taken() -> None:
+    held = Held()
+    sums = summed(held, *CELL, *(histogram(second, [9]) for second in range(10, 30)), histogram(30, [1]))
+    counted = [held.bytes]
+
+    for second in (10, 20):
+        sums.take([histogram(second, [9])[0]])
+        counted.append(held.bytes)
+
+    assert counted[0] > counted[1] > counted[2] == 0
+
+
+def test_forgotten_sums_take_nothing() -> None:
+    held = Held()
+    sums = summed(held, *CELL, *(histogram(second, [9]) for second in range(10, 13)))
+
+    sums.clear()
+
+    assert held.bytes == 0
+    assert sums.take(INTERVALS) == INTERVALS
+
+
+def test_a_sum_takes_no_more_than_is_counted() -> None:
+    held = Held()
+    sums = summed(held, *CELL, NEXT)
+    ((number, kept),) = sums._ended.items()
+
+    place_in_dictionary = 100
+    taken = sum(sys.getsizeof(each) for each in (number, kept, *kept)) + place_in_dictionary
+    assert taken <= held.bytes
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 10_000_000), st.booleans()), min_size=1, max_size=120),
+    st.sampled_from([0.04, 0.5, 1.0, 3.0]),
+)
+@settings(max_examples=100, deadline=None)
+def test_history_is_the_same_with_and_without_sums(came: list[tuple[int, int, bool]], length_s: float) -> None:
+    held, alone = Held(), Held()
+    total = HdrCounts()
+    sums = CellSums(total, held)
+    with_sums, without = History(merged_histograms, held, sums), History(merged_histograms, alone)
+    coarsest = FINEST
+    while coarser := coarsest.coarser():
+        coarsest = coarser
+    newest, second = 0, 0.0
+
+    for gap, value, jumps in came:  # mostly one after the other, some late, some after a pause
+        second += gap - 200 if jumps else length_s
+        interval, buckets = histogram(second, [value], length_s)
+        newest = max(newest, interval.end_unix_ns)
+        sums.add(interval, buckets)
+        for history in (with_sums, without):
+            history.add(interval, newest, coarsest)
+
+    assert list(with_sums) == list(without)
+    sums.clear()
+    assert held.bytes == alone.bytes
+    assert total.count == len(came)

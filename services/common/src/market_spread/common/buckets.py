@@ -29,8 +29,8 @@ _VARINT_BYTES_MAX = 9
 _PAYLOAD_BYTES_MAX = _HEADER.size + _VARINT_BYTES_MAX * SLOTS
 # So that the sum over all buckets fits 64 bits.
 _COUNT_MAX = 2**48
-# Level 6 is smaller by a few percent and takes up to twice the time.
-_ZLIB_LEVEL = 1
+# Counts have hardly any repetitions but runs: to look for others makes an interval larger by 5% and slower to read.
+_ZLIB_LEVEL, _ZLIB_STRATEGY = 1, zlib.Z_RLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class Buckets:
 def encoded_of(payload: bytes) -> bytes:
     """HdrHistogram V2, compressed, of these varints."""
     header = _HEADER.pack(_COOKIE, len(payload), 0, DIGITS, LOWEST_US, HIGHEST_US, 1.0)
-    return zlib.compress(header + payload, _ZLIB_LEVEL)
+    deflater = zlib.compressobj(_ZLIB_LEVEL, strategy=_ZLIB_STRATEGY)
+    return deflater.compress(header + payload) + deflater.flush()
 
 
 def payload_of(encoded: bytes) -> bytes:
@@ -144,7 +145,9 @@ def _unpacked(inflated: bytes) -> Buckets:
     if first < 0:
         return Buckets(np.empty(0, np.int64), 0, 0)
     taken = counts[: last + 1].copy()
-    counts[: last + 1] = 0
-    if int(taken.max()) > _COUNT_MAX:
+    used = counts[first : last + 1]
+    largest = int(np.maximum.reduce(used))  # half the time of its method
+    used.fill(0)
+    if largest > _COUNT_MAX:
         raise ValueError(f"the histogram's counts cannot be decoded: one is above {_COUNT_MAX}")
     return Buckets(taken, first, found["total"])

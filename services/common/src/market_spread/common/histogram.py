@@ -123,7 +123,8 @@ class HdrCounts:
         if not count:
             return
         self._widen(count, min_us, max_us)
-        self.counts[: len(buckets.counts)] += buckets.counts
+        used = self.counts[buckets.first : buckets.last + 1]
+        used += buckets.counts[buckets.first :]
         self.sum_us += sum_us
         self.overflow += overflow
         self.negative += negative

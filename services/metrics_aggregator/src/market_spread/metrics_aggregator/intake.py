@@ -1,7 +1,7 @@
 """Reading a push: everything that it measured, checked whole before anything is merged."""
 
-import math
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,24 +14,20 @@ from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample,
 
 TEXT_CHARACTERS_MAX = 200
 KNOWN_MAX = 4_000
+_LARGEST = sys.float_info.max
+_KINDS = (MetricKind.HISTOGRAM, MetricKind.COUNTER, MetricKind.GAUGE)
 # It becomes the name of a folder.
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a push measured. The used buckets of a histogram stand beside its interval."""
+    """What a push measured. The used buckets of a histogram stand beside its interval. ids: every series it names."""
 
     histograms: list[tuple[SeriesId, HistogramInterval, Buckets]]
     counters: list[tuple[SeriesId, float]]
     gauges: list[tuple[SeriesId, float]]
-
-    def ids(self) -> list[SeriesId]:
-        """Every series that it names."""
-        ids = [histogram[0] for histogram in self.histograms]
-        ids += [series_id for series_id, _ in self.counters]
-        ids += [series_id for series_id, _ in self.gauges]
-        return ids
+    ids: set[SeriesId]
 
 
 def check_envelope(request: PushRequest) -> None:
@@ -66,29 +62,32 @@ def check_text(what: str, text: str) -> None:
         raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
 
 
-class SeriesIds:
-    """Series by their keys as they are on the wire, for one source and run: nearly all were seen before.
+class _Known(dict[bytes, SeriesId]):
+    """Series of one kind by their keys as they are on the wire: nearly all were seen before.
 
-    At most KNOWN_MAX are remembered.
+    At most KNOWN_MAX are remembered. UsageError if no series of that kind has the key.
     """
 
-    def __init__(self, source: str, run_id: str) -> None:
-        self._source = source
-        self._run_id = run_id
-        self._known: dict[bytes, SeriesId] = {}
+    def __init__(self, kind: MetricKind, source: str, run_id: str) -> None:
+        super().__init__()
+        self._kind, self._source, self._run_id = kind, source, run_id
 
-    def of(self, key: SeriesKey, kind: MetricKind) -> SeriesId:
-        """The series of the key. UsageError if no series of that kind has it."""
-        wire = key.SerializeToString()
-        series_id = self._known.get(wire)
-        if series_id is None:
-            series_id = _series_id(key, self._source, self._run_id)
-            if len(self._known) >= KNOWN_MAX:
-                self._known.clear()
-            self._known[wire] = series_id
-        if series_id.metric.kind is not kind:
-            raise UsageError(f"{key.name} was pushed as a {kind.value}; it is a {series_id.metric.kind.value}")
+    def __missing__(self, wire: bytes) -> SeriesId:
+        series_id = _series_id(SeriesKey.FromString(wire), self._source, self._run_id)
+        kind = series_id.metric.kind
+        if kind is not self._kind:
+            raise UsageError(f"{series_id.name} was pushed as a {self._kind.value}; it is a {kind.value}")
+        if len(self) >= KNOWN_MAX:
+            self.clear()
+        self[wire] = series_id
         return series_id
+
+
+class SeriesIds:
+    """The series of one source and run."""
+
+    def __init__(self, source: str, run_id: str) -> None:
+        self.histograms, self.counters, self.gauges = (_Known(kind, source, run_id) for kind in _KINDS)
 
 
 def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> Measured:
@@ -97,25 +96,25 @@ def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> M
     ids_of_source: those of the push's source and run, if they are kept from push to push.
     """
     known = ids_of_source or SeriesIds(request.source, request.run_id)
-    measured = Measured(
-        [_histogram(item, request, known) for item in request.histograms],
-        _samples(request.counters, MetricKind.COUNTER, known),
-        _samples(request.gauges, MetricKind.GAUGE, known),
-    )
-    ids = measured.ids()
-    if len(set(ids)) != len(ids):
-        twice = next(series_id for series_id in ids if ids.count(series_id) > 1)
+    start, end = request.start_unix_ns, request.end_unix_ns
+    histograms = [_histogram(item, start, end, known.histograms) for item in request.histograms]
+    counters = _samples(request.counters, known.counters, least=0.0)
+    gauges = _samples(request.gauges, known.gauges, least=-_LARGEST)
+    named = [each[0] for part in (histograms, counters, gauges) for each in part]
+    ids = set(named)
+    if len(ids) != len(named):
+        twice = next(series_id for series_id in named if named.count(series_id) > 1)
         raise UsageError(f"{twice.name} stands twice in the push with the labels {dict(twice.labels)}")
-    return measured
+    return Measured(histograms, counters, gauges, ids)
 
 
 def _histogram(
-    item: IntervalHistogram, request: PushRequest, known: SeriesIds
+    item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _Known
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:
-    series_id = known.of(item.key, MetricKind.HISTOGRAM)
+    series_id = known[item.key.SerializeToString()]
     interval = HistogramInterval(
-        request.start_unix_ns,
-        request.end_unix_ns,
+        start_unix_ns,
+        end_unix_ns,
         item.count,
         item.sum,
         item.min,
@@ -131,15 +130,16 @@ def _histogram(
             raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
         check_exact(buckets, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
     except ValueError as error:
-        raise UsageError(f"{item.key.name}: {error}") from error
+        raise UsageError(f"{series_id.name}: {error}") from error
     return series_id, interval, buckets
 
 
-def _samples(items: Iterable[Sample], kind: MetricKind, known: SeriesIds) -> list[tuple[SeriesId, float]]:
-    samples = [(known.of(item.key, kind), item.value) for item in items]
+def _samples(items: Iterable[Sample], known: _Known, *, least: float) -> list[tuple[SeriesId, float]]:
+    samples = [(known[item.key.SerializeToString()], item.value) for item in items]
     for series_id, value in samples:
-        if not math.isfinite(value) or (value < 0 and kind is MetricKind.COUNTER):
-            raise UsageError(f"{series_id.name}={value}; a {kind.value} is a finite number, a counter not negative")
+        if not least <= value <= _LARGEST:
+            kind = series_id.metric.kind.value
+            raise UsageError(f"{series_id.name}={value}; a {kind} is a finite number, a counter not negative")
     return samples
 
 

@@ -1,8 +1,5 @@
 """What the aggregator measures of itself."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import psutil
 
@@ -56,16 +53,9 @@ class Own:
         self._memory_bytes = 0
         self._memory_read_ns: int | None = None
 
-    @contextmanager
-    def timing(self, times: Times) -> Iterator[None]:
-        """Add what the body takes."""
-        begin_ns = self._clock.monotonic_ns()
-        yield
-        times.add_ns(self._clock.monotonic_ns() - begin_ns)
-
-    def arrived(self, end_unix_ns: int) -> None:
+    def arrived(self, end_unix_ns: int, now_unix_ns: int) -> None:
         """Note how old a push was when it came."""
-        self.lag_newest_ns = self._clock.unix_ns() - end_unix_ns
+        self.lag_newest_ns = now_unix_ns - end_unix_ns
         self.lag.add_ns(self.lag_newest_ns)
 
     @property

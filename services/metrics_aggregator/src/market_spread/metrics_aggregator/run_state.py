@@ -124,7 +124,7 @@ class RunState:
 
     def new_series(self, measured: Measured) -> int:
         """How many series it does not have yet."""
-        return len([series_id for series_id in measured.ids() if series_id not in self.series])
+        return len(measured.ids.difference(self.series))
 
     def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
         """Add a push that has been checked, and was not merged before."""

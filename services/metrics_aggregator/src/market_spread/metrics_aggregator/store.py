@@ -94,27 +94,10 @@ class Store:
         A push below that sequence counts as merged before: the pushes of a source come in order. UsageError if anything
         in it is wrong, UnavailableError if it cannot be written down; then nothing of it is merged.
         """
-        with self.own.timing(self.own.push):
-            try:
-                check_envelope(request)
-                run = self._run(request.run_id)
-                known = run.epochs.get((request.source, request.epoch_unix_ns))
-                if known is not None and request.sequence <= known.sequence:
-                    known.duplicates += 1
-                    return known.sequence
-                measured = run.read(request)
-                new_series = run.new_series(measured)
-                self._check_room(run, new_series, new_epoch=known is None)
-            except UsageError:
-                self.refused += 1
-                raise
-            self._write_down(request)
-            self.own.arrived(request.end_unix_ns)
-            with self.own.timing(self.own.merge):
-                self._keep(run, new_series)
-                epoch = run.merge(measured, request, self._clock.unix_ns())
-                self._bound_history(run)
-            return epoch.sequence
+        begin_ns = self._clock.monotonic_ns()
+        sequence = self._take(request)
+        self.own.push.add_ns(self._clock.monotonic_ns() - begin_ns)
+        return sequence
 
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
@@ -135,6 +118,29 @@ class Store:
     def restore(self, run_id: str) -> RunState:
         """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`."""
         return self._run(run_id)
+
+    def _take(self, request: PushRequest) -> int:
+        try:
+            check_envelope(request)
+            run = self._run(request.run_id)
+            known = run.epochs.get((request.source, request.epoch_unix_ns))
+            if known is not None and request.sequence <= known.sequence:
+                known.duplicates += 1
+                return known.sequence
+            measured = run.read(request)
+            new_series = run.new_series(measured)
+            self._check_room(run, new_series, new_epoch=known is None)
+        except UsageError:
+            self.refused += 1
+            raise
+        self._write_down(request)
+        merge_ns, now_unix_ns = self._clock.monotonic_ns(), self._clock.unix_ns()
+        self.own.arrived(request.end_unix_ns, now_unix_ns)
+        self._keep(run, new_series)
+        epoch = run.merge(measured, request, now_unix_ns)
+        self._bound_history(run)
+        self.own.merge.add_ns(self._clock.monotonic_ns() - merge_ns)
+        return epoch.sequence
 
     def _run(self, run_id: str) -> RunState:
         """The run as it is known; a new one is not kept before something of it is taken."""

@@ -23,6 +23,8 @@ from market_spread.common.push_stream import GrpcPushStream
 from market_spread.common.recording import Recorder
 from market_spread.common.rpc import channel_to
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.metrics_aggregator.hlog import push_block
+from market_spread.metrics_aggregator.intake import read_push
 from market_spread.metrics_aggregator.run_files import RunFiles
 from market_spread.metrics_aggregator.store import Store
 from market_spread.runs.services import Services
@@ -95,7 +97,7 @@ def restart(scale: float) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         files = RunFiles(Path(folder))
         for push in (*sender_pushes("sender-0", count), *receiver_pushes("receiver-0", count)):
-            files.append("r1", push)
+            files.append("r1", push_block(push, read_push(push)), push.start_unix_ns)
         files.close()
         size = files.path("r1").stat().st_size
         begin_ns = _CLOCK.monotonic_ns()

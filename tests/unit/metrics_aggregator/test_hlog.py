@@ -8,8 +8,11 @@ from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.histogram import HdrCounts
-from market_spread.metrics_aggregator.hlog import Entry, Reading, decode, encode, header, whole_blocks
+from market_spread.common.histogram import Buckets, HdrCounts
+from market_spread.metrics_aggregator.hlog import Entry, Reading, decode, header, note_block, push_block, whole_blocks
+from market_spread.metrics_aggregator.intake import Measured
+from market_spread.metrics_aggregator.intervals import HistogramInterval
+from market_spread.metrics_aggregator.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
 
 SECOND = 1_000_000_000
@@ -50,6 +53,27 @@ PUSHES = st.builds(
     pushes_dropped=UNSIGNED,
 )
 NOTES = st.builds(NoteRequest, run_id=TEXTS, unix_ns=UNSIGNED, kind=TEXTS, name=TEXTS, text=TEXTS)
+
+
+def encode(entry: Entry) -> bytes:
+    return note_block(entry) if isinstance(entry, NoteRequest) else push_block(entry, measured(entry))
+
+
+def measured(push: PushRequest) -> Measured:
+    """What the push says, be its names registered or not."""
+
+    def named(key: SeriesKey) -> SeriesId:
+        return SeriesId(key.name, tuple(sorted(key.labels.items())), push.source, push.run_id)
+
+    def interval(item: IntervalHistogram) -> HistogramInterval:
+        return HistogramInterval(
+            push.start_unix_ns, push.end_unix_ns, item.count, item.sum, item.min, item.max, item.overflow,
+            item.negative, item.encoded,
+        )  # fmt: skip
+
+    histograms = [(named(item.key), interval(item), Buckets.decode(item.encoded)) for item in push.histograms]
+    counters, gauges = ([(named(item.key), item.value) for item in items] for items in (push.counters, push.gauges))
+    return Measured(histograms, counters, gauges, set())
 
 
 def entries(text: bytes, reading: Reading | None = None) -> list[Entry | None]:

@@ -9,6 +9,8 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.metric_names import FRAMES_LATE
+from market_spread.metrics_aggregator.hlog import push_block
+from market_spread.metrics_aggregator.intake import read_push
 from market_spread.metrics_aggregator.run_files import OPEN_MAX, RunFiles
 from market_spread.metrics_aggregator.series import CounterSeries
 from market_spread.metrics_aggregator.store import Store
@@ -28,6 +30,11 @@ def push(sequence: int, run_id: str = "r1") -> PushRequest:
         end_unix_ns=BEGIN + sequence * SECOND,
         counters=[Sample(key=SeriesKey(name=FRAMES_LATE.name), value=10 * sequence)],
     )
+
+
+def block(sequence: int, run_id: str) -> bytes:
+    request = push(sequence, run_id)
+    return push_block(request, read_push(request))
 
 
 def store_on(folder: Path, *, after: Store | None = None) -> Store:
@@ -145,7 +152,7 @@ def test_few_files_are_open_however_many_runs_there_are(tmp_path: Path) -> None:
 
     for sequence in (1, 2):
         for run_id in runs:
-            files.append(run_id, push(sequence, run_id))
+            files.append(run_id, block(sequence, run_id), BEGIN)
 
     assert len(os.listdir("/proc/self/fd")) - before <= OPEN_MAX
     files.close()
@@ -156,7 +163,7 @@ def test_few_files_are_open_however_many_runs_there_are(tmp_path: Path) -> None:
 def test_runs_that_changed_lately_are_found(tmp_path: Path) -> None:
     files = RunFiles(tmp_path)
     for run_id in ("r1", "r2"):
-        files.append(run_id, push(1, run_id))
+        files.append(run_id, block(1, run_id), BEGIN)
     os.utime(log_of(tmp_path, "r1"), ns=(5 * SECOND, 5 * SECOND))
     (tmp_path / "r3").mkdir()
     (tmp_path / ".hidden").mkdir()

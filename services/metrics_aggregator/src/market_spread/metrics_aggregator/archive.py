@@ -130,7 +130,7 @@ class _OneLog:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def append(self, run_id: str, entry: Entry) -> None:
+    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
         raise NotImplementedError
 
     def entries(self, run_id: str) -> Iterator[Entry]:

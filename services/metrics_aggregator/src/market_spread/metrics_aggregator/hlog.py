@@ -21,6 +21,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from market_spread.metrics_aggregator.intake import Measured
+from market_spread.metrics_aggregator.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
 
 Entry = PushRequest | NoteRequest
@@ -66,11 +68,27 @@ def header(begin_unix_ns: int) -> bytes:
     ).encode()
 
 
-def encode(entry: Entry) -> bytes:
-    """The block of a push or a note."""
-    lines = _note_lines(entry) if isinstance(entry, NoteRequest) else _push_lines(entry)
-    text = b"".join(lines)
-    return text + b"#end %08x\n" % crc32(text)
+def push_block(push: PushRequest, measured: Measured) -> bytes:
+    """The block of a push, with what was read in it."""
+    head = _json({field: getattr(push, field) for field in _PUSH_FIELDS})
+    histograms = ",".join([
+        f"{_key_text(series_id)},{each.count},{each.sum_us},{each.min_us},{each.max_us},{each.overflow},{each.negative}]"
+        for series_id, each, _ in measured.histograms
+    ])  # fmt: skip
+    counters, gauges = _sample_texts(measured.counters), _sample_texts(measured.gauges)
+    told = f'{head[:-1]},"histograms":[{histograms}],"counters":[{counters}],"gauges":[{gauges}]}}\n'
+    lines = [_PUSH, told.encode()]
+    span = f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
+    for series_id, each, _ in measured.histograms:
+        lines.append(f"Tag={_tag(series_id)},{span},{each.max_us / 1000:.3f},".encode())
+        lines.append(b2a_base64(wrapped(each.encoded)))  # with the line's end
+    return _block(b"".join(lines))
+
+
+def note_block(note: NoteRequest) -> bytes:
+    """The block of a note."""
+    text = _json({field: getattr(note, field) for field in _NOTE_FIELDS})
+    return _block(b"%b%b\n" % (_NOTE, text.encode()))
 
 
 def wrapped(encoded: bytes) -> bytes:
@@ -83,11 +101,6 @@ def unwrapped(data: bytes) -> bytes:
     if len(data) < _WRAPPER.size or _WRAPPER.unpack_from(data)[0] != _COOKIE:
         raise ValueError("it is no compressed histogram of HdrHistogram's version 2")
     return data[_WRAPPER.size :]
-
-
-def begin_of(entry: Entry) -> int:
-    """When what it tells began, Unix nanoseconds."""
-    return entry.unix_ns if isinstance(entry, NoteRequest) else entry.start_unix_ns
 
 
 def whole_blocks(lines: Iterable[bytes], reading: Reading) -> Iterator[list[bytes]]:
@@ -129,39 +142,19 @@ def decode(block: list[bytes]) -> Entry | None:
     return push
 
 
-def _push_lines(push: PushRequest) -> Iterator[bytes]:
-    head = _json({field: getattr(push, field) for field in _PUSH_FIELDS})
-    items = [(item, item.key.SerializeToString(), item.max) for item in push.histograms]
-    histograms = ",".join(
-        f"{_key_text(wire)},{item.count},{item.sum},{item.min},{largest},{item.overflow},{item.negative}]"
-        for item, wire, largest in items
-    )
-    counters, gauges = _sample_texts(push.counters), _sample_texts(push.gauges)
-    yield f'#push {head[:-1]},"histograms":[{histograms}],"counters":[{counters}],"gauges":[{gauges}]}}\n'.encode()
-    if not items:
-        return
-    source, span = push.source, f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
-    for item, wire, largest in items:
-        before = f"Tag={_tag(source, wire)},{span},{largest / 1000:.3f},"
-        yield before.encode()
-        yield b2a_base64(wrapped(item.encoded))  # with the line's end
+def _block(text: bytes) -> bytes:
+    return text + b"#end %08x\n" % crc32(text)
 
 
-def _note_lines(note: NoteRequest) -> Iterator[bytes]:
-    text = _json({field: getattr(note, field) for field in _NOTE_FIELDS})
-    yield b"%b%b\n" % (_NOTE, text.encode())
-
-
-def _sample_texts(samples: Iterable[Sample]) -> str:
+def _sample_texts(samples: Iterable[tuple[SeriesId, float]]) -> str:
     # Shortest digits that make the same number, as JSON writes them.
-    return ",".join(f"{_key_text(item.key.SerializeToString())},{item.value!r}]" for item in samples)
+    return ",".join([f"{_key_text(series_id)},{value!r}]" for series_id, value in samples])
 
 
 @lru_cache(maxsize=_KEYS_KNOWN_MAX)
-def _key_text(wire: bytes) -> str:
-    """The begin of a JSON array: name and labels of a key as it is on the wire."""
-    key = SeriesKey.FromString(wire)
-    return _json([key.name, dict(key.labels)])[:-1]
+def _key_text(series_id: SeriesId) -> str:
+    """The begin of a JSON array: name and labels."""
+    return _json([series_id.name, dict(series_id.labels)])[:-1]
 
 
 def _histogram(told: list[Any], line: bytes) -> IntervalHistogram:
@@ -185,11 +178,10 @@ def _sample(told: list[Any]) -> Sample:
 
 
 @lru_cache(maxsize=_KEYS_KNOWN_MAX)
-def _tag(source: str, wire: bytes) -> str:
+def _tag(series_id: SeriesId) -> str:
     """Name, source and labels; a tag has neither comma nor blank."""
-    key = SeriesKey.FromString(wire)
-    labels = "".join(f";{quote(label)}={quote(value)}" for label, value in sorted(key.labels.items()))
-    return f"{quote(key.name)};source={quote(source)}{labels}"
+    labels = "".join(f";{quote(label)}={quote(value)}" for label, value in series_id.labels)
+    return f"{quote(series_id.name)};source={quote(series_id.source)}{labels}"
 
 
 def _seconds(duration_ns: int) -> str:

@@ -43,13 +43,12 @@ class RunFiles:
         """Where the run's log is. The run id must have been checked."""
         return self.folder / run_id / FILE_NAME
 
-    def append(self, run_id: str, entry: Entry) -> None:
+    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
         """Write a push or a note down whole. UnavailableError if it cannot be; then nothing of it stays."""
-        block = hlog.encode(entry)
         try:
             log = self._log(run_id)
             if not log.size:
-                block = hlog.header(hlog.begin_of(entry)) + block
+                block = hlog.header(begin_unix_ns) + block
             try:
                 _write_all(log.descriptor, block)
             except OSError:

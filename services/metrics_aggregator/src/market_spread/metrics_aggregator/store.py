@@ -5,6 +5,7 @@ from typing import Protocol
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
+from market_spread.metrics_aggregator import hlog
 from market_spread.metrics_aggregator.intake import check_envelope
 from market_spread.metrics_aggregator.notes import NOTES_MAX, read_note
 from market_spread.metrics_aggregator.own import Own
@@ -20,8 +21,11 @@ HISTORY_BYTES_MAX = 512 * 1024 * 1024
 class RunLog(Protocol):
     """Where pushes and notes are written down before they are acknowledged."""
 
-    def append(self, run_id: str, entry: PushRequest | NoteRequest) -> None:
-        """Write it down. UnavailableError if that fails; then nothing of it is there."""
+    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
+        """Write it down, as `hlog` has made it. UnavailableError if that fails; then nothing of it is there.
+
+        begin_unix_ns: when what it tells began.
+        """
 
     def entries(self, run_id: str) -> Iterable[PushRequest | NoteRequest]:
         """All that is written down of a run, in the order of their acknowledgement; nothing of an unknown one."""
@@ -111,7 +115,8 @@ class Store:
         except UsageError:
             self.refused += 1
             raise
-        self._write_down(request)
+        if self._log is not None:
+            self._write_down(self._log, run, hlog.note_block(request), request.unix_ns)
         self._keep(run)
         run.add_note(note, self._clock.unix_ns())
 
@@ -133,7 +138,8 @@ class Store:
         except UsageError:
             self.refused += 1
             raise
-        self._write_down(request)
+        if self._log is not None and run.run_id:
+            self._write_down(self._log, run, hlog.push_block(request, measured), request.start_unix_ns)
         merge_ns, now_unix_ns = self._clock.monotonic_ns(), self._clock.unix_ns()
         self.own.arrived(request.end_unix_ns, now_unix_ns)
         self._keep(run, new_series)
@@ -168,11 +174,9 @@ class Store:
         run.merge(run.read(entry), entry, min(entry.end_unix_ns, self._clock.unix_ns()))
         self._bound_history(run)
 
-    def _write_down(self, entry: PushRequest | NoteRequest) -> None:
-        if self._log is None or not entry.run_id:
-            return
+    def _write_down(self, log: RunLog, run: RunState, block: bytes, begin_unix_ns: int) -> None:
         try:
-            self._log.append(entry.run_id, entry)
+            log.append(run.run_id, block, begin_unix_ns)
         except UnavailableError:
             self.own.push_failures += 1
             raise

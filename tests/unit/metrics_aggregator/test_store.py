@@ -17,6 +17,7 @@ from market_spread.common.metric_names import (
     FRAMES_LATE,
     FRAMES_SENT,
     JOB_BATCH,
+    MEMORY,
     MESSAGES_SENT,
     SEND_LAG,
     Metric,
@@ -335,6 +336,8 @@ WRONG: Mapping[str, Callable[[], PushRequest]] = {
     r"with the labels \['host'\]; it has \[\]": lambda: push(1, counters=[sample(FRAMES_LATE, 1, host="a")]),
     "phase has 201 characters": lambda: push(1, counters=[sample(ALERTS, 1, phase="p" * 201)]),
     "total=nan": lambda: push(1, counters=[sample(FRAMES_LATE, float("nan"))]),
+    "bytes=-inf; a gauge": lambda: push(1, gauges=[sample(MEMORY, float("-inf"))]),
+    "total=inf": lambda: push(1, counters=[sample(FRAMES_LATE, float("inf"))]),
     "total=-1.0": lambda: push(1, counters=[sample(FRAMES_LATE, -1)]),
     "stands twice": lambda: push(1, counters=[sample(FRAMES_LATE, 1), sample(FRAMES_LATE, 2)]),
 }

@@ -4,7 +4,6 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -52,29 +51,37 @@ class Simulated:
 
     def __init__(self, kubectl: Kubectl) -> None:
         self._kubectl = kubectl
+        self._leases = Kubectl(kubectl.kubeconfig, "kube-node-lease")
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._say_that_they_live, daemon=True)
         self.names = [f"{pool}-{number}" for pool in POOLS for number in range(NODES_OF_A_POOL)]
 
     def start(self) -> None:
+        self._renew()  # a node that no one has heard of for long would be taken for lost at once
         self._kubectl.apply(*(node(pool, number) for pool in POOLS for number in range(NODES_OF_A_POOL)))
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(self._say_ready, self.names))
+        self._say_that_they_are_ready()
         self._thread.start()
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join()
+        if self._thread.ident:
+            self._thread.join()
         self._kubectl.delete("nodes", "--selector=simulated=true")
-
-    def _say_ready(self, name: str) -> None:
-        self._kubectl("patch", "node", name, "--subresource=status", "--type=merge", f"--patch={json.dumps(status())}")
+        self._leases.delete("leases", *self.names)
 
     def _say_that_they_live(self) -> None:
         while not self._stop.wait(HEARTBEAT_S):
-            now = run(["date", "--utc", "+%Y-%m-%dT%H:%M:%S.000000Z"]).strip()
-            leases = Kubectl(self._kubectl.kubeconfig, "kube-node-lease")
-            leases.apply(*(self._lease(name, now) for name in self.names))
+            self._renew()
+
+    def _say_that_they_are_ready(self) -> None:
+        nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, **status()} for name in self.names]
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes})
+        options = ("--server-side", "--force-conflicts", "--subresource=status")
+        self._kubectl("apply", *options, "--filename=-", text=text)
+
+    def _renew(self) -> None:
+        now = run(["date", "--utc", "+%Y-%m-%dT%H:%M:%S.000000Z"]).strip()
+        self._leases.apply(*(self._lease(name, now) for name in self.names))
 
     def _lease(self, name: str, now: str) -> dict[str, Any]:
         return {
@@ -88,10 +95,19 @@ class Simulated:
 @pytest.fixture(scope="module")
 def simulated(cluster_kubectl: Kubectl) -> Iterator[Simulated]:
     nodes = Simulated(cluster_kubectl)
-    nodes.start()
-    wait_for("no simulated node has a startup taint", lambda: not _not_ready(cluster_kubectl), within_s=60)
-    yield nodes
-    nodes.stop()
+    try:
+        nodes.start()
+        wait_for("no simulated node has a startup taint", lambda: not _not_ready(cluster_kubectl), within_s=60)
+        yield nodes
+    finally:
+        nodes.stop()
+
+
+@pytest.fixture
+def own(simulated: Simulated, kubectl: Kubectl) -> Iterator[Kubectl]:
+    """kubectl in a namespace of the test's own. Its pods have no kubelet that would end them."""
+    yield kubectl
+    kubectl("delete", "pods", "--all", "--force", "--grace-period=0")
 
 
 def _not_ready(kubectl: Kubectl) -> list[str]:
@@ -109,7 +125,8 @@ def rendered(kubectl: Kubectl, *words: str) -> list[dict[str, Any]]:
         [binaries.HELM.path, "template", "market-spread", CHART, f"--namespace={kubectl.namespace}",
          f"--values={CHART / 'values-c4.8xlarge.yaml'}", "--set=receiver.ledgers.kind=emptyDir",
          "--set=metricsAggregator.runs.kind=emptyDir", "--set=kafka.data.kind=emptyDir",
-         "--set=job.checkpoint.kind=hostPath", "--set=job.checkpoint.hostPath=/tmp/checkpoint", "--no-hooks", *words]
+         "--set=job.checkpoint.kind=hostPath", "--set=job.checkpoint.hostPath=/tmp/checkpoint", "--no-hooks",
+         "--kube-version=1.34", *words]
     )  # fmt: skip
     return [document for document in yaml.safe_load_all(text) if document]
 
@@ -139,14 +156,14 @@ def placed(kubectl: Kubectl, selector: str = "") -> dict[str, str]:
     }
 
 
-def test_every_pod_lands_on_its_pool(simulated: Simulated, kubectl: Kubectl) -> None:
-    objects = rendered(kubectl)
-    kubectl.apply(*objects)
-    kubectl.apply(executor(objects, 1), executor(objects, 2))
+def test_every_pod_lands_on_its_pool(own: Kubectl) -> None:
+    objects = rendered(own)
+    own.apply(*objects)
+    own.apply(executor(objects, 1), executor(objects, 2))
 
-    wait_for("all pods have a node", lambda: len(placed(kubectl)) >= 7, within_s=60)
+    wait_for("all pods have a node", lambda: len(placed(own)) >= 7, within_s=60)
 
-    pools = {pod.removeprefix("market-spread-"): name.split("-")[0] for pod, name in placed(kubectl).items()}
+    pools = {pod.removeprefix("market-spread-"): name.split("-")[0] for pod, name in placed(own).items()}
     assert {pod: pool for pod, pool in pools.items() if not pod.startswith("topics")} == {
         "sender-0": "load",
         "receiver-0": "load",
@@ -158,29 +175,29 @@ def test_every_pod_lands_on_its_pool(simulated: Simulated, kubectl: Kubectl) -> 
     }
 
 
-def test_sender_and_receiver_share_a_node_and_so_a_clock(simulated: Simulated, kubectl: Kubectl) -> None:
-    kubectl.apply(*rendered(kubectl))
+def test_sender_and_receiver_share_a_node_and_so_a_clock(own: Kubectl) -> None:
+    own.apply(*rendered(own))
 
-    wait_for("both have a node", lambda: {"market-spread-sender-0", "market-spread-receiver-0"} <= set(placed(kubectl)),
+    wait_for("both have a node", lambda: {"market-spread-sender-0", "market-spread-receiver-0"} <= set(placed(own)),
              within_s=60)  # fmt: skip
 
-    nodes = placed(kubectl)
+    nodes = placed(own)
     assert nodes["market-spread-sender-0"] == nodes["market-spread-receiver-0"]
 
 
-def test_a_full_pool_leaves_pods_pending_and_says_why(simulated: Simulated, kubectl: Kubectl) -> None:
-    objects = rendered(kubectl, "--set=job.executors.onePerNode=false")
-    kubectl.apply(*(document for document in objects if document["kind"] in ("ConfigMap", "ServiceAccount")))
+def test_a_full_pool_leaves_pods_pending_and_says_why(own: Kubectl) -> None:
+    objects = rendered(own, "--set=job.executors.onePerNode=false")
+    own.apply(*(document for document in objects if document["kind"] in ("ConfigMap", "ServiceAccount")))
     wanted = 2 * NODES_OF_A_POOL + 1
 
-    kubectl.apply(*(executor(objects, number) for number in range(wanted)))
-    wait_for("the pool is full", lambda: len(placed(kubectl)) == wanted - 1, within_s=60)
+    own.apply(*(executor(objects, number) for number in range(wanted)))
+    wait_for("the pool is full", lambda: len(placed(own)) == wanted - 1, within_s=60)
 
-    assert set(Counter(placed(kubectl).values()).values()) == {2}
-    (pending,) = [pod for pod in kubectl.items("pods") if "nodeName" not in pod["spec"]]
+    assert set(Counter(placed(own).values()).values()) == {2}
+    (pending,) = [pod for pod in own.items("pods") if "nodeName" not in pod["spec"]]
 
     def message() -> str:
-        conditions = kubectl.get("pod", pending["metadata"]["name"])["status"].get("conditions", [{}])
+        conditions = own.get("pod", pending["metadata"]["name"])["status"].get("conditions", [{}])
         return str(conditions[0].get("message", ""))
 
     wait_for("the scheduler says why", lambda: bool(message()), within_s=20)

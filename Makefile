@@ -56,8 +56,8 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest tests/unit tests/contract
 
-test: check  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus and processes
-	@$(BIN)/python -m pytest tests/charts tests/browser tests/integration
+test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
+	@.ci/test
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -21,6 +21,7 @@ def main() -> int:
     _command(commands, "down", _down, "bring it down, without leaving anything behind")
     _command(commands, "binaries", _binaries, "build the programs that are not built yet", "NAME")
     _command(commands, "images", _images, "build the images that are not built yet", "NAME")
+    _command(commands, "build", _build, "build all programs and images that are not built yet, if a cluster can be here")
     _command(commands, "load", _load, "build images and have them on all nodes", "NAME")
     arguments = parser.parse_args()
     try:
@@ -58,6 +59,16 @@ def _images(names: list[str]) -> None:
     known = _all_images()
     for name in _known(names, list(known)):
         print(images.ensure(known[name]))
+
+
+def _build(_: list[str]) -> None:
+    if os.environ.get("KUBECONFIG") or why_not():
+        return
+    # What the tests of the charts take comes first.
+    binaries.build_missing((binaries.HELM, binaries.KUBECONFORM))
+    binaries.build_missing()
+    for image in (*images.ground_images(), *_all_images().values()):
+        images.ensure(image)
 
 
 def _load(names: list[str]) -> None:

@@ -1,8 +1,11 @@
 """The programs of the cluster, built from their Go modules once and kept, as tests/cluster/tools pins them."""
 
+import fcntl
 import hashlib
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -69,8 +72,20 @@ def build_missing(programs: tuple[Program, ...] = ALL) -> None:
     if missing:
         _require_go()
     for program in missing:
-        print(f"building {program.name} {program.version}", file=sys.stderr, flush=True)
-        _build(program)
+        with alone(f"{program.name}-{program.version}"):
+            if not is_built(program):  # by another process, meanwhile
+                print(f"building {program.name} {program.version}", file=sys.stderr, flush=True)
+                _build(program)
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Wait until no other process builds what has this name."""
+    folder = home_folder("locks")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def is_built(program: Program) -> bool:

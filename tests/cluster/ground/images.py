@@ -70,11 +70,15 @@ class Image:
 def ensure(image: Image) -> Path:
     """The image's archive, which is made if it is not there."""
     archive = image.archive
-    if not archive.exists():
-        print(f"building image {image.name}", file=sys.stderr, flush=True)
-        _require_in_store(image.built_on)
-        image.build(image)
-        _save(image, archive)
+    if archive.exists():
+        return archive
+    _require_in_store(image.built_on)
+    # One at a time, since builds share the builder's tags.
+    with binaries.alone("images"):
+        if not archive.exists():
+            print(f"building image {image.name}", file=sys.stderr, flush=True)
+            image.build(image)
+            _save(image, archive)
     return archive
 
 

@@ -650,6 +650,16 @@ def test_what_a_machine_does_not_tell_is_not_held_against_the_run(plan: RunPlan,
     assert [evidence(result, "valid")[check]["holds"] for check in ("throttled", "clock_error", "swap")] == [None] * 3
 
 
+def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: Observed) -> None:
+    here = {name: timeline(machine__cpus=3.5).series(*name) for name in (("machine", "cpus"), ("controller", "cpus"))}
+    in_cluster = Seen(Timeline(here), ("job",), 4, BEGIN_S, BEGIN_S + 10)
+
+    result = result_of(plan, observed, "a-run", seen=in_cluster)
+
+    assert result.verdict is Verdict.PASSED
+    assert evidence(result, "valid")["foreign_load"]["holds"] is None
+
+
 def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
     gate = (Check("swappiness", False, "60", "0"), Check("turbo", True, "off", "off"))
 

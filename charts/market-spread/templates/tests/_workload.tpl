@@ -1,4 +1,4 @@
-{{/* Short, and judged by its alerts alone: how late a frame may be is no question here. */}}
+{{/* Short, and judged by its alerts alone: neither how late a frame may be nor how steady latencies are is a question. */}}
 {{- define "market-spread.testWorkload" -}}
 {{- $job := .Values.job -}}
 name: helm-test
@@ -27,4 +27,8 @@ warm_up:
 limits:
   late_ms: 10000
   late_share: 1
+void:
+  drift_share: 1000000
+  missing_share: 1
+  throttled_share: 1
 {{- end }}

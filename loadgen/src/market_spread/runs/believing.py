@@ -241,7 +241,9 @@ def _of_gate(seen: Seen) -> list[Evidence]:
 
 
 def _foreign_share(seen: Seen) -> float | None:
-    """CPUs in use less those that the run used, as a share of all."""
+    """CPUs in use less those that the run used, as a share of all; None if its processes are on other machines."""
+    if not any(len(seen.measured(component, "cpus")) for component in seen.components):
+        return None
     machine = seen.measured("machine", "cpus")
     ours = seen.timeline.sum_of("cpus", (*seen.components, "controller")).within(seen.from_s, seen.to_s)
     if not len(machine) or not len(ours):

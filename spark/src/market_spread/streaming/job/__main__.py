@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -12,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.common.kafka import partition_counts
+from market_spread.common.kafka import end_offsets, partition_counts
 from market_spread.common.logs import log_event
 from market_spread.common.metric_names import (
     JOB_BATCH,
@@ -26,6 +27,7 @@ from market_spread.common.processes import call_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import run_main, serving
 from market_spread.streaming.applications.registry import find
+from market_spread.streaming.job.checkpoint import newest_offsets, refuse_other_kafka
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.lease import Lease
 from market_spread.streaming.job.lease_store import lease_in_cluster
@@ -112,6 +114,7 @@ def _run() -> None:
     if lease is not None:
         lease.start()  # a predecessor's may take as long to end as the session to start
     partitions = _partitions(config, tuple(topics), clock)
+    _require_same_kafka(config, tuple(topics))
     mode = BY_NAME[config.mode]
     spark = open_session(config)
     settings = effective_settings(spark)
@@ -159,6 +162,15 @@ def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
                 raise
             log_event(_log, "topics.awaited", logging.WARNING, reason=str(error))
             clock.sleep_ns(_TOPICS_POLL_NS)
+
+
+def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
+    """Spark would wait for records that never come, or leave out those that do."""
+    checkpoint = Path(config.checkpoint)
+    # Read before the topics' ends: a predecessor may still be at work, and its offsets only grow.
+    if known := newest_offsets(checkpoint):
+        ends = end_offsets(config.bootstrap_servers, topics, security=config.kafka_security)
+        refuse_other_kafka(checkpoint, known, ends)
 
 
 def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:

@@ -79,7 +79,8 @@ def kubectl(cluster_kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterato
     wait_for("the namespace has its account", lambda: bool(own.items("serviceaccounts")), within_s=20)
     yield own
     own("delete", "namespace", own.namespace, "--wait=false")
-    own.delete("pods", "--all")
+    if own.items("pods"):
+        own.delete("pods", "--all")
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,7 @@ def affinity(release: Release, pod: str) -> list[int]:
 
 
 def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
-    run = start_run("--duration", "45")
+    run = start_run("--duration", "30")
     run.wait_until_measuring()
 
     kill(release, "executor")
@@ -75,7 +75,7 @@ def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_ru
 
 
 def test_a_killed_driver_costs_a_minute_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
-    run = start_run("--duration", "60")
+    run = start_run("--duration", "45")
     run.wait_until_measuring()
 
     kill(release, "job")

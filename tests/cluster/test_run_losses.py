@@ -39,7 +39,7 @@ def second_node(ground: Cluster) -> Iterator[Kubectl]:
 
 def test_a_drained_node_costs_no_alert(release: Release, second_node: Kubectl, start_run: Callable[..., Run]) -> None:
     move_to_second_node(release, "job", second_node)
-    run = start_run("--duration", "60")
+    run = start_run("--duration", "45")
     run.wait_until_measuring()
 
     second_node("drain", NODE2.name, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s", timeout_s=70)
@@ -55,7 +55,7 @@ def test_a_node_that_is_lost_with_an_executor_costs_no_alert(
     release: Release, second_node: Kubectl, ground: Cluster, start_run: Callable[..., Run]
 ) -> None:
     move_to_second_node(release, "executor", second_node)
-    run = start_run("--duration", "60")
+    run = start_run("--duration", "30")
     run.wait_until_measuring()
 
     ground.namespaces.cut()
@@ -70,7 +70,7 @@ def test_a_node_that_is_lost_with_the_driver_costs_no_alert_once_somebody_says_s
     release: Release, second_node: Kubectl, ground: Cluster, start_run: Callable[..., Run]
 ) -> None:
     move_to_second_node(release, "job", second_node)
-    run = start_run("--duration", "60")
+    run = start_run("--duration", "30")
     run.wait_until_measuring()
 
     ground.namespaces.cut()

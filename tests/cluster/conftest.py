@@ -85,7 +85,7 @@ def kubectl(cluster_kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterato
 
 @pytest.fixture(scope="session")
 def release(ground: Cluster) -> Iterator[Release]:
-    """The chart market-spread as values-ci.yaml has it, all of it on the first node, with an executor that is Ready."""
+    """The chart market-spread as values-ci.yaml has it, with an executor that is Ready; no pod lands on the second node."""
     binaries.build_missing((binaries.HELM,))
     product = images.product_images()
     ground.load([*(image for name, image in product.items() if name != "host-tuner"), images.kafka_image()])
@@ -93,12 +93,13 @@ def release(ground: Cluster) -> Iterator[Release]:
     for old in CHECKPOINT.iterdir():
         shutil.rmtree(old)
     found = Release("ci", "market-spread", Kubectl(ground.kubectl.kubeconfig, "market-spread"))
+    # The nodes share this machine's cores, and what one has of its own is what all else runs on in the other.
     ground.kubectl("cordon", NODE2.name)
     found.install()
     wait_for("an executor is Ready", lambda: any(map(is_ready, found.pods("executor"))), within_s=120)
-    ground.kubectl("uncordon", NODE2.name)
     yield found
     found.uninstall()
+    ground.kubectl("uncordon", NODE2.name)
 
 
 @pytest.fixture

@@ -27,14 +27,14 @@ pytestmark = pytest.mark.timeout(900)
 
 @pytest.fixture
 def second_node(ground: Cluster) -> Iterator[Kubectl]:
-    """kubectl, for a test that takes the second node away; it is back afterwards."""
+    """kubectl, for a test that takes the second node away; it is back afterwards, without pods."""
     kubectl = ground.kubectl
     yield kubectl
     ground.namespaces.mend()
-    kubectl("uncordon", NODE2.name)
     if any(taint["key"] == OUT_OF_SERVICE for taint in kubectl.get("node", NODE2.name)["spec"].get("taints", [])):
         kubectl("taint", "node", NODE2.name, f"{OUT_OF_SERVICE}-")
     wait_for("both nodes are Ready", ground.is_up, within_s=60)
+    kubectl("cordon", NODE2.name)
 
 
 def test_a_drained_node_costs_no_alert(release: Release, second_node: Kubectl, start_run: Callable[..., Run]) -> None:

@@ -21,7 +21,9 @@ def main() -> int:
     _command(commands, "down", _down, "bring it down, without leaving anything behind")
     _command(commands, "binaries", _binaries, "build the programs that are not built yet", "NAME")
     _command(commands, "images", _images, "build the images that are not built yet", "NAME")
-    _command(commands, "build", _build, "build all programs and images that are not built yet, if a cluster can be here")
+    _command(
+        commands, "build", _build, "build all programs and images that are not built yet, if a cluster can be here"
+    )
     _command(commands, "load", _load, "build images and have them on all nodes", "NAME")
     arguments = parser.parse_args()
     try:

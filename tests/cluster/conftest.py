@@ -85,7 +85,7 @@ def kubectl(cluster_kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterato
 
 @pytest.fixture(scope="session")
 def release(ground: Cluster) -> Iterator[Release]:
-    """The chart market-spread as values-ci.yaml has it, with an executor that is Ready; no pod lands on the second node."""
+    """The chart market-spread as values-ci.yaml has it, with an executor that is Ready, all on the first node."""
     binaries.build_missing((binaries.HELM,))
     product = images.product_images()
     ground.load([*(image for name, image in product.items() if name != "host-tuner"), images.kafka_image()])

@@ -32,5 +32,5 @@ def test_topics_that_go_on_are_those_of_the_checkpoint() -> None:
 
 
 def test_topics_that_end_before_it_are_not() -> None:
-    with pytest.raises(UsageError, match="offset 5 of orders-0, which ends at 4.*give the job an empty checkpoint"):
+    with pytest.raises(UsageError, match=r"offset 5 of orders-0, which ends at 4.*give the job an empty checkpoint"):
         refuse_other_kafka(Path("/checkpoint"), {("orders", 0): 5}, {("orders", 0): 4})

@@ -89,6 +89,9 @@ def pod_settings(config: PodsConfig, slots_timeout_s: float) -> dict[str, str]:
         "spark.storage.blockManagerHeartbeatTimeoutMs": "15s",
         "spark.network.timeoutInterval": "2s",
         "spark.kubernetes.dynamicAllocation.deleteGracePeriod": "1s",
+        # An executor has nothing to tidy up. With any other time its pod stays, if its node does not answer, until
+        # somebody says that the node is gone; and while it is there Spark makes no other in its place.
+        "spark.kubernetes.executor.terminationGracePeriodSeconds": "0s",
         "spark.kubernetes.allocation.executor.timeout": f"{round(slots_timeout_s)}s",
     }
 

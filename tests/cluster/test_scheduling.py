@@ -107,6 +107,7 @@ def simulated(cluster_kubectl: Kubectl) -> Iterator[Simulated]:
 def own(simulated: Simulated, kubectl: Kubectl) -> Iterator[Kubectl]:
     """kubectl in a namespace of the test's own. Its pods have no kubelet that would end them."""
     yield kubectl
+    kubectl("delete", "statefulsets,jobs", "--all", "--cascade=orphan")  # or they would make them again
     kubectl("delete", "pods", "--all", "--force", "--grace-period=0")
 
 

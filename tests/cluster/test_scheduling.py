@@ -1,6 +1,7 @@
 """Where pods go on 30 nodes of type c4.8xlarge in three pools: plain Node objects, and the cluster's own scheduler."""
 
 import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -202,5 +203,8 @@ def test_a_full_pool_leaves_pods_pending_and_says_why(own: Kubectl) -> None:
         return str(conditions[0].get("message", ""))
 
     wait_for("the scheduler says why", lambda: bool(message()), within_s=20)
-    assert "10 Insufficient cpu" in message()
+    # Nodes that are not simulated may be too small as well.
+    found = re.search(r"(\d+) Insufficient cpu", message())
+    assert found is not None, message()
+    assert int(found[1]) >= NODES_OF_A_POOL
     assert "untolerated taint" in message()

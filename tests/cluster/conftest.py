@@ -89,10 +89,11 @@ def release(ground: Cluster) -> Iterator[Release]:
     binaries.build_missing((binaries.HELM,))
     product = images.product_images()
     ground.load([*(image for name, image in product.items() if name != "host-tuner"), images.kafka_image()])
+    found = Release("ci", "market-spread", Kubectl(ground.kubectl.kubeconfig, "market-spread"))
+    found.uninstall()
     # Kafka begins empty, and so must the checkpoint, which knows its offsets.
     for old in CHECKPOINT.iterdir():
         shutil.rmtree(old)
-    found = Release("ci", "market-spread", Kubectl(ground.kubectl.kubeconfig, "market-spread"))
     # The nodes share this machine's cores, and what one has of its own is what all else runs on in the other.
     ground.kubectl("cordon", NODE2.name)
     found.install()

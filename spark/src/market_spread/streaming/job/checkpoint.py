@@ -37,5 +37,5 @@ def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: M
         if offset > end:
             raise UsageError(
                 f"the checkpoint {checkpoint} goes on at offset {offset} of {topic}-{partition}, which ends at {end}: "
-                "it was made with another Kafka, or with topics that were deleted since; give the job an empty checkpoint"
+                "it was made with another Kafka, or topics that were deleted since; give the job an empty checkpoint"
             )

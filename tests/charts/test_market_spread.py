@@ -106,6 +106,7 @@ def test_the_driver_is_told_everything() -> None:
         "CHECKPOINT": "/var/lib/market-spread/checkpoint/job-$(MARKET_SPREAD_REPLICA)",
         "LEASE": "$(MARKET_SPREAD_POD_NAME)",
         "DRIVER_MEMORY": "1g",
+        "JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "DRIVER_HOST": "$(MARKET_SPREAD_POD_NAME).market-spread-job.spread.svc",
         "DRIVER_PORT": "7078",
         "BLOCK_MANAGER_PORT": "7079",
@@ -140,7 +141,7 @@ def test_senders_have_a_name_each() -> None:
     assert told["SOURCE"] == "sender-$(MARKET_SPREAD_INDEX)"
 
 
-def test_prometheus_may_ask_the_aggregator_by_address() -> None:
+def test_prometheus_may_ask_the_aggregator_by_address_and_a_run_by_name() -> None:
     told = environment(rendered(DEFAULT, metricsAggregator__allowedHosts=["metrics.example.com"]), "metrics-aggregator")
 
     assert told["ALLOWED_HOSTS"].split(",") == [
@@ -148,6 +149,7 @@ def test_prometheus_may_ask_the_aggregator_by_address() -> None:
         "market-spread-metrics-aggregator.spread",
         "market-spread-metrics-aggregator.spread.svc",
         "$(MARKET_SPREAD_POD_IP)",
+        "$(MARKET_SPREAD_POD_NAME).market-spread-metrics-aggregator.spread.svc",
         "metrics.example.com",
     ]
     assert told["RUNS_FOLDER"] == "/var/lib/market-spread/runs"

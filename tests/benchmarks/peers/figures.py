@@ -28,13 +28,13 @@ def _at(rate_per_s: int) -> Figure:
     def measure(contender: Contender, runs_folder: Path, scale: float) -> Any:
         return steady(contender, rate_per_s, runs_folder=runs_folder, scale=scale)
 
-    return Figure(f"rate-{rate_per_s}", measure, 2.8)
+    return Figure(f"rate-{rate_per_s}", measure, 1.4)
 
 
 FIGURES = (
-    Figure("drain", lambda contender, _, scale: drained(contender, scale=scale), 2.5),
+    Figure("drain", lambda contender, _, scale: drained(contender, scale=scale), 1.5),
     *(_at(rate_per_s) for rate_per_s in RATES_PER_S),
-    Figure("recovery", lambda contender, _, scale: recovered(contender, scale=scale), 2.5),
+    Figure("recovery", lambda contender, _, scale: recovered(contender, scale=scale), 1.2),
 )
 
 

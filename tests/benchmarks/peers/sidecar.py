@@ -18,7 +18,7 @@ from counting import Counts, FrameCounter
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment, inherited_environment
 from market_spread.common.errors import DeadlineError, RunFailedError
-from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family
+from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
 from market_spread.common.recording import Recorder
 from market_spread.common.service import ServiceConfig, run_main, serving
 from market_spread.runs.child import Child
@@ -153,7 +153,7 @@ def body() -> None:
         else BytewaxStore(config.store)
     )
     service = PeerService(peer, name=config.peer, committed=committed, counts=counts, clock=clock)
-    call_on_signals(service.stopping.set)
+    call_on_signals(lambda: set_in_handler(service.stopping))
 
     def register(server: grpc.Server) -> str:
         add_JobServicer_to_server(service, server)

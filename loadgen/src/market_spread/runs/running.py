@@ -10,7 +10,7 @@ from rich.console import Console
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import RunVoidError
-from market_spread.common.processes import call_on_signals, stop_event_on_signals
+from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
 from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.ensemble import Ensemble
 from market_spread.runs.environment import Environment, JobSettings
@@ -104,7 +104,7 @@ def _interrupted(console: Console) -> threading.Event:
     def handle() -> None:
         if event.is_set():
             raise KeyboardInterrupt
-        event.set()
+        set_in_handler(event)
         console.print("ending the run early; once more ends it at once")
 
     call_on_signals(handle)

@@ -1,5 +1,6 @@
 """What a process knows about itself: its CPU time, the signals that end it."""
 
+import _thread
 import signal
 import threading
 from collections.abc import Callable, Iterable
@@ -51,11 +52,21 @@ def _seconds(process: psutil.Process) -> tuple[float, ...]:
 def stop_event_on_signals() -> threading.Event:
     """An event that SIGTERM and SIGINT set. Call it from the main thread."""
     event = threading.Event()
-    call_on_signals(event.set)
+    call_on_signals(lambda: set_in_handler(event))
     return event
 
 
 def call_on_signals(handler: Callable[[], object]) -> None:
-    """Have SIGTERM and SIGINT call the handler, between two steps of the main thread. Call it from there."""
+    """Have SIGTERM and SIGINT call the handler, between two steps of the main thread. Call it from there.
+
+    The handler may take no lock that the main thread can hold at that moment.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: handler())
+
+
+def set_in_handler(event: threading.Event) -> None:
+    """Set an event that the main thread may be about to wait for, and then holds the lock of, for ever if it is to set
+    it itself. A thread of `threading` takes locks of its own to start; one of `_thread` takes none.
+    """
+    _thread.start_new_thread(event.set, ())

@@ -1,0 +1,29 @@
+"""Signals that end a process, whatever its main thread is doing when they come."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from market_spread.common.processes import stop_event_on_signals
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def handlers_are_put_back() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.timeout(20)
+def test_a_signal_at_the_moment_when_waiting_begins_is_not_lost(number: signal.Signals) -> None:
+    stop = stop_event_on_signals()
+
+    with vars(stop)["_cond"]:  # `wait` holds it for an instant, and a handler runs between any two steps
+        signal.raise_signal(number)
+
+    assert stop.wait(10)

@@ -769,3 +769,10 @@ def test_slope_is_certain_only_where_the_points_are(noise: float, includes_zero:
     assert slope is not None
     assert low <= slope <= high
     assert (low <= 0 <= high) is includes_zero
+
+
+def test_two_points_of_one_second_have_no_slope() -> None:
+    seconds = np.array([0, 1, 1, 2, 3, 4], np.float64)
+
+    assert slope_per_s(seconds, 7 * seconds) == (7, 7, 7)
+    assert slope_per_s(np.array([0, 1, 1, 2, 2, 3], np.float64), np.arange(6.0)) == (None, None, None)

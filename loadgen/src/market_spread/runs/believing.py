@@ -90,12 +90,17 @@ def backlog_of(seen: Seen, *, from_s: float) -> Backlog:
 def slope_per_s(
     seconds: np.ndarray[tuple[int], np.dtype[np.float64]], values: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> tuple[float | None, float | None, float | None]:
-    """The median of the slopes of all pairs, between the ends of its 95% interval; None with fewer than 5 points."""
+    """The median of the slopes of all pairs, between the ends of its 95% interval; None with fewer than 5 seconds.
+
+    Two points of the same second have no slope.
+    """
     step = -(-len(seconds) // _SLOPE_POINTS_MAX)
-    if len(seconds) < 5:
+    if len(np.unique(seconds)) < 5:
         return None, None, None
     x, y = seconds[::step], values[::step]
     earlier, later = np.triu_indices(len(x), 1)
+    apart = x[later] > x[earlier]
+    earlier, later = earlier[apart], later[apart]
     slopes = np.sort((y[later] - y[earlier]) / (x[later] - x[earlier]))
     count, n = len(slopes), len(x)
     spread = _Z95 * np.sqrt(n * (n - 1) * (2 * n + 5) / 18)

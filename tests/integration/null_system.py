@@ -15,6 +15,9 @@ from market_spread.common.layout import ALERT, NBBO, ORDER
 from market_spread.runs.environment import TOPICS
 
 CLOCK = SystemClock()
+# Whole milliseconds: a shorter one is none, and a loop that never waits keeps the interpreter from the clients' threads,
+# by milliseconds that are then taken for those of the way to the receiver.
+_POLL_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class NullSystem:
         ):
             consumer.assign({(t, p): 0 for t in (TOPICS.nbbo, TOPICS.orders) for p in range(self._partitions)})
             while not self._stopping.is_set():
-                for (topic, _), records in sorted(consumer.poll(0.0005).items()):
+                for (topic, _), records in sorted(consumer.poll(_POLL_S).items()):
                     for record in records:
                         self._take(record.value, is_quotes=topic == TOPICS.nbbo)
                 self._emit_due()

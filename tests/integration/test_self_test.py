@@ -51,7 +51,7 @@ class Read:
 
 @pytest.fixture(scope="module")
 def plan() -> RunPlan:
-    load = Constant(1_000, 12)
+    load = Constant(400, 12)
     workload = dataclasses.replace(read_workload(SMALL), profile=load, settle_s=0, probes_per_s=150, linger_ms=2)
     return plan_of_workload(workload)
 
@@ -144,8 +144,8 @@ def test_a_delay_is_read_back_within_the_stated_error(plan: RunPlan, broker: Bro
     assert read.result.verdict is Verdict.PASSED, read.result.faults
     assert read.result.latency_samples == len(true) > 1_000
     assert min(value for order_id, value in held.items() if order_id % 2) >= DELAY_US
-    # Delayed alerts are in other frames than those that are not, so a part of the delivery is between them.
-    assert abs(error_us) <= ERROR_US + delivery_us / 2
+    # What a busy machine adds to one alert's delivery it adds to another's: only its noise is left.
+    assert abs(error_us) <= ERROR_US + delivery_us / 5
     compute_ns = read.result.stages_ns["compute"]["p50"]
     assert compute_ns is not None  # what the system held back is where the report puts it, to its 3 digits
     assert compute_ns / 1000 == pytest.approx(float(np.median(list(held.values()))), rel=0.002, abs=2)

@@ -39,8 +39,7 @@ def second_node(ground: Cluster) -> Iterator[Kubectl]:
 
 def test_a_drained_node_costs_no_alert(release: Release, second_node: Kubectl, start_run: Callable[..., Run]) -> None:
     move_to_second_node(release, "job", second_node)
-    run = start_run("--duration", "45")
-    run.wait_until_measuring()
+    run = measuring(start_run, duration_s=45)
 
     second_node("drain", NODE2.name, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s", timeout_s=70)
 
@@ -55,8 +54,7 @@ def test_a_node_that_is_lost_with_an_executor_costs_no_alert(
     release: Release, second_node: Kubectl, ground: Cluster, start_run: Callable[..., Run]
 ) -> None:
     move_to_second_node(release, "executor", second_node)
-    run = start_run("--duration", "30")
-    run.wait_until_measuring()
+    run = measuring(start_run, duration_s=30)
 
     ground.namespaces.cut()
 
@@ -70,8 +68,7 @@ def test_a_node_that_is_lost_with_the_driver_costs_no_alert_once_somebody_says_s
     release: Release, second_node: Kubectl, ground: Cluster, start_run: Callable[..., Run]
 ) -> None:
     move_to_second_node(release, "job", second_node)
-    run = start_run("--duration", "30")
-    run.wait_until_measuring()
+    run = measuring(start_run, duration_s=30)
 
     ground.namespaces.cut()
     wait_for("the node is known to be lost", lambda: not is_ready(second_node.get("node", NODE2.name)), within_s=60)
@@ -105,6 +102,13 @@ def test_of_two_drivers_on_one_checkpoint_the_one_that_lost_its_lease_ends(relea
         kubectl("delete", "pod", "rival", timeout_s=60)
     wait_for("the first one holds it again", lambda: holder(kubectl, name).startswith(f"{name}_"), within_s=60)
     wait_for("it works again", lambda: all(is_ready(pod) for pod in release.pods("job")), within_s=120)
+
+
+def measuring(start_run: Callable[..., Run], *, duration_s: int) -> Run:
+    """A run whose measured load flows."""
+    run = start_run("--duration", str(duration_s))
+    run.wait_until_measuring()
+    return run
 
 
 def move_to_second_node(release: Release, component: str, kubectl: Kubectl) -> None:

@@ -14,6 +14,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
+from kafka.net import KafkaNetClient
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.kafka_security import PLAINTEXT, KafkaSecurity
@@ -36,7 +37,8 @@ class Producer:
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. RunVoidError if no broker answers."""
         with _broker_errors(bootstrap_servers):
-            self._producer: Any = KafkaProducer(
+            self._producer: Any = _opened(
+                KafkaProducer,
                 **_connection(bootstrap_servers, client_id, security),
                 enable_idempotence=True,
                 acks="all",
@@ -91,7 +93,8 @@ class Consumer:
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. RunVoidError if no broker answers."""
         with _broker_errors(bootstrap_servers):
-            self._consumer: Any = KafkaConsumer(
+            self._consumer: Any = _opened(
+                KafkaConsumer,
                 **_connection(bootstrap_servers, client_id, security),
                 group_id=None,
                 enable_auto_commit=False,
@@ -233,12 +236,28 @@ def _connection(bootstrap_servers: str, client_id: str, security: KafkaSecurity)
     }
 
 
+def _opened(kind: Callable[..., Any], **settings: Any) -> Any:
+    """A client. One that gets nowhere leaves its network thread behind, which would try for ever: it is ended."""
+    networks: list[Any] = []
+
+    def network(**configs: Any) -> Any:
+        networks.append(KafkaNetClient(**configs))
+        return networks[-1]
+
+    try:
+        return kind(**settings, kafka_client=network)
+    except BaseException:
+        for opened in networks:
+            opened.close()
+        raise
+
+
 @contextmanager
 def _admin(bootstrap_servers: str, security: KafkaSecurity) -> Iterator[Any]:
     with _broker_errors(bootstrap_servers):
         connection = _connection(bootstrap_servers, "admin", security)
         del connection["allow_auto_create_topics"], connection["metrics_enabled"]
-        admin = KafkaAdminClient(**connection)
+        admin = _opened(KafkaAdminClient, **connection)
         try:
             yield admin
         finally:

@@ -10,13 +10,10 @@ CREATE TABLE nbbo (
 );
 
 CREATE TABLE orders (
-  frame STRING,
-  headers MAP<STRING, BYTES> METADATA VIRTUAL,
-  seen AS PROCTIME()
+  headers MAP<STRING, BYTES> METADATA VIRTUAL
 ) WITH (
-  'connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = '{servers}',
-  'properties.group.id' = '{group}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'raw'
-);
+  'topic' = 'orders'
+) LIKE nbbo (OVERWRITING OPTIONS);
 
 CREATE TABLE alerts (
   order_id STRING,

@@ -86,6 +86,8 @@ def test_timeline_has_each_second_of_every_component(folder: RunFolder) -> None:
     assert pq.read_schema(folder.timeline).names == ["unix_s", "component", "name", "value"]
     for name in ("machine", "controller", *PROCESSES):
         assert len(timeline.series(name, "cpus")) > result["duration_s"], name
+    seconds = timeline.series("machine", "cpus").unix_s.tolist()
+    assert len(set(seconds)) == len(seconds)  # looked at in its middle, a second is never met twice
     assert len(timeline.series("job", "gc_pause_ms")) > 0
     assert len(timeline.series("broker", "safepoint_ms")) > 0
     assert timeline.series("path", "messages_sent").values.max() == result["messages_sent"]

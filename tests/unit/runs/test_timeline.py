@@ -80,10 +80,12 @@ def test_rates_are_by_the_time_that_went_by() -> None:
 
 
 def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
-    proc, clock = tmp_path / "proc", ManualClock(1_700_000_000_000_000_000)
+    # Just past the middle of a second: its thread does not sample before that of the next one.
+    proc, clock = tmp_path / "proc", ManualClock(1_700_000_000_500_000_001)
     a_machine(proc, stolen=0)
     sampler = Sampler(tmp_path / "samples", clock=clock, processes=dict, machine=MachineCounters(proc))
-    sampler.start()  # its thread takes the first sample
+    sampler.start()
+    sampler.sample()
     sampler.close()
 
     path = timeline.write(

@@ -14,6 +14,8 @@ from market_spread.runs.document.counters import MachineCounters, ProcessCounter
 SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name", pa.string()), ("value", pa.float64())])
 _FLUSH_S = 5
 _CLOSE_S = 5.0
+_SECOND_NS = 1_000_000_000
+_LATE_NS = _SECOND_NS // 2
 
 Values = Mapping[str, float]
 
@@ -21,8 +23,8 @@ Values = Mapping[str, float]
 class Sampler:
     """A thread that samples: `start`, then `close`. What it finds is an Arrow stream, whole up to its last flush.
 
-    Values of a second are rates over the time since the sample before, or levels at that moment. A sample that comes
-    more than half a second late leaves its second out, so that gaps are seen.
+    Values of a second are rates over the time since the sample before, or levels at that moment. It samples in the
+    middle of each second; what comes more than half of one late leaves its second out, so that gaps are seen.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Sampler:
         """Look once."""
         unix_ns = self._clock.unix_ns()
         monotonic_s = self._clock.monotonic_ns() / 1e9
-        second = unix_ns // 1_000_000_000
+        second = unix_ns // _SECOND_NS
         self._take(second, monotonic_s, "machine", *self._machine.read())
         ours_cpu_s = 0.0
         for component, pid in {**self._processes(), "controller": self._machine.own_pid}.items():
@@ -93,10 +95,11 @@ class Sampler:
         self._add(second, "controller", [("unix_minus_monotonic_ms", (unix_ns / 1e9 - monotonic_s) * 1000)])
 
     def _run(self) -> None:
-        due_ns = self._clock.monotonic_ns()
+        to_middle_ns = (_LATE_NS - self._clock.unix_ns()) % _SECOND_NS
+        due_ns = self._clock.monotonic_ns() + to_middle_ns
         since_flush = 0
-        while not self._ending.is_set():
-            if self._clock.monotonic_ns() - due_ns < 500_000_000:
+        while not self._ending.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
+            if self._clock.monotonic_ns() - due_ns < _LATE_NS:
                 with suppress(OSError, MarketSpreadError):
                     self.sample()
                 since_flush += 1
@@ -104,8 +107,7 @@ class Sampler:
                     since_flush = 0
                     with suppress(OSError):
                         self._flush()
-            due_ns += 1_000_000_000
-            self._ending.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9))
+            due_ns += _SECOND_NS
 
     def _take(self, second: int, monotonic_s: float, component: str, cumulative: Values, levels: Values) -> None:
         self._add(second, component, self._rates.of(component, cumulative, monotonic_s).items())

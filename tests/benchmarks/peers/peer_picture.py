@@ -22,11 +22,14 @@ _PANELS = (
 
 
 def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
-    """Write stem.png and stem.svg. results: those in runs/bench-peers.json; a panel without any stays empty."""
+    """Write stem.png and stem.svg. results: those in runs/bench-peers.json; what has none gets no panel."""
     mpl.rcParams["svg.hashsalt"] = "peers"  # the same picture for the same figures
     names = [contender.name for contender in CONTENDERS]
-    figure, panels = plt.subplots(1, len(_PANELS), figsize=(14, 3.6), sharey=True, constrained_layout=True)
-    for axes, (of, name, scale, label, pattern) in zip(panels, _PANELS, strict=True):
+    shown = [panel for panel in _PANELS if any(_has(it, panel[0], panel[1]) for it in results)]
+    figure, (panels,) = plt.subplots(
+        1, len(shown), figsize=(2 + 3 * len(shown), 3.6), sharey=True, constrained_layout=True, squeeze=False
+    )
+    for axes, (of, name, scale, label, pattern) in zip(panels, shown, strict=True):
         found = {it["contender"]: it["medians"][name] / scale for it in results if _has(it, of, name)}
         values = [found[it] for it in names if it in found]
         places = [number for number, it in enumerate(names) if it in found]

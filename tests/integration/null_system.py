@@ -26,13 +26,13 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True)
 class OneIn:
-    """Of every `count` consecutive order ids, that which leaves `rest`."""
+    """Of every `count` consecutive order ids, that which leaves `rest`; none of the warm-up's."""
 
     count: int
     rest: int
 
     def has(self, order_id: int) -> bool:
-        return order_id % self.count == self.rest
+        return order_id % self.count == self.rest and order_id < WARM_UP_ORDER_ID_MIN
 
 
 NONE = OneIn(1, 1)
@@ -52,8 +52,9 @@ class Fault:
 
 @dataclass
 class Truth:
-    """What was really done. held_us: from the read of an order to its alert's emission; latency_us: to there from its
-    intended send.
+    """What was really done, to measured orders alone.
+
+    held_us: from the read of an order to its alert's emission; latency_us: to there from its intended send.
     """
 
     held_us: dict[int, int] = field(default_factory=dict)
@@ -139,7 +140,7 @@ class _Answers:
     def _answer(self, columns: Columns, place: int, quote: tuple[int, int, int], read_us: int) -> None:
         order = {name: column[place : place + 1] for name, column in columns.items()}
         order_id = int(order["order_id"][0])
-        if self._fault.lost.has(order_id) and order_id < WARM_UP_ORDER_ID_MIN:
+        if self._fault.lost.has(order_id):
             self.truth.lost += 1
             return
         fields = {"bid": quote[0], "offer": quote[1], "quote_sequence": quote[2], "read_us": read_us}
@@ -155,7 +156,7 @@ class _Answers:
                 CLOCK.sleep_ns(round(self._fault.stall_s * 1e9))
                 self.truth.stalled_us = (CLOCK.monotonic_ns() - begin_ns) // 1000
             self._emit(order_id, alert)
-            if self._fault.doubled.has(order_id) and order_id < WARM_UP_ORDER_ID_MIN:
+            if self._fault.doubled.has(order_id):
                 self.truth.doubled += 1
                 self._emit(order_id, alert)
 

@@ -34,6 +34,7 @@ def _drain(results: Results) -> str:
 
 
 def _latency(results: Results) -> str:
+    measured = [rate for rate in RATES_PER_S if any(it["figure"] == f"rate-{rate}" for it in results)]
     columns = ["system", "messages/s", *(f"{name}, ms" for name in _LATENCIES.values()), "CPU us/message", "runs held"]
     rows = [
         [
@@ -43,15 +44,17 @@ def _latency(results: Results) -> str:
             _cell(found, "cpu_us_per_message", "{:.2f}"),
             f"{found['held']} of {len(found['repeats'])}" if found else "",
         ]
-        for rate_per_s in RATES_PER_S
+        for rate_per_s in measured
         for title, found in _by_contender(results, f"rate-{rate_per_s}")
     ]
     judged = {
         f"{spoken} at {rate_per_s:,}": (f"rate-{rate_per_s}", name, False)
-        for rate_per_s in RATES_PER_S
+        for rate_per_s in measured
         for name, spoken in {**_LATENCIES, "cpu_us_per_message": "CPU"}.items()
     }
-    return _with_losses(columns, rows, results, judged)
+    missing = [f"{rate:,}" for rate in RATES_PER_S if rate not in measured]
+    table = _with_losses(columns, rows, results, judged)
+    return f"{table}\n\nAt {' and '.join(missing)} messages a second: {NOT_MEASURED}." if missing else table
 
 
 def _recovery(results: Results) -> str:

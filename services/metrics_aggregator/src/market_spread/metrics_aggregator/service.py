@@ -1,8 +1,6 @@
 """The gRPC side: takes pushes and notes into the store."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -20,15 +18,14 @@ class MetricsService(MetricsServicer):
     def __init__(self, store: Store, *, takes_pushes: bool = True) -> None:
         self._store = store
         self._takes_pushes = takes_pushes
-        self._streams: set[asyncio.Task[object]] = set()
+        self._waiting: set[asyncio.Task[object]] = set()
         self._ending = False
 
     # Reading and writing by the context, so that whatever ends the stream is raised here.
     async def Push(self, request_iterator: object, context: Any) -> None:  # type: ignore[override]  # noqa: N802
         self._require_pushes()
-        with self._counted_in():
-            while (request := await context.read()) is not grpc.aio.EOF:
-                await context.write(self._answer(request))
+        while (request := await self._read(context)) is not grpc.aio.EOF:
+            await context.write(self._answer(request))
 
     async def Note(self, request: NoteRequest, context: grpc.ServicerContext) -> NoteResponse:  # noqa: N802 - the proto's name
         self._require_pushes()
@@ -43,7 +40,8 @@ class MetricsService(MetricsServicer):
     def end_streams(self) -> None:
         """End the streams that are open: they would last as long as the processes that push."""
         self._ending = True
-        for stream in self._streams:
+        # A stream that writes an answer ends at its next read: gRPC takes no status while a write is under way.
+        for stream in self._waiting:
             stream.cancel()
 
     def _answer(self, request: PushRequest) -> PushResponse:
@@ -53,23 +51,26 @@ class MetricsService(MetricsServicer):
             return PushResponse(sequence=request.sequence, refusal=str(error))
         return PushResponse(sequence=request.sequence)
 
-    @contextmanager
-    def _counted_in(self) -> Iterator[None]:
-        """Have this task among the open streams; if we end it, its process is told to come again."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._streams.add(task)
+    async def _read(self, context: Any) -> Any:
+        """The stream's next push. UnavailableError, which tells its process to come again, if we end the stream."""
+        stream = asyncio.current_task()
+        assert stream is not None
+        if self._ending:
+            raise _stops()
+        self._waiting.add(stream)
         try:
-            yield
+            return await context.read()
         except asyncio.CancelledError as error:
             if not self._ending:
                 raise
-            raise UnavailableError(
-                "the metrics-aggregator stops; keep what is not answered and send it again"
-            ) from error
+            raise _stops() from error
         finally:
-            self._streams.discard(task)
+            self._waiting.discard(stream)
 
     def _require_pushes(self) -> None:
         if not self._takes_pushes:
             raise WrongStateError("this metrics-aggregator shows finished runs and takes none; push to one that does")
+
+
+def _stops() -> UnavailableError:
+    return UnavailableError("the metrics-aggregator stops; keep what is not answered and send it again")

@@ -40,7 +40,7 @@ SAMPLES = 2_500
 NEVER = {"market_spread_receiver_invalid_total"}
 LE = {repr((edge_us - 1) / 1e6): edge_us for edge_us in EDGES_US}
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ from tests.integration.aggregators import (
     until,
 )
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:

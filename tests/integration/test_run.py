@@ -26,7 +26,7 @@ SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair"
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
-pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(TIMEOUT_S + 60)]
 
 
 @dataclass

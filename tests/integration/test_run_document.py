@@ -17,7 +17,7 @@ from market_spread.runs.store import Store
 from market_spread.runs.workload import read_workload
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
 
-pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(2 * TIMEOUT_S)]
 PROCESSES = ("broker", "job", "metrics_aggregator", "receiver", "sender")
 
 

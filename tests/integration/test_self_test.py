@@ -39,6 +39,8 @@ STALL_S = 0.8
 # What docs/measurement.md aims at.
 ERROR_US = 100
 
+pytestmark = pytest.mark.alone
+
 
 @dataclass
 class Read:

@@ -112,7 +112,7 @@ def test_namespaces_are_those_of_the_releases() -> None:
         ),
         (["--set", "dashboards.enabled=false,monitors.enabled=always"], {"PodMonitor"}),
     ],
-    ids=str,
+    ids=["without the operator", "with it", "rules always", "monitors never", "monitors always, no dashboards"],
 )
 def test_objects_of_the_operator_are_made_where_it_is(arguments: list[str], kinds: set[str]) -> None:
     ended = run_helm("template", "x", MONITORING.folder, "--kube-version", KUBERNETES, *arguments)

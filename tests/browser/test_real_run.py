@@ -19,7 +19,7 @@ WORKLOAD = Path(__file__).parents[1] / "integration" / "workloads" / "small.yaml
 PAGES = ("overview", "pipeline", "workers", "workers/job", "computations", "computations/ingest", "aggregator")
 TIMEOUT_S = 240
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(TIMEOUT_S + 60)]
+pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
 
 @pytest.fixture(scope="module")

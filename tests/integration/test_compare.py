@@ -15,7 +15,7 @@ COMMAND = str(Path(sys.executable).parent / "market-spread")
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 TIMEOUT_S = 240
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(3 * TIMEOUT_S)]
+pytestmark = pytest.mark.timeout(3 * TIMEOUT_S)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 # Flink's environment is a gigabyte; `make bench-peers` has it.
 LIGHT = ("kafka-python", "kafka-streams", "bytewax")
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(420)]
+pytestmark = pytest.mark.timeout(420)
 
 
 @pytest.fixture(params=LIGHT)

@@ -28,7 +28,7 @@ from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusR
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 class Rig:

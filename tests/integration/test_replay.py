@@ -6,12 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 COMMAND = Path(sys.executable).with_name("market-spread")
 ORDERS = 400
-
-pytestmark = pytest.mark.alone
 
 
 def nbbo(symbol: bytes, bid: float, offer: float, *, kind: int = 2) -> bytes:

@@ -26,7 +26,7 @@ SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair"
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(TIMEOUT_S + 60)]
+pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
 
 @dataclass
@@ -164,6 +164,7 @@ def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
 
 
+@pytest.mark.alone
 def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:
     with running(tmp_path, "--duration", "2") as run:
         ended = run.end()
@@ -218,6 +219,7 @@ def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path)
 
 
+@pytest.mark.alone
 def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     with running(tmp_path, "--keep-input", workload=PAIR) as run:
         run.wait_until_said("measuring")

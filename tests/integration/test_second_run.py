@@ -19,7 +19,7 @@ from market_spread.runs.workload import Overrides, read_workload
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(420)]
+pytestmark = pytest.mark.timeout(420)
 
 
 class Standing:

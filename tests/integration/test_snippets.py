@@ -25,8 +25,6 @@ SNIPPETS = [
     for number, found in enumerate(MARKED.finditer(page.read_text()))
 ]
 
-pytestmark = pytest.mark.alone
-
 
 def run(script: str, folder: Path, before: str) -> "subprocess.CompletedProcess[str]":
     """Run the script as a user would in a checkout, with the command on the path; writes stay in the folder.

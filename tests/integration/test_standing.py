@@ -28,8 +28,6 @@ CLOCK = SystemClock()
 NOWHERE = "127.0.0.1:1"
 NAMES = ["broker", "sender", "job", "receiver", "metrics-aggregator"]
 
-pytestmark = pytest.mark.alone
-
 
 def market_spread(command: str, folder: Path, *options: object) -> "subprocess.CompletedProcess[str]":
     words = [COMMAND, command, "--folder", folder, *options]

@@ -88,19 +88,12 @@ def started(log: Path, *command: object) -> Iterator["subprocess.Popen[bytes]"]:
     try:
         yield process
     finally:
-        end(process)
-
-
-def end(process: "subprocess.Popen[bytes]") -> None:
-    for _ in range(4):  # a run that is kept takes two: the first ends its load, the second its page
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(15)
-            return
+            process.wait(60)
         except subprocess.TimeoutExpired:
-            continue
-    process.kill()
-    process.wait(10)
+            process.kill()
+            process.wait(10)
 
 
 def configuration_for_tests(shipped: Path, folder: Path, node_exporter: str) -> Path:

@@ -54,7 +54,7 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 	@$(BIN)/ruff check -q $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest tests/unit tests/contract
+	@$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 tests/unit tests/contract
 
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test

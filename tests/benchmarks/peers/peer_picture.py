@@ -1,6 +1,8 @@
-"""The systems as a picture: throughput, cost and latency side by side, Spark's bars in the colours of its modes."""
+"""The systems as a picture: throughput, cost, recovery and latency side by side, Spark in the colours of its modes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -10,43 +12,97 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 from contenders import CONTENDERS
+from figures import RATES_PER_S
+from matplotlib.axes import Axes
 
 _COLOURS = {"spark-real-time": "#1f5fa8", "spark-micro-batch": "#d97706"}
 _OTHER = "#8a8f98"
-_PANELS = (
-    ("drain", "rate_per_s", 1e6, "million messages a second, drained", "{:.2f}"),
-    ("drain", "cpu_us_per_message", 1, "CPU, microseconds a message, drained", "{:.2f}"),
-    ("rate-20000", "p99_ms", 1, "p99 at 20,000 messages/s, ms", "{:.1f}"),
-    ("recovery", "silence_s", 1, "silence after a kill, s", "{:.1f}"),
-)
+_NUMBERS = {"fontsize": 8, "color": "#444444"}
+_COLUMNS = 3
+# The mark of each, and where its number is: apart, since p99 and p99.9 are often one beside the other.
+_PERCENTILES = {
+    "p50_ms": ("o", (-7, -3), "right"),
+    "p99_ms": ("s", (0, 6), "center"),
+    "p999_ms": ("D", (7, -3), "left"),
+}
+
+Medians = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A part of the picture. draw: given the axes and the medians of each contender that has its figure."""
+
+    figure: str
+    label: str
+    draw: Callable[[Axes, Medians], None]
 
 
 def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
-    """Write stem.png and stem.svg. results: those in runs/bench-peers.json; what has none gets no panel."""
+    """Write stem.png and stem.svg; nothing if there is nothing. results: those in runs/bench-peers.json."""
     mpl.rcParams["svg.hashsalt"] = "peers"  # the same picture for the same figures
-    names = [contender.name for contender in CONTENDERS]
-    shown = [panel for panel in _PANELS if any(_has(it, panel[0], panel[1]) for it in results)]
-    figure, (panels,) = plt.subplots(
-        1, len(shown), figsize=(2 + 3 * len(shown), 3.6), sharey=True, constrained_layout=True, squeeze=False
+    shown = [panel for panel in _PANELS if _medians(results, panel.figure)]
+    if not shown:
+        return
+    rows = ceil(len(shown) / _COLUMNS)
+    figure, grid = plt.subplots(
+        rows, _COLUMNS, figsize=(12, 3.4 * rows), sharey=True, constrained_layout=True, squeeze=False
     )
-    for axes, (of, name, scale, label, pattern) in zip(panels, shown, strict=True):
-        found = {it["contender"]: it["medians"][name] / scale for it in results if _has(it, of, name)}
-        values = [found[it] for it in names if it in found]
-        places = [number for number, it in enumerate(names) if it in found]
-        colours = [_COLOURS.get(it, _OTHER) for it in names if it in found]
-        bars = axes.barh(places, values, color=colours, height=0.7)
-        axes.bar_label(bars, [pattern.format(value) for value in values], padding=3, fontsize=8, color="#444444")
-        axes.set_xlabel(label)
+    for axes in grid.flat[len(shown) :]:
+        axes.set_visible(False)
+    for axes, panel in zip(grid.flat, shown, strict=False):
+        panel.draw(axes, _medians(results, panel.figure))
+        axes.set_xlabel(panel.label)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        axes.margins(x=0.18)
-    panels[0].set_yticks(range(len(names)), [contender.title for contender in CONTENDERS])
-    panels[0].invert_yaxis()
+    grid[0, 0].set_yticks(range(len(CONTENDERS)), [contender.title for contender in CONTENDERS])
+    grid[0, 0].invert_yaxis()
     for suffix in ("png", "svg"):
         metadata = {"Date": None} if suffix == "svg" else {}
         figure.savefig(stem.with_suffix(f".{suffix}"), dpi=160, metadata=metadata)
     plt.close(figure)
 
 
-def _has(result: Mapping[str, Any], figure: str, name: str) -> bool:
-    return result["figure"] == figure and name in result["medians"]
+def _bars(name: str, pattern: str, scale: float = 1) -> Callable[[Axes, Medians], None]:
+    """A bar a contender, of one figure."""
+
+    def draw_bars(axes: Axes, medians: Medians) -> None:
+        for place, contender, found in _in_places(medians):
+            bar = axes.barh(place, found[name] / scale, color=_COLOURS.get(contender, _OTHER), height=0.7)
+            axes.bar_label(bar, [pattern.format(found[name] / scale)], padding=3, **_NUMBERS)
+        axes.margins(x=0.18)
+
+    return draw_bars
+
+
+def _percentiles(axes: Axes, medians: Medians) -> None:
+    """A line a contender from p50 to the highest percentile it has, each percentile with a mark of its own."""
+    for place, contender, found in _in_places(medians):
+        colour = _COLOURS.get(contender, _OTHER)
+        known = {name: found[name] for name in _PERCENTILES if name in found}
+        axes.plot(list(known.values()), [place] * len(known), color=colour, linewidth=2)
+        for name, value in known.items():
+            mark, offset, side = _PERCENTILES[name]
+            axes.plot(value, place, mark, color=colour, markersize=6)
+            axes.annotate(f"{value:,.0f}", (value, place), offset, textcoords="offset points", ha=side, **_NUMBERS)
+    axes.set_xscale("log")
+    axes.set_xlim(1, 10_000)  # the same for all rates
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+_PANELS = (
+    _Panel("drain", "million messages a second, drained", _bars("rate_per_s", "{:.2f}", 1e6)),
+    _Panel("drain", "CPU, microseconds a message, drained", _bars("cpu_us_per_message", "{:.2f}")),
+    _Panel("recovery", "silence after a kill, s", _bars("silence_s", "{:.1f}")),
+    *(_Panel(f"rate-{rate}", f"p50 ●, p99 ■, p99.9 ◆ at {rate:,}/s, ms", _percentiles) for rate in RATES_PER_S),
+)
+
+
+def _medians(results: Sequence[Mapping[str, Any]], figure: str) -> Medians:
+    return {it["contender"]: it["medians"] for it in results if it["figure"] == figure}
+
+
+def _in_places(medians: Medians) -> list[tuple[int, str, Mapping[str, float]]]:
+    """Each contender that was measured: its place from the top, its name, its medians."""
+    names = [contender.name for contender in CONTENDERS]
+    return [(place, name, medians[name]) for place, name in enumerate(names) if name in medians]

@@ -1,6 +1,7 @@
 """What is made of the peers' figures: counts, medians, tables, and the sentence that says where Spark loses."""
 
 import pickle
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -16,6 +17,7 @@ from committed import BytewaxStore
 from contenders import CONTENDERS, contender_of
 from counting import Counts
 from figures import better_than_spark, result_of
+from peer_picture import draw
 from peer_tables import NOT_MEASURED, publish
 from recovering import Recovered, longest_silence_us
 
@@ -91,6 +93,19 @@ def test_page_says_what_was_not_measured_and_where_spark_loses(tmp_path: Path) -
     assert "| Flink SQL | 110 | 9090.91 |" in text
     assert "* messages a second: Flink SQL" in text
     assert text.count("<!-- drain -->") == text.count("<!-- /drain -->") == 1
+
+
+def test_picture_has_a_panel_for_each_figure_that_was_measured(tmp_path: Path) -> None:
+    steady = {"contender": "flink", "figure": "rate-1000", "medians": {"p50_ms": 8.0, "p99_ms": 84.7}}  # too few: p99.9
+
+    draw([], tmp_path / "none")
+    draw([drains("spark-real-time", 100.0), drains("flink", 90.0), steady], tmp_path / "peers")
+
+    assert {path.name for path in tmp_path.iterdir()} == {"peers.png", "peers.svg"}
+    labels = re.findall(r"<!-- (.*?) -->", (tmp_path / "peers.svg").read_text())
+    assert {"million messages a second, drained", "Flink SQL", "85"} <= set(labels)
+    assert any("at 1,000/s" in label for label in labels)
+    assert not any("kill" in label or "at 20,000/s" in label for label in labels)
 
 
 def test_page_without_a_mark_is_refused(tmp_path: Path) -> None:

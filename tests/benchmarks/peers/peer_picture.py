@@ -1,6 +1,6 @@
 """The systems as a picture: throughput, cost, recovery and latency side by side, Spark in the colours of its modes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -64,12 +64,13 @@ def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
 
 
 def _bars(name: str, pattern: str, scale: float = 1) -> Callable[[Axes, Medians], None]:
-    """A bar a contender, of one figure."""
+    """A bar a contender, of one median; none where it could not be had."""
 
     def draw_bars(axes: Axes, medians: Medians) -> None:
-        for place, contender, found in _in_places(medians):
-            bar = axes.barh(place, found[name] / scale, color=_COLOURS.get(contender, _OTHER), height=0.7)
-            axes.bar_label(bar, [pattern.format(found[name] / scale)], padding=3, **_NUMBERS)
+        values = {contender: found[name] / scale for contender, found in medians.items() if name in found}
+        for place, contender in _in_places(values):
+            bar = axes.barh(place, values[contender], color=_COLOURS.get(contender, _OTHER), height=0.7)
+            axes.bar_label(bar, [pattern.format(values[contender])], padding=3, **_NUMBERS)
         axes.margins(x=0.18)
 
     return draw_bars
@@ -77,7 +78,8 @@ def _bars(name: str, pattern: str, scale: float = 1) -> Callable[[Axes, Medians]
 
 def _percentiles(axes: Axes, medians: Medians) -> None:
     """A line a contender from p50 to the highest percentile it has, each percentile with a mark of its own."""
-    for place, contender, found in _in_places(medians):
+    for place, contender in _in_places(medians):
+        found = medians[contender]
         colour = _COLOURS.get(contender, _OTHER)
         known = {name: found[name] for name in _PERCENTILES if name in found}
         axes.plot(list(known.values()), [place] * len(known), color=colour, linewidth=2)
@@ -102,7 +104,6 @@ def _medians(results: Sequence[Mapping[str, Any]], figure: str) -> Medians:
     return {it["contender"]: it["medians"] for it in results if it["figure"] == figure}
 
 
-def _in_places(medians: Medians) -> list[tuple[int, str, Mapping[str, float]]]:
-    """Each contender that was measured: its place from the top, its name, its medians."""
-    names = [contender.name for contender in CONTENDERS]
-    return [(place, name, medians[name]) for place, name in enumerate(names) if name in medians]
+def _in_places(measured: Container[str]) -> list[tuple[int, str]]:
+    """Each contender that was measured: its place from the top, and its name."""
+    return [(place, it.name) for place, it in enumerate(CONTENDERS) if it.name in measured]

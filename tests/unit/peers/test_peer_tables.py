@@ -97,13 +97,14 @@ def test_page_says_what_was_not_measured_and_where_spark_loses(tmp_path: Path) -
 
 def test_picture_has_a_panel_for_each_figure_that_was_measured(tmp_path: Path) -> None:
     steady = {"contender": "flink", "figure": "rate-1000", "medians": {"p50_ms": 8.0, "p99_ms": 84.7}}  # too few: p99.9
+    without_cpu = {"contender": "bytewax", "figure": "drain", "medians": {"rate_per_s": 70e6}}
 
     draw([], tmp_path / "none")
-    draw([drains("spark-real-time", 100.0), drains("flink", 90.0), steady], tmp_path / "peers")
+    draw([drains("spark-real-time", 100.0), drains("flink", 90.0), without_cpu, steady], tmp_path / "peers")
 
     assert {path.name for path in tmp_path.iterdir()} == {"peers.png", "peers.svg"}
     labels = re.findall(r"<!-- (.*?) -->", (tmp_path / "peers.svg").read_text())
-    assert {"million messages a second, drained", "Flink SQL", "85"} <= set(labels)
+    assert {"million messages a second, drained", "Flink SQL", "85", "70.00"} <= set(labels)
     assert any("at 1,000/s" in label for label in labels)
     assert not any("kill" in label or "at 20,000/s" in label for label in labels)
 

@@ -10,8 +10,10 @@ from tests.cluster.ground.layout import NODES
 from tests.cluster.releases import Release, is_ready
 from tests.cluster.runs import NOTHING_LOST, Run, longest_silence_s, lossless
 
-EXECUTOR_BACK_S = 20
-DRIVER_BACK_S = 60
+# An executor was back after 12 to 35 s, a driver after 30 to 60 s, by the hour of the machine. What must be caught is a
+# recovery that waits for a timeout: Spark's of the network (120 s), Kubernetes' of a pod that is not reachable (300 s).
+EXECUTOR_BACK_S = 60
+DRIVER_BACK_S = 110
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -35,7 +37,8 @@ def test_a_run_is_driven_from_outside_and_the_oracle_agrees(start_run: Callable[
 
     assert result["verdict"] == "passed", result["reasons"]
     assert lossless(result) == NOTHING_LOST
-    assert result["alerts_received"] == result["alerts_expected"] > 0
+    assert 0 < result["alerts_expected"] <= result["alerts_received"]
+    assert result["alerts_received"] <= result["alerts_expected"] + result["alerts_undecided"]
 
 
 def test_the_executors_cpu_is_its_own(release: Release) -> None:
@@ -63,7 +66,7 @@ def affinity(release: Release, pod: str) -> list[int]:
     return cpus
 
 
-def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
+def test_a_killed_executor_costs_no_alert_and_no_timeout(release: Release, start_run: Callable[..., Run]) -> None:
     run = start_run("--duration", "30")
     run.wait_until_measuring()
 
@@ -74,7 +77,7 @@ def test_a_killed_executor_costs_seconds_and_no_alert(release: Release, start_ru
     assert longest_silence_s(result) <= EXECUTOR_BACK_S
 
 
-def test_a_killed_driver_costs_a_minute_and_no_alert(release: Release, start_run: Callable[..., Run]) -> None:
+def test_a_killed_driver_costs_no_alert_and_no_timeout(release: Release, start_run: Callable[..., Run]) -> None:
     run = start_run("--duration", "45")
     run.wait_until_measuring()
 

@@ -64,7 +64,8 @@ def hierarchies(root: Path = ROOT) -> list[Path]:
 
 def _pids(name: str, root: Path, *, below: str | None = None) -> Iterator[int]:
     for hierarchy in hierarchies(root):
-        for file in (hierarchy / name).rglob("cgroup.procs"):
-            if below is None or below in file.parts:
+        # os.walk, not rglob: a container's cgroup may go away while it is walked, and os.walk does not mind.
+        for folder, _, files in os.walk(hierarchy / name):
+            if "cgroup.procs" in files and (below is None or below in Path(folder).parts):
                 with suppress(OSError):
-                    yield from (int(line) for line in file.read_text().split())
+                    yield from (int(line) for line in (Path(folder) / "cgroup.procs").read_text().split())

@@ -45,6 +45,8 @@ dashboard does it.
 
 ## Of the aggregator itself
 
+Limits are those that the run controller has said; where it says none there is no series, and no rule fires by it.
+
 {own}
 
 ## Of the host tuner

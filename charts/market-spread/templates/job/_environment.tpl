@@ -8,6 +8,10 @@
   value: {{ $job.replicas | quote }}
 - name: MARKET_SPREAD_MASTER
   value: k8s://https://kubernetes.default.svc:443
+{{- if eq $job.decisions "all" }}
+- name: MARKET_SPREAD_APPLICATION
+  value: market_spread_all_decisions
+{{- end }}
 - name: MARKET_SPREAD_MODE
   value: {{ $job.mode }}
 - name: MARKET_SPREAD_BATCH_S

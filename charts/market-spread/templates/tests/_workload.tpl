@@ -1,4 +1,4 @@
-{{/* Short, and judged by its alerts alone: neither how late a frame may be nor how steady latencies are is a question. */}}
+{{/* Short, and judged by its alerts alone: neither late frames, nor stalls, nor unsteady latencies matter. */}}
 {{- define "market-spread.testWorkload" -}}
 {{- $job := .Values.job -}}
 name: helm-test
@@ -12,6 +12,7 @@ market:
   rejected_orders: 1 in 100
   probes_per_s: 20
   partitions: {{ .Values.topics.partitions }}
+decisions: {{ $job.decisions }}
 frames:
   messages: 200
   linger_ms: 2
@@ -27,6 +28,7 @@ warm_up:
 limits:
   late_ms: 10000
   late_share: 1
+  stall_ms: 60000
 void:
   drift_share: 1000000
   missing_share: 1

@@ -17,6 +17,10 @@ spec:
         - {{ include "market-spread.bootstrapServers" . }}
         - --partitions
         - {{ .Values.topics.partitions | quote }}
+        {{- if eq .Values.job.decisions "all" }}
+        - --decisions
+        - all
+        {{- end }}
         {{- if gt (int .Values.topics.replicas) 1 }}
         - --replicas
         - {{ .Values.topics.replicas | quote }}

@@ -31,10 +31,9 @@ _NOW = Row(
         stat("CPU busy", "Share of all CPUs.", "percentunit", Query(f"1 - {_cpu(_IDLE)}", "{{instance}}"), bad=0.9),
         stat(
             "CPU stolen",
-            "Given to other guests by the hypervisor; above 10% of a run it is void.",
+            "Given to other guests by the hypervisor. What a run may lose is its workload's `void.stolen_share`.",
             "percentunit",
             Query(_cpu('mode="steal"'), "{{instance}}"),
-            bad=0.1,
         ),
         stat(
             "Memory free",

@@ -53,15 +53,14 @@ _NOW = Row(
             width=8,
         ),
         stat(
-            "Frames late",
-            "Share of the run's frames that left more than 10 ms after their plan. By default a run with more than "
-            "0.1% is void.",
+            "Frames late, of what is allowed",
+            "Share of the measured load's frames that were late, over the share that the workload allows: above 100% "
+            "the run is void.",
             "percentunit",
             Query(
-                'sum(market_spread_sender_frames_late_total{run_id="$run"})'
-                ' / sum(market_spread_sender_frames_sent_total{run_id="$run"})'
+                'market_spread_run_frames_late_share{run_id="$run"} / on (run_id) market_spread_limit_frames_late_share'
             ),
-            bad=0.001,
+            bad=1,
         ),
         stat(
             "Alerts that fire",

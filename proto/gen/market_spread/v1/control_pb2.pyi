@@ -13,6 +13,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from market_spread.v1 import limits_pb2 as _limits_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -164,6 +165,7 @@ class StartSendingRequest(_message.Message):
     FRAME_MESSAGES_FIELD_NUMBER: _builtins.int
     NBBO_TOPIC_FIELD_NUMBER: _builtins.int
     ORDERS_TOPIC_FIELD_NUMBER: _builtins.int
+    LIMITS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run that the load belongs to; stands in logs and metrics."""
     source: _builtins.str
@@ -180,6 +182,10 @@ class StartSendingRequest(_message.Message):
     """Name of the topic that quotes go to."""
     orders_topic: _builtins.str
     """Name of the topic that orders go to. It has as many partitions as the other."""
+    @_builtins.property
+    def limits(self) -> _limits_pb2.RunLimits:
+        """The run's limits. The sender counts frames as late by `late_us`; without it, by 10 ms."""
+
     def __init__(
         self,
         *,
@@ -191,10 +197,11 @@ class StartSendingRequest(_message.Message):
         frame_messages: _builtins.int = ...,
         nbbo_topic: _builtins.str = ...,
         orders_topic: _builtins.str = ...,
+        limits: _limits_pb2.RunLimits | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame_messages", b"frame_messages", "linger_us", b"linger_us", "nbbo_topic", b"nbbo_topic", "orders_topic", b"orders_topic", "parameters_json", b"parameters_json", "run_id", b"run_id", "source", b"source", "start_unix_ns", b"start_unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame_messages", b"frame_messages", "limits", b"limits", "linger_us", b"linger_us", "nbbo_topic", b"nbbo_topic", "orders_topic", b"orders_topic", "parameters_json", b"parameters_json", "run_id", b"run_id", "source", b"source", "start_unix_ns", b"start_unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -309,6 +316,10 @@ class SenderStatusResponse(_message.Message):
     FRAME_DELAY_HISTOGRAM_FIELD_NUMBER: _builtins.int
     SEND_LAG_HISTOGRAM_FIELD_NUMBER: _builtins.int
     CPU_US_FIELD_NUMBER: _builtins.int
+    UNIX_NS_FIELD_NUMBER: _builtins.int
+    ACKNOWLEDGE_HISTOGRAM_FIELD_NUMBER: _builtins.int
+    UNACKNOWLEDGED_AGE_US_MAX_FIELD_NUMBER: _builtins.int
+    CLOCK_DEVIATION_US_MAX_FIELD_NUMBER: _builtins.int
     phase: Global___Phase.ValueType
     """IDLE, RUNNING, DRAINING, FINISHED or FAILED."""
     detail: _builtins.str
@@ -328,7 +339,7 @@ class SenderStatusResponse(_message.Message):
     frames_sent: _builtins.int
     """Frames sent."""
     frames_late: _builtins.int
-    """Frames sent more than 10 ms after their plan."""
+    """Frames sent later after their plan than the limit of the run allows."""
     frames_failed: _builtins.int
     """Frames that the broker refused or that timed out: their messages are lost, and counted here."""
     messages_failed: _builtins.int
@@ -343,6 +354,14 @@ class SenderStatusResponse(_message.Message):
     """Actual minus intended send time of every message, whole load, HdrHistogram V2 of microseconds."""
     cpu_us: _builtins.int
     """CPU time that the process has used, microseconds."""
+    unix_ns: _builtins.int
+    """Unix time of the process when it answered, nanoseconds: each call is a round trip that tells clocks apart."""
+    acknowledge_histogram: _builtins.bytes
+    """From handing a frame over to its acknowledgement, whole load, HdrHistogram V2 of microseconds."""
+    unacknowledged_age_us_max: _builtins.int
+    """The longest that a frame has waited for its acknowledgement, or waits for it now, microseconds."""
+    clock_deviation_us_max: _builtins.int
+    """How far Unix time went from the time that the load is paced by, at most, microseconds; above 0 if it was ahead."""
     @_builtins.property
     def partitions(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionSent]:
         """What each topic partition was sent."""
@@ -368,10 +387,14 @@ class SenderStatusResponse(_message.Message):
         frame_delay_histogram: _builtins.bytes = ...,
         send_lag_histogram: _builtins.bytes = ...,
         cpu_us: _builtins.int = ...,
+        unix_ns: _builtins.int = ...,
+        acknowledge_histogram: _builtins.bytes = ...,
+        unacknowledged_age_us_max: _builtins.int = ...,
+        clock_deviation_us_max: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_us", b"cpu_us", "detail", b"detail", "frame_delay_histogram", b"frame_delay_histogram", "frame_delay_ns_max", b"frame_delay_ns_max", "frames_failed", b"frames_failed", "frames_late", b"frames_late", "frames_sent", b"frames_sent", "messages_due", b"messages_due", "messages_failed", b"messages_failed", "messages_sent", b"messages_sent", "orders_sent", b"orders_sent", "partitions", b"partitions", "phase", b"phase", "quotes_sent", b"quotes_sent", "run_id", b"run_id", "send_lag_histogram", b"send_lag_histogram", "start_unix_ns", b"start_unix_ns", "unacknowledged_bytes", b"unacknowledged_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge_histogram", b"acknowledge_histogram", "clock_deviation_us_max", b"clock_deviation_us_max", "cpu_us", b"cpu_us", "detail", b"detail", "frame_delay_histogram", b"frame_delay_histogram", "frame_delay_ns_max", b"frame_delay_ns_max", "frames_failed", b"frames_failed", "frames_late", b"frames_late", "frames_sent", b"frames_sent", "messages_due", b"messages_due", "messages_failed", b"messages_failed", "messages_sent", b"messages_sent", "orders_sent", b"orders_sent", "partitions", b"partitions", "phase", b"phase", "quotes_sent", b"quotes_sent", "run_id", b"run_id", "send_lag_histogram", b"send_lag_histogram", "start_unix_ns", b"start_unix_ns", "unacknowledged_age_us_max", b"unacknowledged_age_us_max", "unacknowledged_bytes", b"unacknowledged_bytes", "unix_ns", b"unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -422,6 +445,7 @@ class StartReceivingRequest(_message.Message):
     INVALID_TOPIC_FIELD_NUMBER: _builtins.int
     WARM_UP_ORDER_ID_MIN_FIELD_NUMBER: _builtins.int
     BEGIN_FIELD_NUMBER: _builtins.int
+    DECISIONS_TOPIC_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; names the ledger's folder."""
     alerts_topic: _builtins.str
@@ -430,6 +454,8 @@ class StartReceivingRequest(_message.Message):
     """Name of the topic that malformed messages arrive on."""
     warm_up_order_id_min: _builtins.int
     """Orders from this id on are warm-up: kept in the ledger, counted apart."""
+    decisions_topic: _builtins.str
+    """Name of the topic that every decision arrives on; empty if the job sends none."""
     @_builtins.property
     def begin(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
         """Where to begin in partitions of which the ledger has nothing yet; at their beginning if not told."""
@@ -442,10 +468,11 @@ class StartReceivingRequest(_message.Message):
         invalid_topic: _builtins.str = ...,
         warm_up_order_id_min: _builtins.int = ...,
         begin: _abc.Iterable[Global___PartitionOffset] | None = ...,
+        decisions_topic: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "begin", b"begin", "invalid_topic", b"invalid_topic", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "begin", b"begin", "decisions_topic", b"decisions_topic", "invalid_topic", b"invalid_topic", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -536,6 +563,14 @@ class ReceiverStatusResponse(_message.Message):
     LATENCY_HISTOGRAM_FIELD_NUMBER: _builtins.int
     CPU_US_FIELD_NUMBER: _builtins.int
     WARM_UP_SYMBOLS_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    WARM_UP_DECISIONS_FIELD_NUMBER: _builtins.int
+    DECISIONS_DUPLICATED_FIELD_NUMBER: _builtins.int
+    DECISIONS_UNREADABLE_FIELD_NUMBER: _builtins.int
+    DECISION_LATENCY_HISTOGRAM_FIELD_NUMBER: _builtins.int
+    UNIX_NS_FIELD_NUMBER: _builtins.int
+    APPEND_HISTOGRAM_FIELD_NUMBER: _builtins.int
+    FETCH_HISTOGRAM_FIELD_NUMBER: _builtins.int
     phase: Global___Phase.ValueType
     """IDLE, RUNNING, DRAINING, FINISHED or FAILED."""
     detail: _builtins.str
@@ -558,6 +593,24 @@ class ReceiverStatusResponse(_message.Message):
     """Latency of measured alerts from intended send to receipt so far, HdrHistogram V2 of microseconds."""
     cpu_us: _builtins.int
     """CPU time that the process has used, microseconds."""
+    decisions: _builtins.int
+    """Decisions on measured orders, the first of each order; 0 without a decisions topic, and so in the fields below."""
+    warm_up_decisions: _builtins.int
+    """Decisions on warm-up orders, the first of each order."""
+    decisions_duplicated: _builtins.int
+    """Decisions after the first of an order."""
+    decisions_unreadable: _builtins.int
+    """Records of the decisions topic that are no decision."""
+    decision_latency_histogram: _builtins.bytes
+    """Latency of measured orders from intended send to receipt of the decision so far, HdrHistogram V2 of microseconds."""
+    unix_ns: _builtins.int
+    """Unix time of the process when it answered, nanoseconds: each call is a round trip that tells clocks apart."""
+    append_histogram: _builtins.bytes
+    """From emission to the broker's append, of measured alerts, HdrHistogram V2 of microseconds, to the millisecond; empty
+    where the broker does not stamp records with its own time.
+    """
+    fetch_histogram: _builtins.bytes
+    """From the broker's append to receipt, of the same alerts, likewise."""
     @_builtins.property
     def invalid_by_reason(self) -> _containers.RepeatedCompositeFieldContainer[Global___InvalidCount]:
         """The same, by reason."""
@@ -587,10 +640,18 @@ class ReceiverStatusResponse(_message.Message):
         latency_histogram: _builtins.bytes = ...,
         cpu_us: _builtins.int = ...,
         warm_up_symbols: _abc.Iterable[_builtins.str] | None = ...,
+        decisions: _builtins.int = ...,
+        warm_up_decisions: _builtins.int = ...,
+        decisions_duplicated: _builtins.int = ...,
+        decisions_unreadable: _builtins.int = ...,
+        decision_latency_histogram: _builtins.bytes = ...,
+        unix_ns: _builtins.int = ...,
+        append_histogram: _builtins.bytes = ...,
+        fetch_histogram: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts", b"alerts", "alerts_disagreeing", b"alerts_disagreeing", "alerts_duplicated", b"alerts_duplicated", "alerts_unreadable", b"alerts_unreadable", "cpu_us", b"cpu_us", "detail", b"detail", "invalid_by_reason", b"invalid_by_reason", "invalid_records", b"invalid_records", "latency_histogram", b"latency_histogram", "phase", b"phase", "positions", b"positions", "run_id", b"run_id", "warm_up_alerts", b"warm_up_alerts", "warm_up_symbols", b"warm_up_symbols"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts", b"alerts", "alerts_disagreeing", b"alerts_disagreeing", "alerts_duplicated", b"alerts_duplicated", "alerts_unreadable", b"alerts_unreadable", "append_histogram", b"append_histogram", "cpu_us", b"cpu_us", "decision_latency_histogram", b"decision_latency_histogram", "decisions", b"decisions", "decisions_duplicated", b"decisions_duplicated", "decisions_unreadable", b"decisions_unreadable", "detail", b"detail", "fetch_histogram", b"fetch_histogram", "invalid_by_reason", b"invalid_by_reason", "invalid_records", b"invalid_records", "latency_histogram", b"latency_histogram", "phase", b"phase", "positions", b"positions", "run_id", b"run_id", "unix_ns", b"unix_ns", "warm_up_alerts", b"warm_up_alerts", "warm_up_decisions", b"warm_up_decisions", "warm_up_symbols", b"warm_up_symbols"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -682,7 +743,7 @@ class ReadLedgerRequest(_message.Message):
     run_id: _builtins.str
     """The run whose ledger is wanted."""
     name: _builtins.str
-    """`alerts` or `invalid`."""
+    """`alerts`, `decisions` or `invalid`."""
     def __init__(
         self,
         *,
@@ -754,6 +815,9 @@ class JobStatusResponse(_message.Message):
     CPU_US_FIELD_NUMBER: _builtins.int
     PROCESS_IDS_FIELD_NUMBER: _builtins.int
     BATCHES_FIELD_NUMBER: _builtins.int
+    UNIX_NS_FIELD_NUMBER: _builtins.int
+    COUNTED_UNIX_NS_FIELD_NUMBER: _builtins.int
+    COUNTED_CPU_US_FIELD_NUMBER: _builtins.int
     phase: Global___Phase.ValueType
     """STARTING, RUNNING, DRAINING, FINISHED or FAILED."""
     detail: _builtins.str
@@ -772,6 +836,12 @@ class JobStatusResponse(_message.Message):
     """How often the query was started again after a failure."""
     cpu_us: _builtins.int
     """CPU time of the job's processes (driver, JVM, Python workers), microseconds."""
+    unix_ns: _builtins.int
+    """Unix time of the process when it answered, nanoseconds: each call is a round trip that tells clocks apart."""
+    counted_unix_ns: _builtins.int
+    """When messages_processed last changed, Unix epoch in nanoseconds; 0 before it has."""
+    counted_cpu_us: _builtins.int
+    """What cpu_us was at that moment."""
     @_builtins.property
     def committed(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
         """Everything below these offsets is processed, its state saved and its output delivered."""
@@ -799,10 +869,13 @@ class JobStatusResponse(_message.Message):
         cpu_us: _builtins.int = ...,
         process_ids: _abc.Iterable[_builtins.int] | None = ...,
         batches: _abc.Iterable[Global___CommittedBatch] | None = ...,
+        unix_ns: _builtins.int = ...,
+        counted_unix_ns: _builtins.int = ...,
+        counted_cpu_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_id", b"batch_id", "batches", b"batches", "committed", b"committed", "cpu_us", b"cpu_us", "detail", b"detail", "messages_committed", b"messages_committed", "messages_processed", b"messages_processed", "mode", b"mode", "phase", b"phase", "process_ids", b"process_ids", "records_read", b"records_read", "restarts", b"restarts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_id", b"batch_id", "batches", b"batches", "committed", b"committed", "counted_cpu_us", b"counted_cpu_us", "counted_unix_ns", b"counted_unix_ns", "cpu_us", b"cpu_us", "detail", b"detail", "messages_committed", b"messages_committed", "messages_processed", b"messages_processed", "mode", b"mode", "phase", b"phase", "process_ids", b"process_ids", "records_read", b"records_read", "restarts", b"restarts", "unix_ns", b"unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -11,6 +11,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from market_spread.v1 import limits_pb2 as _limits_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -40,6 +41,7 @@ class PushRequest(_message.Message):
     CLOCK_ERROR_US_FIELD_NUMBER: _builtins.int
     CLOCK_SYNCHRONISED_FIELD_NUMBER: _builtins.int
     PUSHES_DROPPED_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
     source: _builtins.str
     """The process, unique among those of a run: `sender-0`, `receiver-0`, `job`."""
     epoch_unix_ns: _builtins.int
@@ -60,6 +62,10 @@ class PushRequest(_message.Message):
     """False if the host's clock says that it is not synchronised."""
     pushes_dropped: _builtins.int
     """Pushes that this process has had to drop for want of memory, in this epoch."""
+    host: _builtins.str
+    """The host that the process runs on, by the boot id of its kernel: processes of one host have one clock. Empty if
+    unknown.
+    """
     @_builtins.property
     def histograms(self) -> _containers.RepeatedCompositeFieldContainer[Global___IntervalHistogram]:
         """Histograms of the interval alone."""
@@ -87,10 +93,11 @@ class PushRequest(_message.Message):
         clock_error_us: _builtins.int = ...,
         clock_synchronised: _builtins.bool = ...,
         pushes_dropped: _builtins.int = ...,
+        host: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_error_us", b"clock_error_us", "clock_synchronised", b"clock_synchronised", "counters", b"counters", "end_unix_ns", b"end_unix_ns", "epoch_unix_ns", b"epoch_unix_ns", "gauges", b"gauges", "histograms", b"histograms", "pushes_dropped", b"pushes_dropped", "run_id", b"run_id", "sequence", b"sequence", "source", b"source", "start_unix_ns", b"start_unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_error_us", b"clock_error_us", "clock_synchronised", b"clock_synchronised", "counters", b"counters", "end_unix_ns", b"end_unix_ns", "epoch_unix_ns", b"epoch_unix_ns", "gauges", b"gauges", "histograms", b"histograms", "host", b"host", "pushes_dropped", b"pushes_dropped", "run_id", b"run_id", "sequence", b"sequence", "source", b"source", "start_unix_ns", b"start_unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -261,16 +268,26 @@ class NoteRequest(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    LIMITS_FIELD_NUMBER: _builtins.int
+    JUDGEMENT_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; not empty."""
     unix_ns: _builtins.int
     """The moment, Unix epoch in nanoseconds."""
     kind: _builtins.str
-    """What kind of note: `title`, `phase`, `verdict` or `event`."""
+    """What kind of note: `title`, `limits`, `phase`, `verdict` or `event`."""
     name: _builtins.str
-    """The title; the phase that begins (`measuring`); the verdict (`passed`); a short name of the event."""
+    """The title; the workload; the phase that begins (`measuring`); the verdict (`passed`); a short name of the event."""
     text: _builtins.str
     """A sentence about it, or empty."""
+    @_builtins.property
+    def limits(self) -> _limits_pb2.RunLimits:
+        """Of a note of the kind `limits`: what the run is judged by."""
+
+    @_builtins.property
+    def judgement(self) -> Global___Judgement:
+        """Of a verdict: what it is made of."""
+
     def __init__(
         self,
         *,
@@ -279,14 +296,54 @@ class NoteRequest(_message.Message):
         kind: _builtins.str = ...,
         name: _builtins.str = ...,
         text: _builtins.str = ...,
+        limits: _limits_pb2.RunLimits | None = ...,
+        judgement: Global___Judgement | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["judgement", b"judgement", "limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "name", b"name", "run_id", b"run_id", "text", b"text", "unix_ns", b"unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["judgement", b"judgement", "kind", b"kind", "limits", b"limits", "name", b"name", "run_id", b"run_id", "text", b"text", "unix_ns", b"unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NoteRequest: _TypeAlias = NoteRequest  # noqa: Y015
+
+@_typing.final
+class Judgement(_message.Message):
+    """What a verdict is made of."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAILED_FIELD_NUMBER: _builtins.int
+    HISTOGRAMS_FIELD_NUMBER: _builtins.int
+    FROM_UNIX_NS_FIELD_NUMBER: _builtins.int
+    TO_UNIX_NS_FIELD_NUMBER: _builtins.int
+    from_unix_ns: _builtins.int
+    """From when to when the orders of these were due and their alerts came, Unix epoch in nanoseconds; 0 if there are none."""
+    to_unix_ns: _builtins.int
+    """See `from_unix_ns`; exclusive."""
+    @_builtins.property
+    def failed(self) -> _containers.RepeatedCompositeFieldContainer[_limits_pb2.FailedCheck]:
+        """The checks that do not hold, most important first."""
+
+    @_builtins.property
+    def histograms(self) -> _containers.RepeatedCompositeFieldContainer[Global___IntervalHistogram]:
+        """The latencies that the result gives, each under the key of the series in which the processes pushed theirs."""
+
+    def __init__(
+        self,
+        *,
+        failed: _abc.Iterable[_limits_pb2.FailedCheck] | None = ...,
+        histograms: _abc.Iterable[Global___IntervalHistogram] | None = ...,
+        from_unix_ns: _builtins.int = ...,
+        to_unix_ns: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failed", b"failed", "from_unix_ns", b"from_unix_ns", "histograms", b"histograms", "to_unix_ns", b"to_unix_ns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Judgement: _TypeAlias = Judgement  # noqa: Y015
 
 @_typing.final
 class NoteResponse(_message.Message):

@@ -34,6 +34,28 @@ class SystemClock:
             time.sleep(duration_ns / 1e9)
 
 
+class AnchoredClock:
+    """Unix time of one moment, carried on by monotonic time: a step of the host's clock does not move it."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Take the moment now."""
+        self._clock = clock
+        self._ahead_ns = clock.unix_ns() - clock.monotonic_ns()
+
+    def unix_ns(self) -> int:
+        return self._ahead_ns + self._clock.monotonic_ns()
+
+    def monotonic_ns(self) -> int:
+        return self._clock.monotonic_ns()
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        self._clock.sleep_ns(duration_ns)
+
+    def deviation_ns(self) -> int:
+        """How far the host's Unix time is ahead of this one."""
+        return self._clock.unix_ns() - self.unix_ns()
+
+
 class ManualClock:
     """A clock that stands still until a test moves it. Sleeping moves it."""
 
@@ -55,3 +77,7 @@ class ManualClock:
         """Move both times forward."""
         self._unix_ns += duration_ns
         self._monotonic_ns += duration_ns
+
+    def step_ns(self, step_ns: int) -> None:
+        """Move Unix time alone, as who sets a host's clock does."""
+        self._unix_ns += step_ns

@@ -1,8 +1,10 @@
-"""What the host says about the error of its clock."""
+"""Which host a process runs on, and what that host says about the error of its clock."""
 
 import ctypes
 import sys
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 _UNSYNCHRONISED = 0x40  # STA_UNSYNC
 
@@ -16,6 +18,7 @@ class ClockError:
 
 
 UNKNOWN = ClockError(bound_us=-1, synchronised=False)
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class _Timex(ctypes.Structure):
@@ -40,3 +43,15 @@ def read_clock_error() -> ClockError:
     if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
         return UNKNOWN
     return ClockError(bound_us=timex.maxerror, synchronised=not timex.status & _UNSYNCHRONISED)
+
+
+@cache
+def host_id() -> str:
+    """The boot id of the host's kernel, empty where there is none.
+
+    Unlike the hostname it is the same in all containers of a host, which have one clock.
+    """
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""

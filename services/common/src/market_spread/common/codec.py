@@ -20,8 +20,8 @@ _FOUR_DIGITS = np.frombuffer(b"".join(b"%04d" % i for i in range(10_000)), np.ui
 def encode(layout: Layout, columns: Columns) -> Bytes2D:
     """The messages of the columns, one a row of `layout.width` bytes.
 
-    Columns: DIGITS and SIGNED are integers (n,); TEXT is bytes `S<width>` padded with blanks, or uint8 (n, width);
-    LETTER is uint8 (n,) or absent where only one letter is legal. A number that does not fit its field is a ValueError.
+    Columns: numbers are integers (n,); TEXT is bytes `S<width>` padded with blanks, or uint8 (n, width); LETTER is
+    uint8 (n,) or absent where only one letter is legal. A number that does not fit its field is a ValueError.
     """
     n = len(next(iter(columns.values())))
     rows = np.empty((n, layout.width), np.uint8)
@@ -42,12 +42,21 @@ def _put(cells: Bytes2D, field: Field, column: npt.NDArray[np.generic] | None) -
     elif field.kind is Kind.TEXT:
         text = column if column.dtype == np.uint8 else np.ascontiguousarray(column).view(np.uint8)
         cells[:] = text.reshape(len(cells), field.width)
-    elif field.kind is Kind.SIGNED:
-        values = column.astype(np.int64)
+    else:
+        _put_number(cells, field, column.astype(np.int64))
+
+
+def _put_number(cells: Bytes2D, field: Field, values: Int64s) -> None:
+    if field.kind is Kind.SIGNED:
         cells[:, 0] = np.where(values < 0, ord("-"), ord("+"))
         put_digits(cells[:, 1:], np.abs(values), field.name)
+    elif field.kind is Kind.INTEGER and (lowest := values.min(initial=0)) < 0:
+        if lowest < field.lowest:
+            raise ValueError(f"{field.name} has values outside {field.lowest} to {field.highest}")
+        put_digits(cells, np.abs(values), field.name)
+        cells[values < 0, 0] = ord("-")
     else:
-        put_digits(cells, column.astype(np.int64), field.name)
+        put_digits(cells, values, field.name)
 
 
 def put_digits(cells: Bytes2D, values: Int64s, name: str) -> None:
@@ -93,7 +102,7 @@ def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
     if unreadable is None:
         return Decoded(columns, np.ones(fields.count, np.bool_))
     for field in layout.fields:
-        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+        if field.is_number:
             columns[field.name][unreadable] = 0
     return Decoded(columns, ~unreadable)
 

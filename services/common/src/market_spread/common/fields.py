@@ -41,13 +41,19 @@ class Fields:
         return np.frombuffer(self._data, np.uint8, offset=_WORD).reshape(self.count, self.layout.width)
 
     def number(self, name: str) -> Int64s:
-        """A DIGITS or SIGNED field of at most 19 digits. Anything where a message is not readable."""
+        """A DIGITS, INTEGER or SIGNED field of at most 19 bytes. Anything where a message is not readable."""
         field = self.layout.field(name)
         offset, width = self.layout.offset(name), field.width
         if field.kind is Kind.SIGNED:
             magnitude = self._digits(offset + 1, width - 1)
             return np.where(self.rows[:, offset] == ord("-"), -magnitude, magnitude)
-        if field.kind is not Kind.DIGITS:
+        if field.kind is Kind.INTEGER:
+            is_negative = self.rows[:, offset] == ord("-")
+            if is_negative.any():
+                values = self._digits(offset, width)
+                values[is_negative] = -self._digits(offset + 1, width - 1)[is_negative]
+                return values
+        elif field.kind is not Kind.DIGITS:
             raise ValueError(f"{self.layout.name}.{name} is {field.kind.value}, and no number")
         return self._digits(offset, width)
 
@@ -68,8 +74,13 @@ class Fields:
             if wrong.any():
                 found = wrong if found is None else found | wrong
         digits = self._digit_columns()
+        minuses = [self.layout.offset(field.name) for field in self.layout.fields if field.kind is Kind.INTEGER]
         for begin in range(0, self.count, _BLOCK):
-            wrong_bytes = (rows[begin : begin + _BLOCK] - np.uint8(ord("0")) > 9) & digits
+            block = rows[begin : begin + _BLOCK]
+            wrong_bytes = (block - np.uint8(ord("0")) > 9) & digits
+            if not wrong_bytes.any():
+                continue
+            wrong_bytes[:, minuses] &= block[:, minuses] != ord("-")
             if wrong_bytes.any():
                 found = np.zeros(self.count, np.bool_) if found is None else found
                 found[begin : begin + _BLOCK] |= wrong_bytes.any(axis=1)
@@ -120,7 +131,7 @@ class Fields:
         digits = np.zeros(self.layout.width, np.bool_)
         for field in self.layout.fields:
             offset = self.layout.offset(field.name)
-            if field.kind is Kind.DIGITS:
+            if field.kind in (Kind.DIGITS, Kind.INTEGER):
                 digits[offset : offset + field.width] = True
             elif field.kind is Kind.SIGNED:
                 digits[offset + 1 : offset + field.width] = True

@@ -5,7 +5,7 @@ are gathered into frames before they come here. A broker that cannot be reached 
 """
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,7 @@ CONNECT_TIMEOUT_S = 10.0
 # A paused broker shows as lag; one that is gone for this long loses what it did not acknowledge, and that is counted.
 DELIVERY_TIMEOUT_S = 120.0
 _POLL_RECORDS_MAX = 20_000
+_LOG_APPEND_TIME = 1
 
 Partition = tuple[str, int]
 Headers = Sequence[tuple[str, bytes]]
@@ -81,10 +82,11 @@ class Producer:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a consumer read at one offset."""
+    """What a consumer read at one offset. appended_ms: Unix time of the broker's append; None if it does not stamp."""
 
     offset: int
     value: bytes
+    appended_ms: int | None = None
 
 
 class Consumer:
@@ -116,7 +118,14 @@ class Consumer:
         with _broker_errors(self._bootstrap_servers):
             found = self._consumer.poll(timeout_ms=round(timeout_s * 1000))
         return {
-            (partition.topic, partition.partition): [Record(record.offset, record.value or b"") for record in records]
+            (partition.topic, partition.partition): [
+                Record(
+                    record.offset,
+                    record.value or b"",
+                    record.timestamp if record.timestamp_type == _LOG_APPEND_TIME else None,
+                )
+                for record in records
+            ]
             for partition, records in found.items()
         }
 
@@ -150,11 +159,17 @@ def partition_counts(
 
 
 def create_topics(
-    bootstrap_servers: str, partitions: Mapping[str, int], *, replicas: int = 1, security: KafkaSecurity = PLAINTEXT
+    bootstrap_servers: str,
+    partitions: Mapping[str, int],
+    *,
+    replicas: int = 1,
+    security: KafkaSecurity = PLAINTEXT,
+    appended: Collection[str] = (),
 ) -> list[str]:
     """Make the topics, by name with their numbers of partitions, that do not exist yet; which, when they can be used.
 
-    UsageError if one exists with another number of partitions.
+    appended: those whose records have the time of the broker's append instead of the producer's. UsageError if a topic
+    exists with another number of partitions.
     """
     with _admin(bootstrap_servers, security) as admin:
         existing = _existing(admin, partitions)
@@ -165,9 +180,16 @@ def create_topics(
         ]
         if wrong:
             raise UsageError("; ".join(wrong))
-        options = {"replication_factor": replicas, "configs": {"max.message.bytes": str(RECORD_BYTES_MAX)}}
+        configs = {"max.message.bytes": str(RECORD_BYTES_MAX)}
+        by_broker = configs | {"message.timestamp.type": "LogAppendTime"}
         missing = {
-            topic: {"num_partitions": count, **options} for topic, count in partitions.items() if topic not in existing
+            topic: {
+                "num_partitions": count,
+                "replication_factor": replicas,
+                "configs": by_broker if topic in appended else configs,
+            }
+            for topic, count in partitions.items()
+            if topic not in existing
         }
         if missing:
             with suppress(TopicAlreadyExistsError):  # someone else was quicker

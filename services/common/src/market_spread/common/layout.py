@@ -24,6 +24,7 @@ class Kind(Enum):
     LETTER = "one of a few letters"
     TEXT = "left-justified, padded with blanks"
     DIGITS = "decimal, padded with zeros"
+    INTEGER = "decimal, padded with zeros, behind a minus if negative"
     SIGNED = "a sign, then decimal, padded with zeros"
 
 
@@ -35,6 +36,21 @@ class Field:
     width: int
     kind: Kind
     letters: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds a number, from `lowest` to `highest`."""
+        return self.kind in (Kind.DIGITS, Kind.INTEGER, Kind.SIGNED)
+
+    @property
+    def lowest(self) -> int:
+        """The least number that fits."""
+        return 0 if self.kind is Kind.DIGITS else 1 - 10 ** (self.width - 1)
+
+    @property
+    def highest(self) -> int:
+        """The greatest number that fits."""
+        return int(10 ** (self.width - (self.kind is Kind.SIGNED))) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +92,7 @@ _SIDE = Field("side", 1, Kind.LETTER, "BS")
 _ACCOUNT = Field("account", 6, Kind.DIGITS)
 _ORDER_ID = Field("order_id", 10, Kind.DIGITS)
 _QUANTITY = Field("quantity", 9, Kind.SIGNED)
-_PRICE = Field("price", 10, Kind.DIGITS)
+_PRICE = Field("price", 10, Kind.INTEGER)
 _INTENDED = Field("intended_us", 16, Kind.DIGITS)
 
 NBBO = Layout(
@@ -84,8 +100,8 @@ NBBO = Layout(
     (
         Field("kind", 1, Kind.LETTER, "Q"),
         _SYMBOL,
-        Field("bid", 10, Kind.DIGITS),
-        Field("offer", 10, Kind.DIGITS),
+        Field("bid", 10, Kind.INTEGER),
+        Field("offer", 10, Kind.INTEGER),
         _INTENDED,
         Field("sequence", 12, Kind.DIGITS),
     ),
@@ -107,8 +123,8 @@ ALERT = Layout(
         _ACCOUNT,
         _QUANTITY,
         _PRICE,
-        Field("bid", 10, Kind.DIGITS),
-        Field("offer", 10, Kind.DIGITS),
+        Field("bid", 10, Kind.INTEGER),
+        Field("offer", 10, Kind.INTEGER),
         Field("quote_sequence", 12, Kind.DIGITS),
         _INTENDED,
         Field("sent_us", 16, Kind.DIGITS),
@@ -117,7 +133,18 @@ ALERT = Layout(
     ),
 )
 
-LAYOUTS = (NBBO, ORDER, ALERT)
+# A decision says of an order that was accepted what an alert says of one that was rejected, and which of both it was.
+REJECTED, ACCEPTED = "R", "A"
+DECISION = Layout(
+    "decision",
+    (
+        Field("kind", 1, Kind.LETTER, "D"),
+        *ALERT.fields[1:],
+        Field("verdict", 1, Kind.LETTER, REJECTED + ACCEPTED),
+    ),
+)
+
+LAYOUTS = (NBBO, ORDER, ALERT, DECISION)
 
 
 class InvalidReason(Enum):

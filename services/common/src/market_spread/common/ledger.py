@@ -1,4 +1,4 @@
-"""The ledger of alerts: a line for each, as it came, with where it stood in Kafka and when it was received."""
+"""The ledgers of alerts and of decisions: a line for each, as it came, with where it stood in Kafka and its receipt."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ def _letter(name: str, letter: str) -> Field:
     return Field(name, 1, Kind.LETTER, letter)
 
 
-# What follows the alert on its line.
+# What follows the message on its line.
 RECEIPT = Layout(
     "receipt",
     (
@@ -31,18 +31,18 @@ RECEIPT = Layout(
     ),
 )
 
-LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
+LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width  # of the alerts' ledger
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerColumns:
     """Lines of a ledger, in order of receipt.
 
-    alert_rows: uint8 (n, ALERT.width), as received, not decoded; the others int64 (n,);
+    rows: uint8 (n, width of the layout), as received, not decoded; the others int64 (n,);
     incomplete_bytes: length of the last line if its write was cut short, else 0.
     """
 
-    alert_rows: Bytes2D
+    rows: Bytes2D
     partitions: Int64s
     offsets: Int64s
     received_us: Int64s
@@ -52,29 +52,30 @@ class LedgerColumns:
         return len(self.offsets)
 
 
-def encode_ledger(alert_rows: Bytes2D, partition: int, offsets: Int64s, received_us: Int64s) -> bytes:
-    """The ledger's lines for alerts (n, ALERT.width) of one partition. A number that does not fit is a ValueError."""
+def encode_ledger(rows: Bytes2D, partition: int, offsets: Int64s, received_us: Int64s) -> bytes:
+    """The ledger's lines for messages (n, width) of one partition. A number that does not fit is a ValueError."""
     receipts = encode(
         RECEIPT,
         {"offset": offsets, "partition": np.full(len(offsets), partition, np.int64), "received_us": received_us},
     )
-    return np.concatenate([alert_rows, receipts], axis=1).tobytes()
+    return np.concatenate([rows, receipts], axis=1).tobytes()
 
 
-def decode_ledger(data: bytes | memoryview) -> LedgerColumns:
-    """The whole lines of a ledger; a last line that was cut short is left out and its length told.
+def decode_ledger(data: bytes | memoryview, layout: Layout = ALERT) -> LedgerColumns:
+    """The whole lines of a ledger of such messages; a last line that was cut short is left out and its length told.
 
-    Raises UsageError naming the byte at which the first damaged line begins. The alerts are not looked into.
+    Raises UsageError naming the byte at which the first damaged line begins. The messages are not looked into.
     """
-    lines = len(data) // LEDGER_LINE_WIDTH
-    complete = memoryview(data)[: lines * LEDGER_LINE_WIDTH]
-    rows = np.frombuffer(complete, np.uint8).reshape(lines, LEDGER_LINE_WIDTH)
-    receipts = decode(RECEIPT, np.ascontiguousarray(rows[:, ALERT.width :]).reshape(-1).data)
+    width = layout.width + RECEIPT.width
+    lines = len(data) // width
+    complete = memoryview(data)[: lines * width]
+    rows = np.frombuffer(complete, np.uint8).reshape(lines, width)
+    receipts = decode(RECEIPT, np.ascontiguousarray(rows[:, layout.width :]).reshape(-1).data)
     if not receipts.readable.all():
-        damaged = int(np.argmin(receipts.readable)) * LEDGER_LINE_WIDTH
+        damaged = int(np.argmin(receipts.readable)) * width
         raise UsageError(f"the ledger's line at byte {damaged} is damaged; use the lines before it, or repeat the run")
     return LedgerColumns(
-        alert_rows=rows[:, : ALERT.width],
+        rows=rows[:, : layout.width],
         partitions=receipts.ints("partition"),
         offsets=receipts.ints("offset"),
         received_us=receipts.ints("received_us"),

@@ -42,7 +42,7 @@ MESSAGES_DUE = _counter("sender_messages_due", "Messages that the schedule has c
 MESSAGES_SENT = _counter("sender_messages_sent", "Messages handed to the Kafka client", "topic", "partition")
 PAYLOAD_SENT = _counter("sender_payload_bytes", "Bytes of frames handed to the Kafka client", "topic", "partition")
 FRAMES_SENT = _counter("sender_frames_sent", "Frames handed to the Kafka client", "topic", "partition")
-FRAMES_LATE = _counter("sender_frames_late", "Frames sent more than 10 ms after their plan")
+FRAMES_LATE = _counter("sender_frames_late", "Frames sent later after their plan than the run allows")
 MESSAGES_FAILED = _counter("sender_messages_failed", "Messages in frames that the broker did not take")
 UNACKNOWLEDGED = _gauge("sender_unacknowledged_bytes", "Bytes sent that the broker has not acknowledged yet")
 
@@ -55,6 +55,12 @@ STAGE = _histogram("receiver_stage", "Time in a stage; the stages add up to the 
 ALERTS = _counter("receiver_alerts", "Alerts received, the first of each order", "phase")
 ALERTS_DUPLICATED = _counter("receiver_alerts_duplicated", "Alerts after the first of an order")
 ALERTS_UNREADABLE = _counter("receiver_alerts_unreadable", "Records of the alerts topic that are no alert")
+DECISION_END_TO_END = _histogram(
+    "receiver_decision_end_to_end", "From the intended send of an order to the receipt of its decision", "phase"
+)
+DECISIONS = _counter("receiver_decisions", "Decisions received, the first of each order; if all are sent", "phase")
+DECISIONS_DUPLICATED = _counter("receiver_decisions_duplicated", "Decisions after the first of an order")
+DECISIONS_UNREADABLE = _counter("receiver_decisions_unreadable", "Records of the decisions topic that are no decision")
 INVALID_RECORDS = _counter("receiver_invalid", "Malformed messages that the job reported", "reason")
 
 # Spark job

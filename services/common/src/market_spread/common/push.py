@@ -8,7 +8,7 @@ from functools import partial
 import grpc
 
 from market_spread.common.clock import Clock
-from market_spread.common.clock_error import read_clock_error
+from market_spread.common.clock_error import host_id, read_clock_error
 from market_spread.common.logs import log_event
 from market_spread.common.metric_names import CPU, MEMORY, Metric
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
@@ -121,11 +121,12 @@ class Pusher:
             due_ns = max(due_ns + self._interval_ns, self._clock.monotonic_ns())
 
     def _take(self) -> None:
-        push = self._recorder.take()
-        while push is not None:
-            self._complete(push)
-            self._delivery.keep(push)
-            push = self._recorder.take() if push.run_id != self._recorder.run_id else None
+        goes_on = True
+        while goes_on:
+            goes_on = self._recorder.has_cut
+            if (push := self._recorder.take()) is not None:
+                self._complete(push)
+                self._delivery.keep(push)
 
     def _complete(self, push: PushRequest) -> None:
         processes = family()
@@ -134,6 +135,7 @@ class Pusher:
         clock_error = read_clock_error()
         push.clock_error_us = clock_error.bound_us
         push.clock_synchronised = clock_error.synchronised
+        push.host = host_id()
 
 
 def _sample(metric: Metric, value: float) -> Sample:

@@ -13,6 +13,15 @@ from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample,
 
 _UINT64_MAX = 2**64 - 1
 
+
+def pushes_missing(*, last: int, seen: int, dropped: int) -> int:
+    """Pushes of an epoch that never came, by its highest sequence, how many came, and what the process says it dropped.
+
+    Sequences begin at 1. What was dropped is among those below the last one, unless it came after it.
+    """
+    return max(last - seen, dropped)
+
+
 _Labels = tuple[tuple[str, str], ...]
 
 
@@ -100,7 +109,7 @@ class Recorder:
         self._gauges: dict[tuple[str, _Labels], GaugeHandle] = {}
         self._epoch_unix_ns = self._interval_start_unix_ns = clock.unix_ns()
         self._sequence = 0
-        self._of_earlier_runs: list[_Interval] = []
+        self._cut_before: list[_Interval] = []
 
     @property
     def run_id(self) -> str:
@@ -112,9 +121,7 @@ class Recorder:
         with self._lock:
             if run_id == self._run_id:
                 return
-            rest = self._cut()
-            if rest.sequence:
-                self._of_earlier_runs.append(rest)
+            self._put_aside()
             self._run_id = run_id
             self._epoch_unix_ns = max(self._clock.unix_ns(), self._epoch_unix_ns + 1)
             self._sequence = 0
@@ -122,6 +129,16 @@ class Recorder:
                 counter._total = 0.0
             for gauge in self._gauges.values():
                 gauge._value = None
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether an interval that has ended is still to be taken, before the one that goes on."""
+        return bool(self._cut_before)
+
+    def begin_interval(self) -> None:
+        """End the interval here: what is recorded from now on is in another one than what was recorded before."""
+        with self._lock:
+            self._put_aside()
 
     def histogram(self, metric: Metric, **labels: str | int) -> HistogramHandle:
         """The histogram of that metric and labels. ValueError if the metric is not registered so."""
@@ -144,12 +161,17 @@ class Recorder:
     def take(self) -> PushRequest | None:
         """The interval since the last call, or None if nothing was measured in it.
 
-        Nothing was measured if no value was recorded and no counter or gauge has changed. After a change of run the
-        rest of the earlier run comes first: call again until the push is of the current run, or None.
+        Nothing was measured if no value was recorded and no counter or gauge has changed. After a change of run, or
+        `begin_interval`, what was before comes first: call again while it `has_cut`, and once more.
         """
         with self._lock:
-            interval = self._of_earlier_runs.pop(0) if self._of_earlier_runs else self._cut()
+            interval = self._cut_before.pop(0) if self._cut_before else self._cut()
         return self._encode(interval) if interval.sequence else None
+
+    def _put_aside(self) -> None:
+        rest = self._cut()
+        if rest.sequence:
+            self._cut_before.append(rest)
 
     def _cut(self) -> _Interval:
         now = self._clock.unix_ns()
@@ -188,6 +210,11 @@ class Recorder:
             counters=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.counters],
             gauges=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.gauges],
         )
+
+
+def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -> IntervalHistogram:
+    """A histogram as it is sent. ValueError if there is no such metric, or it has other labels."""
+    return _encoded(*_key(metric, MetricKind.HISTOGRAM, labels), values)
 
 
 def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> tuple[str, _Labels]:

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from market_spread.common.buckets import Buckets
-from market_spread.common.exposition import RECENT_S, ExposedSeries
+from market_spread.common.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import Metric, MetricKind
+from market_spread.common.metric_names import END_TO_END, FRAMES_LATE, FRAMES_SENT, Metric, MetricKind
 from market_spread.metrics_aggregator.history import SECOND_NS
 from market_spread.metrics_aggregator.intervals import add_histogram
+from market_spread.metrics_aggregator.notes import QUANTILES
 from market_spread.metrics_aggregator.run_state import Epoch, RunState
-from market_spread.metrics_aggregator.series import HistogramSeries
+from market_spread.metrics_aggregator.series import CounterSeries, HistogramSeries
 from market_spread.metrics_aggregator.store import Store
+from market_spread.v1.limits_pb2 import RunLimits
 
 _PER_SOURCE = ("source", "run_id")
 
@@ -44,6 +46,35 @@ CLOCK_SYNCHRONISED = _gauge("clock_synchronised", "1 if the source's host keeps 
 RUN_INFO = _gauge(
     "run_info", "1 for each run in memory: what it is, does and came to", "run_id", "title", "phase", "verdict"
 )
+RUN_HOSTS = _gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
+RUN_FAILED = _gauge(
+    "run_failed_check", "1 for each check of the run's verdict that fails; whose doing", "run_id", "check", "cause"
+)
+RUN_MEASURING = _gauge(
+    "run_measuring_timestamp_seconds", "Begin of the measured load, Unix time, while it is offered", "run_id"
+)
+RUN_LATE_SHARE = _gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
+RUN_LATENCY = _gauge(
+    "run_latency_seconds",
+    "What a limit is on: quantiles of the measured load's latency so far, settled, while it is offered",
+    "run_id",
+    QUANTILE_LABEL,
+)
+LIMIT_LATE = _gauge(
+    "limit_late_seconds", "Limit of the run: a frame that leaves later after its plan is late", "run_id"
+)
+LIMIT_LATE_SHARE = _gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
+LIMIT_SETTLE = _gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
+LIMIT_STALL = _gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
+LIMIT_LATENCY = _gauge(
+    "limit_latency_seconds",
+    "Limit of the run: the most that a quantile of the latency may be",
+    "run_id",
+    QUANTILE_LABEL,
+)
+LIMIT_RATE = _gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
+LIMIT_LOSS = _gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
+LIMIT_STOLEN = _gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
 PUSH = _histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
 MERGE = _histogram("aggregator_merge", "Of that, adding it to the series")
 LAG = _gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
@@ -75,7 +106,33 @@ _OF_ITSELF = (
     UNWRITTEN,
     UNREADABLE,
 )
-OWN_METRICS = (RUN_INFO, *_OF_SOURCES, *_OF_ITSELF)
+_OF_RUNS = (
+    RUN_INFO,
+    RUN_HOSTS,
+    RUN_FAILED,
+    RUN_MEASURING,
+    RUN_LATE_SHARE,
+    RUN_LATENCY,
+    LIMIT_LATE,
+    LIMIT_LATE_SHARE,
+    LIMIT_SETTLE,
+    LIMIT_STALL,
+    LIMIT_LATENCY,
+    LIMIT_RATE,
+    LIMIT_LOSS,
+    LIMIT_STOLEN,
+)
+OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
+# What a limit is called in the proto, what it is as a metric, and how many of its units are one of the metric's.
+_LIMITS = {
+    "late_us": (LIMIT_LATE, 1e6),
+    "late_share_max": (LIMIT_LATE_SHARE, 1),
+    "settle_us": (LIMIT_SETTLE, 1e6),
+    "stall_us": (LIMIT_STALL, 1e6),
+    "rate_share_min": (LIMIT_RATE, 1),
+    "loss_max": (LIMIT_LOSS, 1),
+    "stolen_share_max": (LIMIT_STOLEN, 1),
+}
 
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
@@ -112,10 +169,61 @@ def own_counts(store: Store) -> dict[str, int]:
 def _own(store: Store) -> Iterator[ExposedSeries]:
     for run in store.runs():
         if run.run_id:
-            yield ExposedSeries(RUN_INFO, _info(run), 1)
+            yield from _of_run(run)
     yield from _of_sources(store)
     for metric, value in _of_itself(store).items():
         yield ExposedSeries(metric, {}, value)
+
+
+def _of_run(run: RunState) -> Iterator[ExposedSeries]:
+    """What the run's controller says of it, and what its limits are compared with; nothing that is not known."""
+    labels = {"run_id": run.run_id}
+    yield ExposedSeries(RUN_INFO, _info(run), 1)
+    yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
+    for failed in run.failed_checks:
+        yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
+    measured, limits = run.measured_unix_ns, run.limits or RunLimits()
+    if measured is not None:
+        begin_ns, end_ns = measured
+        sent = _grown(run, FRAMES_SENT, begin_ns, end_ns)
+        if sent:
+            yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, FRAMES_LATE, begin_ns, end_ns) / sent)
+        if end_ns is None and not run.verdict:
+            yield ExposedSeries(RUN_MEASURING, labels, begin_ns / 1e9)
+            yield from _latencies(run, limits, begin_ns + limits.settle_us * 1000)
+    for field, value in limits.ListFields():
+        if field.name in _LIMITS:
+            metric, divisor = _LIMITS[field.name]
+            yield ExposedSeries(metric, labels, value / divisor)
+    for name, limit_us in sorted(limits.latency_us_max.items()):
+        yield ExposedSeries(LIMIT_LATENCY, {**labels, QUANTILE_LABEL: QUANTILES[name]}, limit_us / 1e6)
+
+
+def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> float:
+    """What the counters of that metric grew by in the intervals that begin in that time."""
+    return sum(
+        point.value
+        for series_id, series in run.series.items()
+        if series_id.metric == metric and isinstance(series, CounterSeries)
+        for point in series.intervals
+        if begin_ns <= point.start_unix_ns and (end_ns is None or point.start_unix_ns < end_ns)
+    )
+
+
+def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[ExposedSeries]:
+    """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
+    values = HdrCounts()
+    for series_id, series in run.series.items():
+        measured = series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
+        if limits.latency_us_max and measured and isinstance(series, HistogramSeries):
+            for interval in series.intervals:
+                if interval.start_unix_ns >= from_ns:
+                    add_histogram(values, interval, Buckets.decode(interval.encoded))
+    for name in sorted(limits.latency_us_max):
+        percent = float(QUANTILES[name]) * 100
+        if values.count and (percent == 100 or values.supports(percent)):
+            value_us = values.max_us if percent == 100 else values.percentile(percent)
+            yield ExposedSeries(RUN_LATENCY, {"run_id": run.run_id, QUANTILE_LABEL: QUANTILES[name]}, value_us / 1e6)
 
 
 def _info(run: RunState) -> dict[str, str]:

@@ -18,8 +18,10 @@ from binascii import b2a_base64, crc32
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
+
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from market_spread.metrics_aggregator.intake import Measured
 from market_spread.metrics_aggregator.series import SeriesId
@@ -47,6 +49,7 @@ _PUSH_FIELDS = (
 # json.dumps would make an encoder each time.
 _json = json.JSONEncoder(separators=(",", ":")).encode
 _NOTE_FIELDS = ("run_id", "unix_ns", "kind", "name", "text")
+_NOTE_PARTS: tuple[Literal["limits", "judgement"], ...] = ("limits", "judgement")
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ def header(begin_unix_ns: int) -> bytes:
 
 def push_block(push: PushRequest, measured: Measured) -> bytes:
     """The block of a push, with what was read in it."""
-    head = _json({field: getattr(push, field) for field in _PUSH_FIELDS})
+    head = _json({field: getattr(push, field) for field in (*_PUSH_FIELDS, "host")})
     histograms = ",".join([
         f"{_key_text(series_id)},{each.count},{each.sum_us},{each.min_us},{each.max_us},{each.overflow},{each.negative}]"
         for series_id, each, _ in measured.histograms
@@ -87,7 +90,11 @@ def push_block(push: PushRequest, measured: Measured) -> bytes:
 
 def note_block(note: NoteRequest) -> bytes:
     """The block of a note."""
-    text = _json({field: getattr(note, field) for field in _NOTE_FIELDS})
+    told = {field: getattr(note, field) for field in _NOTE_FIELDS}
+    for part in _NOTE_PARTS:
+        if note.HasField(part):
+            told[part] = MessageToDict(getattr(note, part), preserving_proto_field_name=True)
+    text = _json(told)
     return _block(b"%b%b\n" % (_NOTE, text.encode()))
 
 
@@ -132,12 +139,17 @@ def decode(block: list[bytes]) -> Entry | None:
     try:
         told = json.loads(head[len(_PUSH) :])
         if head.startswith(_NOTE):
-            return NoteRequest(**{field: told[field] for field in _NOTE_FIELDS})
-        push = PushRequest(**{field: told[field] for field in _PUSH_FIELDS})
+            note = NoteRequest(**{field: told[field] for field in _NOTE_FIELDS})
+            for part in _NOTE_PARTS:
+                if part in told:
+                    ParseDict(told[part], getattr(note, part), ignore_unknown_fields=True)
+                    getattr(note, part).SetInParent()
+            return note
+        push = PushRequest(**{field: told[field] for field in _PUSH_FIELDS}, host=told.get("host", ""))
         push.histograms.extend(_histogram(*pair) for pair in zip(told["histograms"], lines, strict=True))
         push.counters.extend(_sample(sample) for sample in told["counters"])
         push.gauges.extend(_sample(sample) for sample in told["gauges"])
-    except (LookupError, TypeError, ValueError, Base64Error):
+    except (LookupError, TypeError, ValueError, Base64Error, ParseError):
         return None
     return push
 

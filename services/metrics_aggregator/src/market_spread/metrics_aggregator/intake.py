@@ -108,6 +108,11 @@ def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> M
     return Measured(histograms, counters, gauges, ids)
 
 
+def check_histogram(item: IntervalHistogram) -> None:
+    """UsageError, naming the series, unless it is a histogram of a registered metric and agrees with its head."""
+    _histogram(item, 0, 0, _Known(MetricKind.HISTOGRAM, "", ""))
+
+
 def _histogram(
     item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _Known
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:

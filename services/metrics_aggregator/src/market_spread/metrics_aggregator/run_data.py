@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -20,6 +20,7 @@ from market_spread.metrics_aggregator.intervals import (
 from market_spread.metrics_aggregator.notes import Note
 from market_spread.metrics_aggregator.run_state import Epoch, RunState
 from market_spread.metrics_aggregator.series import CounterSeries, HistogramSeries, Series, SeriesId
+from market_spread.v1.metrics_pb2 import IntervalHistogram
 
 FORMAT = 1
 # How what is pushed outside a run is called; no run can have that id.
@@ -147,18 +148,46 @@ def sources_of(epochs: Iterable[Epoch]) -> list[View]:
             "pushes_dropped": epoch.pushes_dropped,
             "clock_error_us": epoch.clock_error_us,
             "clock_synchronised": epoch.clock_synchronised,
+            "host": epoch.host,
         }
         for epoch in sorted(epochs, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
     ]
 
 
 def notes_of(notes: Iterable[Note]) -> list[View]:
-    """Phases, verdicts and events; the title stands elsewhere."""
-    return [
-        {"unix_ms": _ms(note.unix_ns), "kind": note.kind, "name": note.name, "text": note.text}
-        for note in notes
-        if note.kind != "title"
-    ]
+    """Limits, phases, verdicts and events; the title stands elsewhere.
+
+    Limits have those that are given, by their names in the proto; a verdict what it is made of: the checks that failed,
+    and the histograms that the result's latencies are of, by series.
+    """
+    return [_note(note) for note in notes if note.kind != "title"]
+
+
+def _note(note: Note) -> View:
+    view: View = {"unix_ms": _ms(note.unix_ns), "kind": note.kind, "name": note.name, "text": note.text}
+    if note.limits is not None:
+        view["limits"] = {
+            field.name: dict(value) if isinstance(value, Mapping) else value
+            for field, value in note.limits.ListFields()
+        }
+    if note.judgement is not None:
+        judgement = note.judgement
+        view["failed"] = [{"check": each.check, "text": each.text, "cause": each.cause} for each in judgement.failed]
+        view["judged"] = {
+            "from_unix_ms": _ms(judgement.from_unix_ns),
+            "to_unix_ms": _ms(judgement.to_unix_ns),
+            "series": [
+                {"name": each.key.name, "labels": dict(each.key.labels), "total": _pushed(each)}
+                for each in judgement.histograms
+            ],
+        }
+    return view
+
+
+def _pushed(histogram: IntervalHistogram) -> list[Any]:
+    each = histogram
+    counts = b64encode(payload_of(each.encoded)).decode()
+    return [each.count, each.sum, each.min, each.max, each.overflow, each.negative, counts]
 
 
 def _interval(interval: HistogramInterval | Point) -> list[Any]:

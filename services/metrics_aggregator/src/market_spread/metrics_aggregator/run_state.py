@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from market_spread.common.recording import pushes_missing
 from market_spread.metrics_aggregator.history import SECOND_NS, Held, Resolution
 from market_spread.metrics_aggregator.intake import Measured, SeriesIds, read_push
 from market_spread.metrics_aggregator.intervals import HistogramInterval, Point
@@ -17,6 +18,7 @@ from market_spread.metrics_aggregator.series import (
     Series,
     SeriesId,
 )
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import PushRequest
 
 # A process that works pushes every second, and the run controller notes every phase.
@@ -34,7 +36,7 @@ _S = TypeVar("_S", HistogramSeries, CounterSeries, GaugeSeries)
 class Epoch:
     """The pushes of one process from its start, or from its change of run.
 
-    missing: pushes below the highest sequence that never came; pushes_dropped: those that the process says it dropped.
+    missing: pushes that never came; pushes_dropped: those that the process says it dropped.
     """
 
     source: str
@@ -48,16 +50,18 @@ class Epoch:
     pushes_dropped: int = 0
     clock_error_us: int = -1
     clock_synchronised: bool = False
+    host: str = ""
 
     def taken(self, request: PushRequest) -> None:
         """Count a push that was merged."""
-        self.missing += request.sequence - self.sequence - 1
         self.sequence = request.sequence
         self.end_unix_ns = request.end_unix_ns
         self.pushes += 1
         self.pushes_dropped = max(self.pushes_dropped, request.pushes_dropped)
+        self.missing = pushes_missing(last=self.sequence, seen=self.pushes, dropped=self.pushes_dropped)
         self.clock_error_us = request.clock_error_us
         self.clock_synchronised = request.clock_synchronised
+        self.host = request.host
 
 
 @dataclass(slots=True)
@@ -103,6 +107,32 @@ class RunState:
     def verdict(self) -> str:
         """What the run came to; empty as long as it is not judged."""
         return self._newest("verdict")
+
+    @property
+    def limits(self) -> RunLimits | None:
+        """What the run is judged by; None if nobody has said it."""
+        note = self._newest_note("limits")
+        return None if note is None else note.limits
+
+    @property
+    def failed_checks(self) -> tuple[FailedCheck, ...]:
+        """What speaks against the run, as far as its verdict says it."""
+        note = self._newest_note("verdict")
+        return () if note is None or note.judgement is None else tuple(note.judgement.failed)
+
+    @property
+    def measured_unix_ns(self) -> tuple[int, int | None] | None:
+        """When the measured load began and ended, None if it goes on; None before it begins."""
+        phases = [note for note in self.notes if note.kind == "phase"]
+        at = next((at for at in reversed(range(len(phases))) if phases[at].name == "measuring"), None)
+        if at is None:
+            return None
+        return phases[at].unix_ns, phases[at + 1].unix_ns if at + 1 < len(phases) else None
+
+    @property
+    def hosts(self) -> int:
+        """On how many hosts its sources are known to be; each has a clock of its own."""
+        return len({epoch.host for epoch in self.epochs.values() if epoch.host})
 
     @property
     def history_bytes(self) -> int:
@@ -200,7 +230,11 @@ class RunState:
         return cast(_S, series)  # a name has one kind, which the intake has checked
 
     def _newest(self, kind: NoteKind) -> str:
-        return next((note.name for note in reversed(self.notes) if note.kind == kind), "")
+        note = self._newest_note(kind)
+        return "" if note is None else note.name
+
+    def _newest_note(self, kind: NoteKind) -> Note | None:
+        return next((note for note in reversed(self.notes) if note.kind == kind), None)
 
 
 def _grown_from(request: PushRequest, epoch: Epoch) -> int:

@@ -1,4 +1,4 @@
-"""Receives a run's alerts and invalid records: reads, writes the ledger, then counts."""
+"""Receives a run's alerts, decisions and invalid records: reads, writes the ledger, then counts."""
 
 import json
 import logging
@@ -14,19 +14,29 @@ from market_spread.common import metric_names
 from market_spread.common.clock import Clock
 from market_spread.common.codec import Bytes2D, Int64s
 from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
+from market_spread.common.fields import Fields
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.kafka import Partition, Record
-from market_spread.common.layout import ALERT, InvalidReason
+from market_spread.common.layout import ALERT, DECISION, InvalidReason, Layout
 from market_spread.common.ledger import encode_ledger
 from market_spread.common.recording import Recorder
-from market_spread.receiver.ledger import ALERTS, INVALID, InvalidLine, Ledger, Recovered
-from market_spread.receiver.tally import UNREADABLE, Added, InvalidReport, RunPhase, Tally, readable_alerts
+from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
+from market_spread.receiver.tally import (
+    UNREADABLE,
+    Added,
+    DecisionTally,
+    InvalidReport,
+    RunPhase,
+    Tally,
+    readable_alerts,
+)
 from market_spread.v1.control_pb2 import Phase
 
 _POLL_S = 0.05
 _TAKE_EVERY_NS = 20_000_000
 _TEXT_CHARACTERS_MAX = 1024
 _REASONS = frozenset(reason.name.lower() for reason in InvalidReason)
+_LAYOUTS: Mapping[str, Layout] = {ALERTS: ALERT, DECISIONS: DECISION}
 
 # A record and when it was received, Unix microseconds.
 Receipt = tuple[Record, int]
@@ -63,7 +73,14 @@ class Received:
     invalid_by_reason: dict[str, int]
     positions: dict[Partition, int]
     latency: HdrCounts
+    append: HdrCounts
+    fetch: HdrCounts
     warm_up_symbols: list[str]
+    decisions: int
+    warm_up_decisions: int
+    decisions_duplicated: int
+    decisions_unreadable: int
+    decision_latency: HdrCounts
 
 
 @dataclass(slots=True)
@@ -91,21 +108,24 @@ class Receiving:
         recorder: Recorder,
         clock: Clock,
         begin: Mapping[Partition, int] | None = None,
+        decisions_topic: str = "",
     ) -> None:
         """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again.
 
-        begin: where to begin in partitions of which nothing was recovered; at their beginning if not told.
+        decisions_topic: where every decision arrives; empty if the job sends none. begin: where to begin in partitions
+        of which nothing was recovered; at their beginning if not told.
         """
-        self._alerts_topic = alerts_topic
+        self._ledgers = {alerts_topic: ALERTS, **({decisions_topic: DECISIONS} if decisions_topic else {})}
         self._invalid_topic = invalid_topic
         self._consumer = consumer
         self._ledger = ledger
         self._recorder = recorder
         self._clock = clock
         self._tally = Tally(warm_up_order_id_min=warm_up_order_id_min)
+        self._decisions = DecisionTally(warm_up_order_id_min=warm_up_order_id_min)
         self._positions = {
             (topic, partition): (begin or {}).get((topic, partition), 0)
-            for topic in (alerts_topic, invalid_topic)
+            for topic in (*self._ledgers, invalid_topic)
             for partition in range(partitions[topic])
         }
         self._recover(recovered)
@@ -156,7 +176,7 @@ class Receiving:
     def received(self) -> Received:
         """The counts now."""
         with self._lock:
-            tally = self._tally
+            tally, decisions = self._tally, self._decisions
             return Received(
                 alerts=tally.alerts[RunPhase.MEASURED],
                 warm_up_alerts=tally.alerts[RunPhase.WARM_UP],
@@ -167,7 +187,14 @@ class Receiving:
                 invalid_by_reason=dict(tally.invalid_by_reason),
                 positions=dict(self._positions),
                 latency=tally.end_to_end[RunPhase.MEASURED].copy(),
+                append=tally.append.copy(),
+                fetch=tally.fetch.copy(),
                 warm_up_symbols=sorted(tally.warm_up_symbols),
+                decisions=decisions.decisions[RunPhase.MEASURED],
+                warm_up_decisions=decisions.decisions[RunPhase.WARM_UP],
+                decisions_duplicated=decisions.duplicated,
+                decisions_unreadable=decisions.unreadable,
+                decision_latency=decisions.end_to_end.copy(),
             )
 
     def run(self) -> None:
@@ -208,50 +235,64 @@ class Receiving:
     def _take(self, held: Mapping[Partition, list[Receipt]]) -> None:
         """Write the records to the ledger, then count them.
 
-        What is no alert is written before the alerts: positions are recovered from the alerts, so a kill between the
+        What is no alert or decision is written before those: positions are recovered from them, so a kill between the
         two writes makes it read again, and it is known by its offset.
         """
-        alert_lines: list[bytes] = []
-        alert_rows: list[Bytes2D] = [np.empty((0, ALERT.width), np.uint8)]
-        times_us: list[Int64s] = [np.empty(0, np.int64)]
+        lines: dict[str, list[bytes]] = {name: [] for name in _LAYOUTS}
+        rows = {name: [np.empty((0, layout.width), np.uint8)] for name, layout in _LAYOUTS.items()}
+        times_us = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
+        appended_ms = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
         invalid_lines: list[InvalidLine] = []
         for (topic, partition), receipts in held.items():
             if topic == self._invalid_topic:
                 invalid_lines += [_invalid_line(partition, record, received_us) for record, received_us in receipts]
                 continue
-            rows, offsets, received_us, unreadable = _alerts(receipts)
-            alert_rows.append(rows)
-            times_us.append(received_us)
-            alert_lines.append(encode_ledger(rows, partition, offsets, received_us))
-            invalid_lines += [_unreadable_line(partition, record, time_us) for record, time_us in unreadable]
+            name = self._ledgers[topic]
+            found, offsets, received_us, appended, unreadable = _readable(_LAYOUTS[name], receipts)
+            rows[name].append(found)
+            times_us[name].append(received_us)
+            appended_ms[name].append(appended)
+            lines[name].append(encode_ledger(found, partition, offsets, received_us))
+            invalid_lines += [_unreadable_line(name, partition, record, time_us) for record, time_us in unreadable]
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
-        self._ledger.append(ALERTS, b"".join(alert_lines))
-        alerts, _ = readable_alerts(np.concatenate(alert_rows), np.concatenate(times_us))
+        for name in self._ledgers.values():
+            self._ledger.append(name, b"".join(lines[name]))
+        alerts, _ = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
+        decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
         with self._lock:
-            added = self._tally.add_alerts(alerts)
-            unreadable_before = self._tally.unreadable
+            added = self._tally.add_alerts(alerts, np.concatenate(appended_ms[ALERTS]))
+            decided = self._decisions.add(decisions, decided_us)
+            before = self._tally.unreadable, self._decisions.unreadable
             reasons = self._count_lines(invalid_lines)
-            unreadable_new = self._tally.unreadable - unreadable_before
+            after = self._tally.unreadable, self._decisions.unreadable
             self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
-        self._record(added, reasons, unreadable_new)
+        self._record(added, reasons, after[0] - before[0])
+        self._record_decisions(*decided, after[1] - before[1])
 
     def _recover(self, recovered: Recovered) -> None:
-        alerts, _ = readable_alerts(recovered.alerts.alert_rows, recovered.alerts.received_us)
+        alerts, _ = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
         self._tally.add_alerts(alerts)
+        self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
         self._count_lines(recovered.invalid)
-        for partition in np.unique(recovered.alerts.partitions).tolist():
-            last = recovered.alerts.offsets[recovered.alerts.partitions == partition].max()
-            self._positions[self._alerts_topic, partition] = int(last) + 1
+        by_name = {ALERTS: recovered.alerts, DECISIONS: recovered.decisions}
+        for topic, name in self._ledgers.items():
+            lines = by_name[name]
+            for partition in np.unique(lines.partitions).tolist():
+                last = lines.offsets[lines.partitions == partition].max()
+                self._positions[topic, partition] = int(last) + 1
         for line in recovered.invalid:
-            if line.unreadable_alert is None:
+            if line.unreadable_alert is None and line.unreadable_decision is None:
                 self._positions[self._invalid_topic, line.partition] = line.offset + 1
 
     def _count_lines(self, lines: list[InvalidLine]) -> Counter[str]:
-        """Count what was no alert; how many new malformed messages that was, by reason."""
+        """Count what was no alert and no decision; how many new malformed messages that was, by reason."""
         reasons: Counter[str] = Counter()
         for line in lines:
             if line.unreadable_alert is not None:
                 self._tally.add_unreadable(line.partition, line.offset)
+                continue
+            if line.unreadable_decision is not None:
+                self._decisions.add_unreadable(line.partition, line.offset)
                 continue
             report = _report(line.invalid) or InvalidReport(
                 UNREADABLE, self._invalid_topic, line.partition, line.offset, position=0
@@ -273,6 +314,18 @@ class Receiving:
         record.counter(metric_names.ALERTS_UNREADABLE).add(unreadable)
         for reason, count in reasons.items():
             record.counter(metric_names.INVALID_RECORDS, reason=reason).add(count)
+
+    def _record_decisions(self, firsts: Mapping[RunPhase, Int64s], duplicated: int, unreadable: int) -> None:
+        """Only what there is, so that a run without decisions does not show any."""
+        record = self._recorder
+        for phase, latencies in firsts.items():
+            if len(latencies):
+                record.counter(metric_names.DECISIONS, phase=phase.value).add(len(latencies))
+                record.histogram(metric_names.DECISION_END_TO_END, phase=phase.value).record_us(latencies)
+        if duplicated:
+            record.counter(metric_names.DECISIONS_DUPLICATED).add(duplicated)
+        if unreadable:
+            record.counter(metric_names.DECISIONS_UNREADABLE).add(unreadable)
 
     def _answer_drains(self) -> None:
         with self._lock:
@@ -296,20 +349,31 @@ class Receiving:
                 drain.answered.set()
 
 
-def _alerts(receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, list[Receipt]]:
-    """The alerts among a partition's records (n, ALERT.width), their offsets and times (n,), and what is no alert."""
-    right = [receipt for receipt in receipts if len(receipt[0].value) == ALERT.width]
-    rows = np.frombuffer(b"".join(record.value for record, _ in right), np.uint8).reshape(-1, ALERT.width)
+def _readable(layout: Layout, receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, Int64s, list[Receipt]]:
+    """The messages of a layout among a partition's records (n, width), and what is none.
+
+    Between the two their offsets, when they were received, and when the broker appended them, -1 if untold (n,).
+    """
+    right = [receipt for receipt in receipts if len(receipt[0].value) == layout.width]
+    rows = np.frombuffer(b"".join(record.value for record, _ in right), np.uint8).reshape(-1, layout.width)
     offsets = np.array([record.offset for record, _ in right], np.int64)
     received_us = np.array([time_us for _, time_us in right], np.int64)
-    _, readable = readable_alerts(rows, received_us)
-    alert_offsets = set(offsets[readable].tolist())
-    others = [receipt for receipt in receipts if receipt[0].offset not in alert_offsets]
-    return rows[readable], offsets[readable], received_us[readable], others
+    told_ms = (-1 if record.appended_ms is None else record.appended_ms for record, _ in right)
+    appended_ms = np.fromiter(told_ms, np.int64, len(right))
+    unreadable = Fields(layout, [rows.reshape(-1).data]).unreadable()
+    if unreadable is None and len(right) == len(receipts):
+        return rows, offsets, received_us, appended_ms, []
+    readable = np.ones(len(rows), np.bool_) if unreadable is None else ~unreadable
+    found = set(offsets[readable].tolist())
+    others = [receipt for receipt in receipts if receipt[0].offset not in found]
+    return rows[readable], offsets[readable], received_us[readable], appended_ms[readable], others
 
 
-def _unreadable_line(partition: int, record: Record, received_us: int) -> InvalidLine:
-    return InvalidLine(partition, record.offset, received_us, unreadable_alert=_text(record.value))
+def _unreadable_line(name: str, partition: int, record: Record, received_us: int) -> InvalidLine:
+    text = _text(record.value)
+    if name == DECISIONS:
+        return InvalidLine(partition, record.offset, received_us, unreadable_decision=text)
+    return InvalidLine(partition, record.offset, received_us, unreadable_alert=text)
 
 
 def _invalid_line(partition: int, record: Record, received_us: int) -> InvalidLine:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.common.ledger import LEDGER_LINE_WIDTH, LedgerColumns, decode_ledger
+from market_spread.common.layout import ALERT, DECISION, Layout
+from market_spread.common.ledger import RECEIPT, LedgerColumns, decode_ledger
 
 ALERTS = "alerts"
+DECISIONS = "decisions"
 INVALID = "invalid"
-NAMES = (ALERTS, INVALID)
+NAMES = (ALERTS, DECISIONS, INVALID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class InvalidLine:
     """A line of `invalid.ledger`: where the record stood, and what it was.
 
     Exactly one is set of: `invalid`, the job's report; `unreadable_invalid`, a record of that topic that is no report;
-    `unreadable_alert`, a record of the alerts topic that is no alert (the beginning of its text, both).
+    `unreadable_alert`, `unreadable_decision`, a record of these topics that is none (the beginning of its text, all).
     """
 
     partition: int
@@ -29,6 +31,7 @@ class InvalidLine:
     invalid: dict[str, object] | None = None
     unreadable_invalid: str | None = None
     unreadable_alert: str | None = None
+    unreadable_decision: str | None = None
 
     def encode(self) -> bytes:
         """The line, with its end."""
@@ -36,6 +39,7 @@ class InvalidLine:
             "invalid": self.invalid,
             "unreadable_invalid": self.unreadable_invalid,
             "unreadable_alert": self.unreadable_alert,
+            "unreadable_decision": self.unreadable_decision,
         }
         line = {"partition": self.partition, "offset": self.offset, "received_us": self.received_us}
         return json.dumps(line | {kind: value for kind, value in kinds.items() if value is not None}).encode() + b"\n"
@@ -46,16 +50,17 @@ class Recovered:
     """What an earlier process of the same run has written."""
 
     alerts: LedgerColumns
+    decisions: LedgerColumns
     invalid: list[InvalidLine]
 
     @property
     def records(self) -> int:
         """How many records that is."""
-        return len(self.alerts) + len(self.invalid)
+        return len(self.alerts) + len(self.decisions) + len(self.invalid)
 
 
 class Ledger:
-    """The two files of a run: `alerts.ledger` (see common.ledger) and `invalid.ledger` (a JSON object a line).
+    """A run's files: `alerts.ledger`, `decisions.ledger` (see common.ledger), `invalid.ledger` (a JSON object a line).
 
     `open` reads back what is there, then `append`. Whatever the moment of a kill, a file holds whole lines and at most
     one incomplete one at its end, which the next `open` drops.
@@ -72,7 +77,8 @@ class Ledger:
             for name in NAMES:
                 self._files[name] = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             fcntl.flock(self._files[ALERTS], fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return Recovered(self._recover_alerts(), self._recover_invalid())
+            alerts, decisions = self._recover(ALERTS, ALERT), self._recover(DECISIONS, DECISION)
+            return Recovered(alerts, decisions, self._recover_invalid())
         except BlockingIOError as error:
             self.close()
             raise UsageError(f"another receiver writes the ledger in {self._folder}; stop it first") from error
@@ -103,11 +109,10 @@ class Ledger:
     def _path(self, name: str) -> Path:
         return ledger_path(self._folder.parent, self._folder.name, name)
 
-    def _recover_alerts(self) -> LedgerColumns:
-        data = self._path(ALERTS).read_bytes()
-        alerts = decode_ledger(data)
-        os.ftruncate(self._files[ALERTS], len(alerts) * LEDGER_LINE_WIDTH)
-        return alerts
+    def _recover(self, name: str, layout: Layout) -> LedgerColumns:
+        lines = decode_ledger(self._path(name).read_bytes(), layout)
+        os.ftruncate(self._files[name], len(lines) * (layout.width + RECEIPT.width))
+        return lines
 
     def _recover_invalid(self) -> list[InvalidLine]:
         data = self._path(INVALID).read_bytes()

@@ -1,5 +1,6 @@
 """The gRPC service Receiver: one run at a time, from its ledger's recovery to its counts."""
 
+import itertools
 import logging
 import re
 import threading
@@ -83,12 +84,16 @@ class ReceiverService(ReceiverServicer):
         receiving = self._receiving
         if receiving is None:
             return ReceiverStatusResponse(
-                phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), latency_histogram=HdrCounts().encode()
+                phase=Phase.PHASE_IDLE,
+                cpu_us=cpu_us(),
+                latency_histogram=HdrCounts().encode(),
+                unix_ns=self._clock.unix_ns(),
             )
         # The phase is read first: what is FINISHED has its final counts.
         phase, detail = receiving.phase, receiving.detail
         response = _response(receiving.received())
         response.phase, response.detail, response.run_id, response.cpu_us = phase, detail, self._run_id, cpu_us()
+        response.unix_ns = self._clock.unix_ns()
         return response
 
     def Drain(  # noqa: N802
@@ -123,7 +128,8 @@ class ReceiverService(ReceiverServicer):
                 self._receiving.stop()
 
     def _start(self, request: StartReceivingRequest) -> int:
-        partitions = self._broker.partition_counts([request.alerts_topic, request.invalid_topic])
+        topics = [request.alerts_topic, request.invalid_topic, request.decisions_topic]
+        partitions = self._broker.partition_counts([topic for topic in topics if topic])
         ledger = Ledger(self._folder, request.run_id)
         recovered = ledger.open()
         try:
@@ -131,6 +137,7 @@ class ReceiverService(ReceiverServicer):
             receiving = Receiving(
                 alerts_topic=request.alerts_topic,
                 invalid_topic=request.invalid_topic,
+                decisions_topic=request.decisions_topic,
                 partitions=partitions,
                 consumer=self._broker.consumer(),
                 ledger=ledger,
@@ -151,8 +158,11 @@ class ReceiverService(ReceiverServicer):
 def _check(request: StartReceivingRequest) -> None:
     """UsageError naming everything that is wrong with the request."""
     errors = [f"{name} is empty; give one" for name in ("alerts_topic", "invalid_topic") if not getattr(request, name)]
-    if request.alerts_topic and request.alerts_topic == request.invalid_topic:
-        errors.append(f"alerts_topic and invalid_topic are both {request.alerts_topic!r}; use two topics")
+    errors += [
+        f"{one} and {other} are both {getattr(request, one)!r}; use two topics"
+        for one, other in itertools.combinations(("alerts_topic", "invalid_topic", "decisions_topic"), 2)
+        if getattr(request, one) and getattr(request, one) == getattr(request, other)
+    ]
     if not request.warm_up_order_id_min:
         errors.append("warm_up_order_id_min=0; give the first order id of the warm-up")
     try:
@@ -181,7 +191,14 @@ def _response(received: Received) -> ReceiverStatusResponse:
         ],
         positions=_positions(received.positions),
         latency_histogram=received.latency.encode(),
+        append_histogram=received.append.encode(),
+        fetch_histogram=received.fetch.encode(),
         warm_up_symbols=received.warm_up_symbols,
+        decisions=received.decisions,
+        warm_up_decisions=received.warm_up_decisions,
+        decisions_duplicated=received.decisions_duplicated,
+        decisions_unreadable=received.decisions_unreadable,
+        decision_latency_histogram=received.decision_latency.encode(),
     )
 
 

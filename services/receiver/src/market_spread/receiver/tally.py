@@ -1,4 +1,4 @@
-"""What was received, each order once: alerts by phase, duplicates, latencies and their stages, malformed messages."""
+"""What was received, each order once: alerts and decisions by phase, duplicates, latencies, malformed messages."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.codec import Bytes2D, Int64s, decode
+from market_spread.common.fields import Fields
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.layout import ALERT
+from market_spread.common.layout import ALERT, DECISION
 
 # A record of the topic `invalid` that is itself no report.
 UNREADABLE = "unreadable"
+_PAGE_BITS = 10
 
 
 class RunPhase(Enum):
@@ -96,6 +98,7 @@ class Tally:
         self.disagreeing = 0
         self.invalid_by_reason: Counter[str] = Counter()
         self.end_to_end = {phase: HdrCounts() for phase in RunPhase}
+        self.append, self.fetch = HdrCounts(), HdrCounts()
         self.warm_up_symbols: set[str] = set()
 
     @property
@@ -108,8 +111,11 @@ class Tally:
         """Malformed messages that the job reported."""
         return len(self._invalid)
 
-    def add_alerts(self, alerts: AlertColumns) -> Added:
-        """Count alerts; the first of an order stands, the others are duplicates."""
+    def add_alerts(self, alerts: AlertColumns, appended_ms: Int64s | None = None) -> Added:
+        """Count alerts; the first of an order stands, the others are duplicates.
+
+        appended_ms: when the broker appended each (n,), Unix milliseconds, below 0 where it does not say.
+        """
         first, duplicated = self._sort_out(alerts)
         warm_up = alerts.order_id >= self._warm_up_order_id_min
         firsts = {}
@@ -119,6 +125,12 @@ class Tally:
             firsts[phase] = latencies_of(alerts, chosen)
             self.alerts[phase] += int(chosen.sum())
             self.end_to_end[phase].record(firsts[phase].end_to_end)
+        if appended_ms is not None:
+            chosen = first & ~warm_up & (appended_ms >= 0)
+            # The broker's milliseconds are cut off: the append was half of one later on average.
+            appended_us = appended_ms[chosen] * 1000 + 500
+            self.append.record(appended_us - alerts.emitted_us[chosen])
+            self.fetch.record(alerts.received_us[chosen] - appended_us)
         self.warm_up_symbols.update(symbol.decode() for symbol in np.unique(alerts.symbol[warm_up]))
         return Added(firsts, duplicated)
 
@@ -151,6 +163,57 @@ class Tally:
         duplicated = len(alerts) - int(first.sum())
         self.duplicated += duplicated
         return first, duplicated
+
+
+class DecisionTally:
+    """Counts decisions, each order once. Not thread-safe.
+
+    Memory: a byte an order where their ids are dense, as those of a synthetic market; else up to 1.2 kB.
+    """
+
+    def __init__(self, *, warm_up_order_id_min: int) -> None:
+        self._warm_up_order_id_min = warm_up_order_id_min
+        self._seen: dict[int, npt.NDArray[np.bool_]] = {}  # by the order id without its last bits
+        self._unreadable: set[tuple[int, int]] = set()
+        self.decisions = dict.fromkeys(RunPhase, 0)
+        self.duplicated = 0
+        self.end_to_end = HdrCounts()
+
+    @property
+    def unreadable(self) -> int:
+        """Records of the decisions topic that are no decision."""
+        return len(self._unreadable)
+
+    def add(self, rows: Bytes2D, received_us: Int64s) -> tuple[dict[RunPhase, Int64s], int]:
+        """Count readable decisions (n, DECISION.width); the latencies of each order's first, by phase, and the others'
+        number. Latencies are from the intended send to the receipt, microseconds; the tally keeps the measured ones.
+        """
+        fields = Fields(DECISION, [np.ascontiguousarray(rows).reshape(-1).data])
+        order_ids, latencies = fields.number("order_id"), received_us - fields.number("intended_us")
+        first = self._firsts(order_ids)
+        warm_up = order_ids >= self._warm_up_order_id_min
+        firsts = {RunPhase.WARM_UP: latencies[first & warm_up], RunPhase.MEASURED: latencies[first & ~warm_up]}
+        for phase, found in firsts.items():
+            self.decisions[phase] += len(found)
+        self.end_to_end.record(firsts[RunPhase.MEASURED])
+        duplicated = len(rows) - int(first.sum())
+        self.duplicated += duplicated
+        return firsts, duplicated
+
+    def add_unreadable(self, partition: int, offset: int) -> None:
+        """Count a record of the decisions topic that is no decision, once."""
+        self._unreadable.add((partition, offset))
+
+    def _firsts(self, order_ids: Int64s) -> npt.NDArray[np.bool_]:
+        first = np.zeros(len(order_ids), np.bool_)
+        first[np.unique(order_ids, return_index=True)[1]] = True
+        pages, places = order_ids >> _PAGE_BITS, order_ids & ((1 << _PAGE_BITS) - 1)
+        for page in np.unique(pages).tolist():
+            seen = self._seen.setdefault(page, np.zeros(1 << _PAGE_BITS, np.bool_))
+            here = np.flatnonzero(pages == page)
+            first[here] &= ~seen[places[here]]
+            seen[places[here]] = True
+        return first
 
 
 def latencies_of(alerts: AlertColumns, chosen: npt.NDArray[np.bool_]) -> Latencies:

@@ -1,18 +1,20 @@
 """What a load has come to so far: messages, frames and bytes by partition, how late, what is lost."""
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from market_spread.common import metric_names
 from market_spread.common.codec import Int64s
-from market_spread.common.histogram import HdrCounts
+from market_spread.common.histogram import HdrCounts, bucket_indices, highest_values
 from market_spread.common.kafka import Partition
 from market_spread.common.recording import Recorder
 from market_spread.sender.framing import Frame
 
-LATE_NS = 10_000_000
+# Of a run that does not say what late is.
+LATE_NS_DEFAULT = 10_000_000
 
 
 @dataclass(slots=True)
@@ -28,7 +30,11 @@ class PartitionCounts:
 
 @dataclass(frozen=True, slots=True)
 class SendTotals:
-    """Sums over a load. first_failure: why the first lost frame was lost, empty if none was."""
+    """Sums over a load. first_failure: why the first lost frame was lost, empty if none was.
+
+    unacknowledged_age_ns_max: the longest that a frame waited for its acknowledgement or loss, or waits at the last
+    `flush`; clock_deviation_ns_max: how far Unix time went from the time of pacing, at most, with its sign.
+    """
 
     messages_sent: int
     frames_sent: int
@@ -41,6 +47,9 @@ class SendTotals:
     partitions: dict[Partition, PartitionCounts]
     frame_delay: HdrCounts
     send_lag: HdrCounts
+    acknowledge: HdrCounts
+    unacknowledged_age_ns_max: int
+    clock_deviation_ns_max: int
 
 
 @dataclass(slots=True)
@@ -58,16 +67,24 @@ class _Pending:
 
 
 class SendCounts:
-    """Counts a load's frames as they are sent and acknowledged, and records them as metrics. Thread-safe."""
+    """Counts a load's frames as they are sent and acknowledged, and records them as metrics. Thread-safe.
 
-    def __init__(self, recorder: Recorder) -> None:
+    A frame is late if it is sent more than `late_ns` after its plan, at the resolution of the histogram of delays: the
+    count is that of the values above the limit in it.
+    """
+
+    def __init__(self, recorder: Recorder, *, late_ns: int = LATE_NS_DEFAULT) -> None:
         self._recorder = recorder
+        self._late_us = int(highest_values(bucket_indices(np.array([late_ns // 1000])))[0])
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._pending = _Pending()
         self._partitions: dict[Partition, PartitionCounts] = {}
         self._frame_delay = HdrCounts()
         self._send_lag = HdrCounts()
+        self._acknowledge = HdrCounts()
+        self._open_since_ns: Counter[int] = Counter()  # frames by when they were handed over; ascending, as they are
+        self._age_ns_max = self._clock_deviation_ns_max = 0
         self._messages_sent = self._frames_sent = self._frames_late = self._frame_delay_ns_max = 0
         self._frames_failed = self._messages_failed = 0
         self._frames_open = self._unacknowledged_bytes = 0
@@ -77,7 +94,7 @@ class SendCounts:
     def sent(self, frame: Frame, sent_ns: int) -> None:
         """A frame is handed over now."""
         delay_ns = max(sent_ns - frame.planned_ns, 0)
-        late = delay_ns > LATE_NS
+        late = delay_ns // 1000 > self._late_us
         where = (frame.topic, frame.partition)
         with self._lock:
             pending = self._pending
@@ -91,6 +108,7 @@ class SendCounts:
             self._frames_late += late
             self._frame_delay_ns_max = max(self._frame_delay_ns_max, delay_ns)
             self._frames_open += 1
+            self._open_since_ns[sent_ns] += 1
             self._unacknowledged_bytes += len(frame.payload)
             pending.late += late
             pending.sent_ns.append(sent_ns)
@@ -98,23 +116,23 @@ class SendCounts:
             pending.messages.append(frame.messages)
             pending.intended_ns.append(frame.intended_ns)
 
-    def acknowledged(self, where: Partition, payload_bytes: int, offset: int, took_ns: int) -> None:
-        """The broker has a frame."""
+    def acknowledged(self, where: Partition, payload_bytes: int, offset: int, sent_ns: int, now_ns: int) -> None:
+        """The broker has a frame that was handed over at `sent_ns`."""
         with self._lock:
             counts = self._partitions[where]
             counts.frames_acknowledged += 1
             counts.next_offset = max(counts.next_offset, offset + 1)
-            self._pending.acknowledge_ns.append(took_ns)
-            self._close_frame(payload_bytes)
+            self._pending.acknowledge_ns.append(now_ns - sent_ns)
+            self._close_frame(payload_bytes, sent_ns, now_ns)
 
-    def failed(self, messages: int, payload_bytes: int, reason: str) -> None:
+    def failed(self, messages: int, payload_bytes: int, reason: str, sent_ns: int, now_ns: int) -> None:
         """A frame is lost."""
         with self._lock:
             self._frames_failed += 1
             self._messages_failed += messages
             self._pending.messages_failed += messages
             self._first_failure = self._first_failure or reason
-            self._close_frame(payload_bytes)
+            self._close_frame(payload_bytes, sent_ns, now_ns)
 
     def wait_for_room(self, payload_bytes: int, bound: int, timeout_s: float) -> bool:
         """Wait until so many more bytes stay within the bound of unacknowledged ones; False if the time is over."""
@@ -128,20 +146,25 @@ class SendCounts:
         with self._changed:
             return self._changed.wait_for(lambda: self._frames_open == 0, timeout_s)
 
-    def flush(self, messages_due: int) -> None:
+    def flush(self, messages_due: int, *, now_ns: int, clock_deviation_ns: int) -> None:
         """Put what has happened into the histograms and the metrics."""
         with self._lock:
             pending, self._pending = self._pending, _Pending()
             newly_due, self._messages_due = messages_due - self._messages_due, messages_due
             unacknowledged_bytes = self._unacknowledged_bytes
+            oldest_ns = next(iter(self._open_since_ns), now_ns)
+            self._age_ns_max = max(self._age_ns_max, now_ns - oldest_ns)
+            self._clock_deviation_ns_max = max(self._clock_deviation_ns_max, clock_deviation_ns, key=abs)
         delays_us, lags_us = _delays_us(pending), _lags_us(pending)
+        acknowledge_us = np.array(pending.acknowledge_ns, np.int64) // 1000
         with self._lock:
             self._frame_delay.record(delays_us)
             self._send_lag.record(lags_us)
+            self._acknowledge.record(acknowledge_us)
         record = self._recorder
         record.histogram(metric_names.FRAME_DELAY).record_us(delays_us)
         record.histogram(metric_names.SEND_LAG).record_us(lags_us)
-        record.histogram(metric_names.ACKNOWLEDGE).record_us(np.array(pending.acknowledge_ns, np.int64) // 1000)
+        record.histogram(metric_names.ACKNOWLEDGE).record_us(acknowledge_us)
         record.counter(metric_names.MESSAGES_DUE).add(newly_due)
         record.counter(metric_names.FRAMES_LATE).add(pending.late)
         record.counter(metric_names.MESSAGES_FAILED).add(pending.messages_failed)
@@ -175,9 +198,16 @@ class SendCounts:
                 },
                 frame_delay=self._frame_delay.copy(),
                 send_lag=self._send_lag.copy(),
+                acknowledge=self._acknowledge.copy(),
+                unacknowledged_age_ns_max=self._age_ns_max,
+                clock_deviation_ns_max=self._clock_deviation_ns_max,
             )
 
-    def _close_frame(self, payload_bytes: int) -> None:
+    def _close_frame(self, payload_bytes: int, sent_ns: int, now_ns: int) -> None:
+        self._age_ns_max = max(self._age_ns_max, now_ns - sent_ns)
+        self._open_since_ns[sent_ns] -= 1
+        if not self._open_since_ns[sent_ns]:
+            del self._open_since_ns[sent_ns]
         self._frames_open -= 1
         self._unacknowledged_bytes -= payload_bytes
         self._changed.notify_all()

@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.kafka import Done, Headers
 from market_spread.common.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
 from market_spread.common.load import Load
 from market_spread.common.logs import log_event
 from market_spread.common.recording import Recorder
-from market_spread.sender.counts import SendCounts, SendTotals
+from market_spread.sender.counts import LATE_NS_DEFAULT, SendCounts, SendTotals
 from market_spread.sender.framing import Frame
 from market_spread.sender.preparation import FramePlan, Preparation
 from market_spread.v1.control_pb2 import Phase
@@ -38,7 +38,11 @@ class FrameProducer(Protocol):
 
 
 class Publisher:
-    """Offers one load. `start`; it ends by itself, or early by `stop`. Owns the producer from then on."""
+    """Offers one load. `start`; it ends by itself, or early by `stop`. Owns the producer from then on.
+
+    It paces by monotonic time from when it was made, and stamps by the same: a step of the host's clock neither holds
+    the load back nor hurries it, and is told in the totals.
+    """
 
     def __init__(
         self,
@@ -49,12 +53,13 @@ class Publisher:
         recorder: Recorder,
         clock: Clock,
         unacknowledged_bytes_max: int,
+        late_ns: int = LATE_NS_DEFAULT,
     ) -> None:
         self._load = load
         self._producer = producer
-        self._clock = clock
+        self._clock = AnchoredClock(clock)
         self._unacknowledged_bytes_max = unacknowledged_bytes_max
-        self._counts = SendCounts(recorder)
+        self._counts = SendCounts(recorder, late_ns=late_ns)
         self._preparation = Preparation(load, plan)
         self._thread = threading.Thread(target=self.run, name="publisher", daemon=True)
         self._stopping = threading.Event()
@@ -119,9 +124,10 @@ class Publisher:
 
         def done(offset: int, error: Exception | None) -> None:
             if error is None:
-                self._counts.acknowledged(where, payload_bytes, offset, self._clock.unix_ns() - sent_ns)
+                self._counts.acknowledged(where, payload_bytes, offset, sent_ns, self._clock.unix_ns())
             else:
-                self._counts.failed(messages, payload_bytes, f"{type(error).__name__}: {error}")
+                reason = f"{type(error).__name__}: {error}"
+                self._counts.failed(messages, payload_bytes, reason, sent_ns, self._clock.unix_ns())
 
         self._counts.sent(frame, sent_ns)
         headers = (_FORMAT, (SENT_HEADER, b"%d" % (sent_ns // 1000)))
@@ -159,7 +165,12 @@ class Publisher:
         now_ns = self._clock.monotonic_ns()
         if now_ns - self._flushed_ns >= _FLUSH_NS:
             self._flushed_ns = now_ns
-            self._counts.flush(self.messages_due())
+            self._flush()
+
+    def _flush(self) -> None:
+        self._counts.flush(
+            self.messages_due(), now_ns=self._clock.unix_ns(), clock_deviation_ns=self._clock.deviation_ns()
+        )
 
     def _finish(self) -> None:
         if self._stopping.is_set() or self._detail:
@@ -168,7 +179,7 @@ class Publisher:
         self._preparation.stop()
         self._wait_for_broker(lambda: self._counts.wait_until_closed(_WAIT_S))
         self._producer.close()
-        self._counts.flush(self.messages_due())
+        self._flush()
         totals = self._counts.totals()
         if totals.frames_failed and not self._detail:
             self._detail = (

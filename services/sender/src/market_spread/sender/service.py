@@ -17,6 +17,7 @@ from market_spread.common.load import Load, LoadSource
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.recording import Recorder
+from market_spread.sender.counts import LATE_NS_DEFAULT
 from market_spread.sender.looking import RecordReader, look
 from market_spread.sender.preparation import FramePlan
 from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
@@ -102,7 +103,7 @@ class SenderService(SenderServicer):
     ) -> SenderStatusResponse:
         publisher = self._publisher
         if publisher is None:
-            return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us())
+            return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
         # The phase is read first: what is FINISHED has its final counts.
         response = SenderStatusResponse(phase=publisher.phase, detail=publisher.detail)
         response.run_id = self._run_id
@@ -110,6 +111,7 @@ class SenderService(SenderServicer):
         response.messages_due = publisher.messages_due()
         response.cpu_us = cpu_us()
         self._put_totals(response, publisher)
+        response.unix_ns = self._clock.unix_ns()
         return response
 
     def Stop(  # noqa: N802
@@ -143,6 +145,7 @@ class SenderService(SenderServicer):
         try:
             start_unix_ns, load = self._made_in_time(request.start_unix_ns, source, parameters)
             self._recorder.run_id = request.run_id
+            self._recorder.begin_interval()  # what is pushed from here on is of this load alone
             publisher = Publisher(
                 load,
                 plan,
@@ -150,6 +153,7 @@ class SenderService(SenderServicer):
                 recorder=self._recorder,
                 clock=self._clock,
                 unacknowledged_bytes_max=self._unacknowledged_bytes_max,
+                late_ns=request.limits.late_us * 1000 if request.limits.HasField("late_us") else LATE_NS_DEFAULT,
             )
         except BaseException:
             producer.close()
@@ -202,6 +206,9 @@ class SenderService(SenderServicer):
         response.unacknowledged_bytes = totals.unacknowledged_bytes
         response.frame_delay_histogram = totals.frame_delay.encode()
         response.send_lag_histogram = totals.send_lag.encode()
+        response.acknowledge_histogram = totals.acknowledge.encode()
+        response.unacknowledged_age_us_max = totals.unacknowledged_age_ns_max // 1000
+        response.clock_deviation_us_max = totals.clock_deviation_ns_max // 1000
         response.partitions.extend(
             PartitionSent(
                 topic=topic,

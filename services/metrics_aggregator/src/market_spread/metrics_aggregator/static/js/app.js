@@ -14,7 +14,7 @@ import { WorkerPage, WorkersPage } from "./pages/workers.js";
 import { Bar } from "./parts/bar.js";
 import { helpDialog } from "./parts/help.js";
 import { RangeBar } from "./parts/rangebar.js";
-import { WHOLE, moved, newest, nextWidth, overlaps, resolve } from "./range.js";
+import { JUDGED, WHOLE, moved, newest, nextWidth, overlaps, resolve } from "./range.js";
 import { readRoute, routeText } from "./router.js";
 import { embeddedRun } from "./runfile.js";
 import { onTheme, startTheme, toggleTheme } from "./theme.js";
@@ -54,7 +54,7 @@ class App {
 
   /** The address of a page, of this run with the range that is shown, or of another run. */
   href = (page, item = "", run = this.route.run) =>
-    routeText({ ...this.route, ...(run === this.route.run ? {} : { choice: WHOLE, widthMs: 0 }), page, item, run });
+    routeText({ ...this.route, ...(run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }), page, item, run });
 
   /** Show another range. @param {import("./range.js").Choice} choice */
   choose(choice) {
@@ -96,7 +96,7 @@ class App {
   async openFile(file) {
     try {
       const run = await this.feed.openText(await file.text());
-      location.hash = routeText({ page: "overview", item: "", run, choice: WHOLE, widthMs: 0 });
+      location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
       this.#say(`Opened ${run} from ${file.name}.`);
     } catch (error) {
       this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : error.message);
@@ -164,7 +164,7 @@ class App {
 
   /** The range as it is chosen: what is drawn may still be the one before. */
   #range() {
-    return resolve(this.route.choice, this.view.span);
+    return resolve(this.route.choice, this.view.span, this.feed.model.judged);
   }
 
   #replace(change) {
@@ -186,7 +186,7 @@ class App {
     const { feed, route } = this;
     const span = feed.model?.span() ?? null;
     const withoutRun = route.page === "runs";
-    if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: WHOLE }; // it was of another run
+    if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED }; // it was of another run
     this.view = span && this.#viewOf(span);
     this.bar.update();
     show(this.range.element, span !== null && !withoutRun);
@@ -221,7 +221,7 @@ class App {
   }
 
   #viewOf(span) {
-    const range = resolve(this.route.choice, span);
+    const range = resolve(this.route.choice, span, this.feed.model.judged);
     return new View(this.feed.modelFor(range), range, span, { widthMs: this.route.widthMs, history: this.feed.model });
   }
 

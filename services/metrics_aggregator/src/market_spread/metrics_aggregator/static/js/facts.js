@@ -7,8 +7,9 @@ import { View } from "./view.js";
 /**
  * @typedef {{source: string, silentMs: number, missing: number, dropped: number, duplicates: number,
  *            clockErrorUs: number, synchronised: boolean, restarts: number}} SourceFacts
- * @typedef {{live: boolean, seconds: number, framesSent: number, framesLate: number, failed: number, offeredPerS: number,
- *            lag: {s: number, messages: number}[], sources: SourceFacts[], count: number, p50Us: number,
+ * @typedef {{late_us?: number, late_share_max?: number, stall_us?: number}} Limits  as the run controller has said them
+ * @typedef {{live: boolean, verdict: string, failedChecks: {text: string, cause: string}[], limits: Limits, hosts: number,
+ *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
  *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
  *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
  *            standstillMs: number, standstillAtS: number}} Facts
@@ -23,12 +24,13 @@ export function factsOf(view) {
   const latency = view.hist(END_TO_END);
   return {
     live: model.live,
-    seconds: view.seconds,
+    verdict: view.history.verdict,
+    failedChecks: view.history.failed,
+    limits: view.history.limits,
+    hosts: view.history.hosts,
     framesSent: view.flowed(metric("sender_frames_sent_total")) ?? 0,
     framesLate: view.flowed(metric("sender_frames_late_total")) ?? 0,
     failed: view.grown(FAILED) ?? 0,
-    offeredPerS: view.rate(SENT) ?? 0,
-    lag: view.has(PROCESSED) ? lagOfLoad(view) : [],
     sources: newestOfEach(model.sources, model.nowMs),
     count: latency.count,
     p50Us: percentile(latency, 50),
@@ -73,14 +75,6 @@ export function lagBins(view, points) {
     else bins.set(number, { from, to, value });
   }
   return [...bins.values()];
-}
-
-/** The lag while the measured load flowed. */
-function lagOfLoad(view) {
-  const { from, to } = view.flow;
-  return lagPoints(view)
-    .filter((point) => point.to > from && point.to <= to)
-    .map((point) => ({ s: (point.to - view.begin) / 1000, messages: point.value }));
 }
 
 /** A source's epochs added up: what one process lost, and what its clock is like now. */

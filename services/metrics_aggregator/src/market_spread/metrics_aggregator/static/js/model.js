@@ -54,7 +54,45 @@ export class RunModel {
 
   /** The newest verdict's name; empty as long as the run is not judged. */
   get verdict() {
-    return this.notes.findLast(({ kind }) => kind === "verdict")?.name ?? "";
+    return this.#verdictNote?.name ?? "";
+  }
+
+  /** The checks of the verdict that failed. @returns {{check: string, text: string, cause: string}[]} */
+  get failed() {
+    return this.#verdictNote?.failed ?? [];
+  }
+
+  /** What the run is judged by, as its controller has said it: nothing is judged by what is not there. */
+  get limits() {
+    return this.notes.findLast(({ kind }) => kind === "limits")?.limits ?? {};
+  }
+
+  /** How many hosts, and so clocks, the processes are known to be on. */
+  get hosts() {
+    return new Set(this.sources.map(({ host }) => host).filter(Boolean)).size;
+  }
+
+  /**
+   * The part of the run that its result's latencies are of; null as long as there is none.
+   * @returns {{from: number, to: number} | null}
+   */
+  get judged() {
+    const judged = this.#verdictNote?.judged;
+    return judged?.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
+  }
+
+  /**
+   * The result's own histogram of a latency, which is of orders and not of when they were pushed; null if there is none.
+   * @param {import("./view.js").Selector} of
+   */
+  judgedHist({ name, labels = {} }) {
+    const same = (given) => given.name === name && sameLabels(given.labels, labels);
+    const found = this.#verdictNote?.judged?.series.find(same);
+    return found ? histOf(readTotal(found.total)) : null;
+  }
+
+  get #verdictNote() {
+    return this.notes.findLast(({ kind }) => kind === "verdict");
   }
 
   /**
@@ -120,6 +158,11 @@ export class RunModel {
     if (at < 0) this.sources = [...this.sources, changed];
     else this.sources = this.sources.with(at, changed);
   }
+}
+
+function sameLabels(one, other) {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }
 
 function inOrder(notes) {

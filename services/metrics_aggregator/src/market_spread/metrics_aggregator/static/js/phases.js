@@ -3,8 +3,6 @@
 /** @typedef {{unix_ms: number, kind: string, name: string, text: string}} Note */
 
 const MEASURING = /measur/;
-/** As the run controller calls it: `JUDGED_FROM` in its noting.py. */
-const JUDGED_FROM = "judged from here";
 
 /**
  * The part of a range in which the measured load flowed; all of it, if that is not known, or none of it.
@@ -31,16 +29,4 @@ export function warmUp(notes, span) {
   const phases = notes.filter(({ kind }) => kind === "phase");
   const measuring = phases.find(({ name }) => MEASURING.test(name));
   return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
-}
-
-/**
- * The part of which the run's result gives its latencies: what comes after the load has settled, to the end of the
- * drain. Null where the run has not been judged.
- * @param {Note[]} notes
- * @param {{from: number, to: number}} span of the run
- * @returns {{from: number, to: number} | null}
- */
-export function judgedPart(notes, span) {
-  const from = notes.findLast(({ kind, name }) => kind === "event" && name === JUDGED_FROM)?.unix_ms;
-  return from === undefined || from >= span.to ? null : { from: Math.max(from, span.from), to: span.to };
 }

@@ -1,6 +1,9 @@
-/** The range of time that the page shows: all of the run, a fixed part, or its newest part. Times are milliseconds. */
+/**
+ * The range of time that the page shows: what the result is of, all of the run, a fixed part, or its newest part. Times
+ * are milliseconds.
+ */
 
-/** @typedef {{kind: "whole"} | {kind: "last", ms: number} | {kind: "fixed", from: number, to: number}} Choice */
+/** @typedef {{kind: "judged"} | {kind: "whole"} | {kind: "last", ms: number} | {kind: "fixed", from: number, to: number}} Choice */
 /** @typedef {{from: number, to: number, whole: boolean}} Range */
 
 const SHORTEST_MS = 1000;
@@ -8,14 +11,18 @@ const FOLLOW_MS = 60_000;
 const WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
 
 export const WHOLE = { kind: "whole" };
+/** What an address without a range shows: the part that was judged; the whole run before it is. */
+export const JUDGED = { kind: "judged" };
 
 /**
  * What the choice means for a run that has data in that span.
  * @param {Choice} choice
  * @param {{from: number, to: number}} span
+ * @param {{from: number, to: number} | null} judged what the result is of
  * @returns {Range}
  */
-export function resolve(choice, span) {
+export function resolve(choice, span, judged = null) {
+  if (choice.kind === "judged" && judged) return { ...judged, whole: false };
   if (choice.kind === "last" && choice.ms < span.to - span.from) {
     return { from: span.to - choice.ms, to: span.to, whole: false };
   }
@@ -100,16 +107,18 @@ function secondsOf(text) {
 
 /** A choice as it stands in the address. @param {Choice} choice @returns {string} */
 export function choiceText(choice) {
+  if (choice.kind === "whole") return "whole";
   if (choice.kind === "last") return `last-${choice.ms / 1000}`;
   return choice.kind === "fixed" ? `${Math.round(choice.from)}-${Math.round(choice.to)}` : "";
 }
 
-/** The choice that an address names; the whole run if it names none. @param {string | null} text @returns {Choice} */
+/** The choice that an address names; what was judged if it names none. @param {string | null} text @returns {Choice} */
 export function choiceOf(text) {
+  if (text === "whole") return WHOLE;
   const last = /^last-(\d+)$/.exec(text ?? "");
   if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1000 };
   const fixed = /^(\d+)-(\d+)$/.exec(text ?? "");
   if (fixed && Number(fixed[2]) > Number(fixed[1]))
     return { kind: "fixed", from: Number(fixed[1]), to: Number(fixed[2]) };
-  return WHOLE;
+  return JUDGED;
 }

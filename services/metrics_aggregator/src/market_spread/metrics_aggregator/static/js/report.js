@@ -10,8 +10,8 @@ import { axisLatency, axisNumber, fixed, latency, percentName, rate, share, whol
 import { PERCENTS } from "./hdr.js";
 import { RunModel } from "./model.js";
 import { anomalies, environment, head, marks, verdicts } from "./parts/document.js";
-import { apart, keyFigures } from "./parts/figures.js";
-import { TOO_SMALL, latencyTable, shownOr } from "./parts/latencies.js";
+import { keyFigures } from "./parts/figures.js";
+import { latencyTable, rangeFigures, resultFigures, shownOr } from "./parts/latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -22,7 +22,7 @@ import {
   rateRows,
   rateSummary,
 } from "./parts/lines.js";
-import { judgedPart, measuredPart } from "./phases.js";
+import { measuredPart } from "./phases.js";
 import { embeddedRun } from "./runfile.js";
 import { END_TO_END, PROCESSED, SEND_LAG, SENT, SERVICE, STAGES, stageLatency } from "./steps.js";
 import { onTheme, startTheme } from "./theme.js";
@@ -66,7 +66,7 @@ class Report {
     const { model, span } = this;
     const measured = measuredPart(model.notes, { ...span, whole: true });
     const shown = this.chosen ?? { from: measured.from, to: measured.to };
-    const judged = this.chosen ?? judgedPart(model.notes, span) ?? shown;
+    const judged = this.chosen ?? model.judged ?? shown;
     const view = new View(model, { ...shown, whole: false }, span);
     this.#figures(new View(model, { ...judged, whole: false }, span), view);
     this.#over(view);
@@ -178,11 +178,7 @@ class Report {
     const hist = judged.hist(END_TO_END);
     const { result } = this.facts;
     this.key.set([
-      ...PERCENTS.map((percent) => {
-        const text = shownOr(hist, percent);
-        return text === TOO_SMALL ? { value: text, sub: "", small: true } : { ...apart(text), sub: "" };
-      }),
-      { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: `of ${whole(hist.count)} samples` },
+      ...(this.chosen ? rangeFigures(hist) : resultFigures(result)),
       { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
       { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
       { value: whole(result.backlog.messages_max), unit: "messages", sub: "" },
@@ -200,7 +196,7 @@ class Report {
       hist,
     );
     const bins = view.histBins({ name: END_TO_END.name });
-    this.over.update(view, percentileRows(bins), percentileOverall(hist), percentileSummary(view, bins));
+    this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
     this.heat.update(view, bins, `${whole(hist.count)} samples; the darker, the more of them`);
   }
 

@@ -1,48 +1,36 @@
 /**
  * What is out of the ordinary, in words with the figure. A rule is a pure function of the facts and says nothing, or
  * one finding for each thing that it found. A trouble spoils figures or loses something; a note is to be known.
+ *
+ * What a run may be is not for the page to say: it judges by the limits that the run controller has sent, as long as the
+ * run goes on, and shows what failed when there is a verdict. By a limit that is not there nothing is trouble.
  */
 
-import { counted, duration, elapsed, fixed, latency, share, whole } from "./format.js";
+import { counted, duration, elapsed, latency, share, whole } from "./format.js";
 
 /** @typedef {{level: "trouble" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
 
-const LATE_SHARE = 0.001;
+/** A process pushes once a second. */
 const SILENCE_MS = 3000;
-const STANDSTILL_MS = 2000;
-const LAG_GROWS = 0.02;
+const DOERS = { system: "the system's doing", rig: "the rig's doing" };
 
 const trouble = (text, page) => ({ level: "trouble", text, page });
 const note = (text, page) => ({ level: "note", text, page });
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function lateFrames({ framesLate, framesSent }) {
-  if (framesLate <= 0 || framesSent <= 0) return [];
-  const part = framesLate / framesSent;
-  const frames = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)})`;
-  const text = `${frames} left more than 10 ms after their plan`;
-  const say = part > LATE_SHARE ? trouble : note;
-  return [
-    say(
-      `${text}${part > LATE_SHARE ? ": the load was not quite what it should have been" : ""}.`,
-      "computations/send_all",
-    ),
-  ];
+export function failedChecks({ failedChecks: failed }) {
+  return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function growingLag({ lag, offeredPerS }) {
-  if (lag.length < 8 || offeredPerS <= 0) return [];
-  const slope = slopeOf(lag);
-  const newest = lag[lag.length - 1].messages;
-  if (slope < LAG_GROWS * offeredPerS || newest < 2 * offeredPerS) return [];
-  return [
-    trouble(
-      `The lag grows by ${whole(slope)} messages/s, ${share(slope / offeredPerS)} of what is offered; ` +
-        `${whole(newest)} messages wait, ${fixed(newest / offeredPerS, 1)} s of load.`,
-      "computations/ingest",
-    ),
-  ];
+export function lateFrames({ framesLate, framesSent, verdict, limits }) {
+  if (framesLate <= 0 || framesSent <= 0) return [];
+  const { late_us: lateUs, late_share_max: allowed } = limits;
+  const part = framesLate / framesSent;
+  const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
+  const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
+  const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
+  return [(!verdict && part > allowed ? trouble : note)(text, "computations/send_all")];
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
@@ -51,16 +39,17 @@ export function silentSources({ live, sources }) {
   return sources
     .filter(({ silentMs }) => silentMs > SILENCE_MS)
     .map(({ source, silentMs }) =>
-      trouble(`${source} has pushed nothing for ${duration(silentMs)}.`, `workers/${source}`),
+      note(`${source} has pushed nothing for ${duration(silentMs)}.`, `workers/${source}`),
     );
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function pushesLost({ sources }) {
+export function pushesLost({ sources, verdict }) {
+  const say = verdict ? note : trouble; // the verdict has judged what was lost
   return sources
     .filter(({ missing, dropped }) => missing + dropped > 0)
     .map(({ source, missing, dropped }) =>
-      trouble(
+      say(
         `${source}: ${[
           missing > 0 && `${counted(missing, "push", "pushes")} missing`,
           dropped > 0 && `${counted(dropped, "push", "pushes")} dropped by the source`,
@@ -73,7 +62,8 @@ export function pushesLost({ sources }) {
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function clocksAdrift({ sources }) {
+export function clocksAdrift({ sources, hosts }) {
+  if (hosts < 2) return [];
   const bound = (us) => (us >= 0 ? `; the kernel bounds its error by ${latency(us)}` : "");
   return sources
     .filter(({ synchronised }) => !synchronised)
@@ -81,8 +71,8 @@ export function clocksAdrift({ sources }) {
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function clocksCoarse({ sources, p50Us, count }) {
-  if (count === 0) return [];
+export function clocksCoarse({ sources, hosts, p50Us, count }) {
+  if (count === 0 || hosts < 2) return [];
   return sources
     .filter(({ synchronised, clockErrorUs }) => synchronised && clockErrorUs > p50Us)
     .map(({ source, clockErrorUs }) =>
@@ -98,7 +88,7 @@ export function restarts({ queryRestarts, sources }) {
   const query = `The query was started again ${times(queryRestarts)} after a failure.`;
   const processes = sources.filter((source) => source.restarts > 0);
   return [
-    ...(queryRestarts > 0 ? [trouble(query, "workers")] : []),
+    ...(queryRestarts > 0 ? [note(query, "workers")] : []),
     ...processes.map(({ source, restarts: again }) =>
       note(`${source} was started again ${times(again)}.`, `workers/${source}`),
     ),
@@ -148,9 +138,11 @@ export function messagesFailed({ failed }) {
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
-export function standstill({ standstillMs, standstillAtS }) {
-  const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on.`;
-  return standstillMs >= STANDSTILL_MS ? [trouble(text, "pipeline")] : [];
+export function stall({ standstillMs, standstillAtS, verdict, limits }) {
+  const limitMs = limits.stall_us / 1000;
+  if (!(standstillMs > limitMs)) return [];
+  const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
+  return [(verdict ? note : trouble)(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
 }
 
 /** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
@@ -161,9 +153,9 @@ export function outOfRange({ negative, overflow }) {
 }
 
 export const RULES = [
+  failedChecks,
   messagesFailed,
-  growingLag,
-  standstill,
+  stall,
   silentSources,
   lateFrames,
   restarts,
@@ -189,13 +181,4 @@ export function findings(facts) {
 
 function times(number) {
   return number === 1 ? "once" : `${whole(number)} times`;
-}
-
-/** Least squares, messages a second. */
-function slopeOf(lag) {
-  const middleS = lag.reduce((sum, { s }) => sum + s, 0) / lag.length;
-  const middle = lag.reduce((sum, { messages }) => sum + messages, 0) / lag.length;
-  const over = lag.reduce((sum, { s, messages }) => sum + (s - middleS) * (messages - middle), 0);
-  const under = lag.reduce((sum, { s }) => sum + (s - middleS) ** 2, 0);
-  return under > 0 ? over / under : 0;
 }

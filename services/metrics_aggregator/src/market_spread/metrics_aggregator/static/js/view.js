@@ -37,6 +37,9 @@ export class View {
     this.leastWidthMs = binWidth(range, model.coarseness(range), bins);
     this.widthMs = Math.max(widthMs, this.leastWidthMs);
     this.seconds = (range.to - range.from) / 1000;
+    const { judged } = history;
+    /** Whether this is what the result is of: its latencies are then the result's own. */
+    this.judged = judged !== null && judged.from === range.from && judged.to === range.to;
     this.flow = measuredPart(model.notes, range);
     this.flowLabel = this.flow.from === range.from && this.flow.to === range.to ? "range" : "measured";
   }
@@ -52,21 +55,23 @@ export class View {
   }
 
   /**
-   * All values in the range, merged. Of a series that does not tell warm-up from measured load by a label, those of the
+   * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up from measured load by a label, those of the
    * time in which the measured load flowed.
    * @param {Selector | Selector[]} of
    * @returns {import("./hdr.js").Hist}
    */
   hist(of) {
-    return this.#once("hist", of, () =>
-      mergeHists(
+    return this.#once("hist", of, () => {
+      const judged = this.judged && !Array.isArray(of) ? this.history.judgedHist(of) : null;
+      if (judged) return judged;
+      return mergeHists(
         this.series(of).flatMap(({ labels, total, intervals }) => {
           const range = "phase" in labels ? this.range : this.flow;
           if (range.whole) return total ? [histOf(total)] : [];
           return inside(intervals, range).map(histOf);
         }),
-      ),
-    );
+      );
+    });
   }
 
   /**

@@ -133,7 +133,7 @@ export function marksHook(state) {
     }
     ctx.lineWidth = uPlot.pxRatio;
     for (const { unix_ms: ms, kind } of view.model.notes) {
-      if (kind === "verdict") continue;
+      if (kind === "verdict" || kind === "limits") continue;
       ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
       ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
       const x = Math.round(at(ms)) + 0.5;

@@ -2,7 +2,7 @@
 
 import { CurveChart } from "../charts/curve.js";
 import { TimeChart } from "../charts/timechart.js";
-import { h, table } from "../dom.js";
+import { h, setText, table } from "../dom.js";
 import { lagBins, lagPoints } from "../facts.js";
 import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, percentName, rate, whole } from "../format.js";
 import { PERCENTS } from "../hdr.js";
@@ -91,6 +91,7 @@ export class OverviewPage {
         { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 },
       ],
     });
+    this.about = h("p.about");
     this.findings = new Findings(app.href);
     this.triple = latencyTable("The triple of latencies", "from, to");
     this.counts = table({
@@ -105,6 +106,7 @@ export class OverviewPage {
       "div",
       {},
       this.figures.element,
+      this.about,
       h(
         "div.grid",
         {},
@@ -123,8 +125,9 @@ export class OverviewPage {
     const hist = view.hist(END_TO_END);
     const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
     this.#figures(view, hist, points.at(-1));
+    setText(this.about, aboutLatencies(view));
     const bins = view.histBins({ name: END_TO_END.name });
-    this.over.update(view, percentileRows(bins), percentileOverall(hist), percentileSummary(view, bins));
+    this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
     this.lag.update(
       view,
       lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
@@ -187,7 +190,7 @@ export class OverviewPage {
       const text = shownOr(hist, percent);
       return text === TOO_SMALL
         ? { value: text, sub: `n < ${whole(1000 / (100 - percent))}`, small: true }
-        : { ...apart(text), sub: percent === 50 ? `of ${counted(hist.count, "sample")}` : "" };
+        : { ...apart(text), sub: percent === 50 ? `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}` : "" };
     });
     this.figures.set([
       ...rates,
@@ -200,6 +203,15 @@ export class OverviewPage {
       { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" },
     ]);
   }
+}
+
+/** Which latencies these are: the result's, or what was pushed in another range. */
+function aboutLatencies({ judged, history }) {
+  if (judged)
+    return "Latencies are those of the result: the first alert of each order that was due after the load had settled.";
+  return history.judged === null
+    ? ""
+    : "Latencies are of the alerts that came in this range; those of the result are under “judged”.";
 }
 
 function rateChart(title, unit, counters, actions) {

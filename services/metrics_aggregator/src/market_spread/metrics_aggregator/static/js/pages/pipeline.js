@@ -83,6 +83,7 @@ function errorText(source) {
 
 /** By how much the boundary between two stages may be wrong, from the clocks of the processes that stamp it. */
 function clockSentence(model) {
+  if (model.hosts === 1) return "All processes are on one host and read the same clock.";
   const newest = new Map(model.sources.map((source) => [source.source, source]));
   const stamping = [...newest.values()].filter(({ source }) => /^(sender|receiver|job)/.test(source));
   if (stamping.length === 0) return "No process has said yet how exact its clock is.";

@@ -43,9 +43,10 @@ export class Findings {
   }
 }
 
+/** The verdict; why stands in the findings, if the run controller has said it check by check. */
 function verdictOf({ notes }) {
   const verdict = notes.findLast(({ kind }) => kind === "verdict");
   if (!verdict) return [];
-  const text = `Verdict: ${verdict.name}${verdict.text ? `; ${verdict.text}` : ""}.`;
+  const text = `Verdict: ${verdict.name}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
   return [{ level: verdict.name === "passed" ? "none" : "trouble", text }];
 }

@@ -1,6 +1,7 @@
 /** Tables of latency: a row a histogram, from its count to its maximum, in one unit. */
 
 import { table } from "../dom.js";
+import { apart } from "./figures.js";
 import { NONE, inUnit, latency, percentName, unitFor, whole } from "../format.js";
 import { PERCENTS, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
 
@@ -83,6 +84,28 @@ function row(name, us, hist) {
 export function shownOr(hist, percent) {
   if (hist.count === 0) return NONE;
   return supports(hist, percent) ? latency(percentile(hist, percent)) : TOO_SMALL;
+}
+
+/** Percentiles and maximum of a range as key figures. @param {import("../hdr.js").Hist} hist */
+export function rangeFigures(hist) {
+  const texts = PERCENTS.map((percent) => shownOr(hist, percent));
+  return latencyFigures([...texts, latency(hist.count > 0 ? hist.maxUs : null)], hist.count, "of this range");
+}
+
+/** The same as result.json has them: the run's figures, whatever was pushed. @param {Object} result */
+export function resultFigures({ latency_ns: ns, latency_samples: count }) {
+  const texts = [...PERCENTS.map(percentName), "max"].map((name) => {
+    if (ns[name] === null) return count > 0 ? TOO_SMALL : NONE;
+    return latency(ns[name] / 1000);
+  });
+  return latencyFigures(texts, count, "result");
+}
+
+function latencyFigures(texts, count, origin) {
+  return texts.map((text, at) => ({
+    ...(text === TOO_SMALL ? { value: text, small: true } : apart(text)),
+    sub: at === 0 ? origin : at === PERCENTS.length ? `of ${whole(count)} samples` : "",
+  }));
 }
 
 function shown(hist, percent, unit) {

@@ -39,13 +39,14 @@ export function percentileRows(bins) {
 }
 
 /**
- * The same of the whole range, for a legend.
+ * The same of the whole range, or of the result, for a legend.
  * @param {import("../hdr.js").Hist} hist
+ * @param {import("../view.js").View} view
  * @returns {import("../charts/timechart.js").Overall}
  */
-export function percentileOverall(hist) {
+export function percentileOverall(hist, view) {
   return {
-    label: "range",
+    label: view.judged ? "result" : "range",
     values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.count > 0 ? hist.maxUs : null],
   };
 }

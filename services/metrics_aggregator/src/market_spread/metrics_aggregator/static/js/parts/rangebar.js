@@ -3,8 +3,7 @@
 import { Strip } from "../charts/strip.js";
 import { h, setAttribute, setText } from "../dom.js";
 import { duration, elapsed, percentName } from "../format.js";
-import { judgedPart } from "../phases.js";
-import { WHOLE, typedChoice } from "../range.js";
+import { JUDGED, WHOLE, typedChoice } from "../range.js";
 
 const PRESETS = [
   { title: "whole run", choice: WHOLE },
@@ -14,7 +13,6 @@ const PRESETS = [
 
 export class RangeBar {
   #span = null;
-  #judgedChoice = null;
 
   /** @param {Object} app see app.js */
   constructor(app) {
@@ -27,8 +25,8 @@ export class RangeBar {
       "button",
       {
         type: "button",
-        title: "What the result's latencies are of: the load after it has settled",
-        on: { click: () => app.choose(this.#judgedChoice) },
+        title: "What the result is of: the load after it has settled; its latencies are the result's",
+        on: { click: () => app.choose(JUDGED) },
       },
       "judged",
     );
@@ -96,15 +94,15 @@ export class RangeBar {
     if (document.activeElement !== this.field) this.field.value = `${at(view.range.from)}–${at(view.range.to)}`;
     setText(this.length, duration(view.range.to - view.range.from));
     setText(this.bins, `bins of ${duration(view.widthMs)}`);
+    const { judged } = view.history;
+    const chosen = app.route.choice.kind === "judged" && !judged ? WHOLE : app.route.choice;
     this.buttons.forEach((button, number) => {
-      setAttribute(button, "aria-pressed", JSON.stringify(PRESETS[number].choice) === JSON.stringify(app.route.choice));
+      setAttribute(button, "aria-pressed", JSON.stringify(PRESETS[number].choice) === JSON.stringify(chosen));
     });
-    const judged = judgedPart(view.history.notes, view.span);
-    this.#judgedChoice = judged && { kind: "fixed", ...judged };
     this.judged.hidden = judged === null;
-    setAttribute(this.judged, "aria-pressed", judged?.from === view.range.from && judged?.to === view.range.to);
+    setAttribute(this.judged, "aria-pressed", view.judged);
     this.follow.hidden = !view.model.live;
-    setAttribute(this.follow, "aria-pressed", app.route.choice.kind !== "fixed");
+    setAttribute(this.follow, "aria-pressed", chosen.kind !== "fixed");
   }
 
   #typed() {

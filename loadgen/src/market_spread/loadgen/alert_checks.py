@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.codec import Int64s
-from market_spread.loadgen.checks import Check
+from market_spread.loadgen.checks import Bools, Check
 from market_spread.loadgen.columns import Alerts, Letters, Orders, symbol_codes
-from market_spread.loadgen.quote_book import ClosedBook, Window
+from market_spread.loadgen.quote_book import SEQUENCES, ClosedBook, Window
 
 
 def repetition_checks(alerts: Alerts, orders: Orders) -> list[Check]:
@@ -53,10 +53,34 @@ def quote_checks(alerts: Alerts, book: ClosedBook, symbol_ids: Int64s, window: W
         ),
         Check(exists & (place > window.last), lambda i: f"quote {number[i]} came too late for the order to meet it"),
         Check(
-            exists & (place < window.first) & ~book.all_reject(symbol_ids),
+            exists & (place < window.first),
             lambda i: f"quote {number[i]} was replaced too early for the order to meet it",
         ),
     ]
+
+
+def no_older_check(alerts: Alerts, symbol_ids: Int64s, intended_us: Int64s, received_us: Int64s, right: Bools) -> Check:
+    """Check that no alert names an older quote than one of its symbol received before its order was to be sent.
+
+    That holds where a symbol has one state, which only goes on. symbol_ids: of the alerts' orders, another for another
+    state; right: whose alerts count as told.
+    """
+    times_us = np.unique(np.concatenate([intended_us, received_us]))
+    told = np.flatnonzero(right)
+    received = symbol_ids[told] * len(times_us) + np.searchsorted(times_us, received_us[told])
+    order = np.argsort(received, kind="stable")
+    newest = np.maximum.accumulate(symbol_ids[told][order] * SEQUENCES + alerts.quote_sequence[told][order])
+    before = np.searchsorted(received[order], symbol_ids * len(times_us) + np.searchsorted(times_us, intended_us)) - 1
+    known = np.append(newest, -1)[before]
+    known[known // SEQUENCES != symbol_ids] = -1
+    least = np.where(known >= 0, known % SEQUENCES, -1)
+    return Check(
+        alerts.quote_sequence < least,
+        lambda i: (
+            f"it names quote {alerts.quote_sequence[i]}, after an alert on quote {least[i]} "
+            "that was received before the order was sent"
+        ),
+    )
 
 
 def symbol_text(symbol: np.bytes_) -> str:

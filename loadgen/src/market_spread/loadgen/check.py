@@ -6,7 +6,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.oracle import Oracle
+from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
 from market_spread.loadgen.recorded import map_bytes, read_native
 from market_spread.loadgen.verdicts import Judgement
 
@@ -22,12 +22,12 @@ def check_files(
 ) -> Judgement:
     """Judge the alerts of a ledger by native files of the quotes and orders as they were sent; see `Oracle`.
 
+    duplicates_allowed: of any order, as when a restart was, or how many jobs there were, is not known.
     Without warm_up_judged, orders and alerts of the warm-up are left out, as where its orders were not recorded.
     UsageError if a file cannot be read, or has something that does not belong into it.
     """
-    oracle = Oracle(
-        read_ledger(alerts, warm_up_judged=warm_up_judged), delay_us=delay_us, duplicates_allowed=duplicates_allowed
-    )
+    replayed = WHOLE_RUN if duplicates_allowed else ()
+    oracle = Oracle(read_ledger(alerts, warm_up_judged=warm_up_judged), delay_us=delay_us, replayed=replayed)
     for decoded in read_native(nbbo, NBBO):
         oracle.add_quotes(Quotes.from_decoded(decoded))
     for decoded in read_native(orders, ORDER):
@@ -43,7 +43,7 @@ def read_ledger(path: Path, *, warm_up_judged: bool = True) -> Alerts:
     """
     try:
         lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
-        alerts = Alerts.from_rows(lines.alert_rows, lines.received_us)
+        alerts = Alerts.from_rows(lines.rows, lines.received_us)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     return alerts if warm_up_judged else alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from market_spread.common.codec import Int64s
 from market_spread.common.schedule import NS_PER_S, Profile
 from market_spread.loadgen.parameters import MarketParameters, Phase
-from market_spread.loadgen.symbols import Universe
+from market_spread.loadgen.symbols import Universe, hot_count
 
 CHUNK_MESSAGES = 4096
 PHASE_INDEX = {Phase.INITIAL: 0, Phase.WARM_UP: 1, Phase.MEASURED: 2}
 
-HOT_SYMBOLS_SHARE = 0.20
 HOT_ORDERS_SHARE = 0.79
 
 Words = npt.NDArray[np.uint64]
@@ -68,8 +67,7 @@ class Drawing:
         self._symbols = symbols
         self._profile = profile
         self._total = profile.total()
-        self._quoted_ids = np.concatenate((symbols.accepting_ids, symbols.probe_ids))
-        self._hot = max(1, int(len(symbols.accepting_ids) * HOT_SYMBOLS_SHARE))
+        self._readiness_ids = symbols.readiness_ids
 
     @cached_property
     def chunks(self) -> int:
@@ -89,15 +87,14 @@ class Drawing:
         orders_before = self._orders_before(first)
         is_order = _choose(words[0], self._orders_before(first + count) - orders_before)
         order_number = orders_before + np.cumsum(is_order) - 1
-        symbol_id = self._quoted_ids[pick_32(_low(words[1]), len(self._quoted_ids))]
+        symbol_id = pick_32(_low(words[1]), len(self._symbols))
         gap_ns = np.diff(offset_ns, append=self.end_ns(chunk))
         at = np.flatnonzero(is_order)
         symbol_id[at] = self._ordered_ids(words.take(at, axis=1), gap_ns[at])
         if self._parameters.phase is Phase.WARM_UP:
-            every = self._orders_per_bucket_probe(gap_ns)
+            every = self._orders_per_readiness_probe(gap_ns)
             at = at[order_number[at] % every == 0]
-            bucket = order_number[at] // every % len(self._symbols.probe_ids)
-            symbol_id[at] = self._symbols.probe_ids[bucket]
+            symbol_id[at] = self._readiness_ids[order_number[at] // every % len(self._readiness_ids)]
         return Draw(number, offset_ns, is_order, order_number, symbol_id, words)
 
     def end_ns(self, chunk: int) -> int:
@@ -114,12 +111,11 @@ class Drawing:
         return int(number * self._parameters.order_share)
 
     def _ordered_ids(self, words: Words, gap_ns: Int64s) -> Int64s:
-        """The symbols of orders: 79% from the hot ones, few from the rejecting, and the probes."""
+        """The symbols of orders: few from the rejecting, the others and the probes 79% from the hot ones of theirs."""
         symbols = self._symbols
         low = _low(words[1])
-        accepting = len(symbols.accepting_ids)
         is_hot = _high(words[1]) < np.uint64(round(HOT_ORDERS_SHARE * _TWO_TO_32))
-        ids = symbols.accepting_ids[pick_32(low, np.where(is_hot, self._hot, accepting))]
+        ids = _hot_or_any(symbols.accepting_ids, is_hot, low)
 
         # In proportion to the time until the next message: so many probes a second, whatever the profile does.
         probes = self._parameters.probes_per_s * gap_ns / NS_PER_S / self._parameters.order_share
@@ -127,14 +123,18 @@ class Drawing:
         is_rejected = _low(words[2]) < np.uint64(round(self._parameters.rejected_share * _TWO_TO_32))
         is_rejected &= ~is_probe
         ids[is_rejected] = symbols.rejecting_ids[pick_32(low[is_rejected], len(symbols.rejecting_ids))]
-        # The bucket of an order drawn like all others, so that buckets are probed as they are loaded.
-        ids[is_probe] = symbols.probe_ids[symbols.bucket[ids[is_probe]]]
+        ids[is_probe] = _hot_or_any(symbols.probe_ids, is_hot[is_probe], low[is_probe])
         return ids
 
-    def _orders_per_bucket_probe(self, gap_ns: Int64s) -> int:
+    def _orders_per_readiness_probe(self, gap_ns: Int64s) -> int:
         """Each so-manieth order of the warm-up probes the next bucket, so that each is probed twice a second."""
         orders_per_s = len(gap_ns) * self._parameters.order_share * NS_PER_S / int(gap_ns.sum())
-        return max(1, int(orders_per_s / (2 * len(self._symbols.probe_ids))))
+        return max(1, int(orders_per_s / (2 * len(self._readiness_ids))))
+
+
+def _hot_or_any(ids: Int64s, is_hot: Flags, bits: Words) -> Int64s:
+    """One of the hot ids where it is to be hot, else one of all of them; ids are consecutive."""
+    return int(ids[0]) + pick_32(bits, np.where(is_hot, hot_count(ids), len(ids)))
 
 
 def pick_32(bits: Words, choices: int | Int64s) -> Int64s:

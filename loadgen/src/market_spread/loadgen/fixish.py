@@ -44,8 +44,9 @@ class Converted:
 def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Converted:
     """Write `nbbo.messages`, `orders.messages` and `orders.messages.order-ids.csv` into the folder, made if need be.
 
-    A quote's sequence and an order's id is the record's place in its file, from 1; times stay. A record that is not
-    right is left out and reported. UsageError if a file cannot be read or written.
+    A quote's sequence and an order's id is the record's place in its file, from 1. Its time, whatever is written there,
+    becomes 0: a replay gives every message that of its schedule. A record that is not right is left out and reported.
+    UsageError if a file cannot be read or written.
     """
     problems: list[Problem] = []
     nbbo, orders = out_folder / "nbbo.messages", out_folder / "orders.messages"
@@ -63,7 +64,8 @@ def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Conv
 def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
     for block in read_records(path, NBBO_RECORD, problems):
         good, columns = _good(path, block, _quote_columns(block.records), NBBO_TYPE, problems)
-        yield encode(NBBO, {**columns, "sequence": block.ordinals[good]})
+        sequence = block.ordinals[good]
+        yield encode(NBBO, {**columns, "intended_us": np.zeros_like(sequence), "sequence": sequence})
 
 
 def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[Bytes2D]:
@@ -72,7 +74,7 @@ def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[
         good, columns = _good(path, block, _order_columns(block.records), ORDER_TYPE, problems)
         ordinals = block.ordinals[good]
         side_file.writelines(_order_id_lines(ordinals, columns.pop("original")))
-        yield encode(ORDER, {**columns, "order_id": ordinals})
+        yield encode(ORDER, {**columns, "intended_us": np.zeros_like(ordinals), "order_id": ordinals})
 
 
 def _quote_columns(records: Records) -> dict[str, fields.Column]:
@@ -80,7 +82,6 @@ def _quote_columns(records: Records) -> dict[str, fields.Column]:
         "symbol": fields.symbols(records["symbol"]),
         "bid": fields.prices("bid", records["bid"]),
         "offer": fields.prices("offer", records["offer"]),
-        "intended_us": fields.times(records["time"]),
     }
 
 
@@ -92,7 +93,6 @@ def _order_columns(records: Records) -> dict[str, fields.Column]:
         "original": fields.order_ids(records["order_id"]),
         "quantity": fields.quantities(records["quantity"]),
         "price": fields.prices("price", records["price"]),
-        "intended_us": fields.times(records["time"]),
     }
 
 

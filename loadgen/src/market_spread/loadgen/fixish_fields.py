@@ -9,20 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.codec import Bytes2D, Int64s
-from market_spread.common.layout import ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH
+from market_spread.common.codec import Bytes2D
+from market_spread.common.layout import ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
 from market_spread.loadgen.checks import Bools, Check
 
-PRICE_MAX = 10 ** ORDER.field("price").width - 1
-QUANTITY_MAX = 10 ** (ORDER.field("quantity").width - 1) - 1
-ACCOUNT_MAX = 10 ** ORDER.field("account").width - 1
-TIME_US_MAX = 10 ** ORDER.field("intended_us").width - 1
+ACCOUNT_MAX = ORDER.field("account").highest
 
 _BLANK = ord(" ")
 _IS_SYMBOL_LETTER = np.isin(np.arange(256), list(SYMBOL_ALPHABET.encode()))
 _IS_LETTER_OR_DIGIT: Bools = np.array([chr(byte).isascii() and chr(byte).isalnum() for byte in range(256)])
 _SIDES = {1: ord("B"), 2: ord("S")}
-_TIME_PATTERN = b"00000000-00:00:00.000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,69 +69,32 @@ def accounts(cells: npt.NDArray[np.uint32]) -> Column:
 
 
 def prices(name: str, dollars: npt.NDArray[np.float64]) -> Column:
-    """Prices, rounded to 1/10,000 dollar."""
-    return _numbers(name, dollars, scale=PRICE_SCALE, limit=PRICE_MAX, refused=(dollars < 0, "is negative"))
+    """Prices of either sign, rounded to 1/10,000 dollar."""
+    return _numbers(name, dollars, scale=PRICE_SCALE, field=ORDER.field("price"))
 
 
 def quantities(shares: npt.NDArray[np.float64]) -> Column:
     """Whole quantities of up to 8 digits and either sign."""
     broken = np.isfinite(shares) & (shares != np.rint(shares))
-    return _numbers("quantity", shares, scale=1, limit=QUANTITY_MAX, refused=(broken, "is not whole"))
+    column = _numbers("quantity", shares, scale=1, field=ORDER.field("quantity"))
+    return Column(column.values, [*column.checks, Check(broken, _says("quantity", shares, "is not whole"))])
 
 
-def _numbers(
-    name: str, values: npt.NDArray[np.float64], *, scale: int, limit: int, refused: tuple[Bools, str]
-) -> Column:
+def _numbers(name: str, values: npt.NDArray[np.float64], *, scale: int, field: Field) -> Column:
     finite = np.isfinite(values)
     with np.errstate(over="ignore"):
         scaled = np.rint(np.where(finite, values, 0.0) * scale)
-    too_large = np.abs(scaled) > limit
-    reasons = [(~finite, "is no number"), (too_large, f"is too large: at most {limit / scale:.15g} fits"), refused]
+    too_large, too_small = scaled > field.highest, scaled < field.lowest
+    reasons = [
+        (~finite, "is no number"),
+        (too_large, f"is too large: at most {field.highest / scale:.15g} fits"),
+        (too_small, f"is too small: at least {field.lowest / scale:.15g} fits"),
+    ]
     return Column(
-        np.where(too_large, 0.0, scaled).astype(np.int64),
+        np.where(too_large | too_small, 0.0, scaled).astype(np.int64),
         [Check(failed, _says(name, values, reason)) for failed, reason in reasons],
     )
 
 
 def _says(name: str, values: npt.NDArray[np.float64], reason: str) -> Callable[[int], str]:
     return lambda i: f"the {name} {float(values[i])!r} {reason}"
-
-
-def times(cells: Bytes2D) -> Column:
-    """Times `YYYYMMDD-HH:MM:SS.mmm` (n, 21), in UTC, as Unix microseconds."""
-    pattern = np.frombuffer(_TIME_PATTERN, np.uint8)
-    is_digit = pattern == ord("0")
-    digits = cells - np.uint8(ord("0"))
-    written = np.where(is_digit, digits <= 9, cells == pattern).all(axis=1)
-
-    year, month, day = _number(digits, 0, 4), _number(digits, 4, 6), _number(digits, 6, 8)
-    hour, minute = _number(digits, 9, 11), _number(digits, 12, 14)
-    second, millisecond = _number(digits, 15, 17), _number(digits, 18, 21)
-    month_days, month_begin = _month(year, month)
-    exists = (month >= 1) & (month <= 12) & (day >= 1) & (day <= month_days)
-    exists &= (hour <= 23) & (minute <= 59) & (second <= 59)
-
-    seconds = ((month_begin + day - 1) * 24 + hour) * 3600 + minute * 60 + second
-    values = seconds * 1_000_000 + millisecond * 1_000
-    fits = (values >= 0) & (values <= TIME_US_MAX)
-    return Column(
-        np.where(written & exists & fits, values, 0),
-        [
-            Check(~(written & exists), lambda i: f"{cells[i].tobytes()!r} is no time YYYYMMDD-HH:MM:SS.mmm"),
-            Check(written & exists & ~fits, lambda i: f"the time {cells[i].tobytes()!r} does not fit: 1970 to 2286"),
-        ],
-    )
-
-
-def _number(digits: Bytes2D, begin: int, end: int) -> Int64s:
-    powers = 10 ** np.arange(end - begin - 1, -1, -1, dtype=np.int64)
-    number: Int64s = digits[:, begin:end].astype(np.int64) @ powers
-    return number
-
-
-def _month(year: Int64s, month: Int64s) -> tuple[Int64s, Int64s]:
-    """Days of each month, and days from 1970 to its first."""
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    begin = months.astype("datetime64[D]").astype(np.int64)
-    end = (months + 1).astype("datetime64[D]").astype(np.int64)
-    return end - begin, begin

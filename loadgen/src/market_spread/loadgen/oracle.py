@@ -3,29 +3,42 @@
 It shares no code with the job that it judges, only the layout of messages.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from market_spread.common.codec import Int64s
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import ORDER
-from market_spread.loadgen.alert_checks import quote_checks, repetition_checks, symbol_text
-from market_spread.loadgen.checks import Bools, failed_any, sentence_of
+from market_spread.loadgen.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
+from market_spread.loadgen.checks import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.delays import Delays, constant_delay, observed_delays
 from market_spread.loadgen.quote_book import ClosedBook, QuoteBook, naming
 from market_spread.loadgen.verdicts import SENTENCES_MAX, Judgement
 
+WHOLE_RUN = ((-(2**62), 2**62),)
+
 _CHUNK = 1_000_000
+_STALE_SHARE_MAX = 0.01
+_STALE_FEW = 5
+_NEAR_US = 1_000_000
+_SKEW_US_MAX = 1_000_000
 
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
 
 def judge(
-    quotes: Quotes, orders: Orders, alerts: Alerts, *, delay_us: int | None = None, duplicates_allowed: bool = False
+    quotes: Quotes,
+    orders: Orders,
+    alerts: Alerts,
+    *,
+    delay_us: int | None = None,
+    replayed: Sequence[tuple[int, int]] = (),
 ) -> Judgement:
     """Judge the alerts of a run by its whole input; see `Oracle`."""
-    oracle = Oracle(alerts, delay_us=delay_us, duplicates_allowed=duplicates_allowed)
+    oracle = Oracle(alerts, delay_us=delay_us, replayed=replayed)
     oracle.add_quotes(quotes)
     oracle.add_orders(orders)
     return oracle.judgement()
@@ -34,28 +47,38 @@ def judge(
 class Oracle:
     """Judges alerts by input that comes in chunks: all quotes, then all orders, then the judgement.
 
-    An order is decided if every quote that it can have met says the same. It can have met its symbol's quotes from the
-    newest (by sequence) whose intended time plus delay_us is before the order's, to the newest whose intended time is
-    not after the order's plus delay_us; without a quote it is rejected. The first quote of a symbol is taken to be
-    there before any later order. Where verdicts never change, that decides every order.
+    An order is decided if every quote that it can have met says the same. With D the bound of the delays around its
+    intended time (`observed_delays`), it can have met its symbol's quotes from the newest (by sequence) whose intended
+    time plus D is before the order's, to the newest whose intended time is not after the order's plus D, or after the
+    receipt of its alert; without a quote it is rejected. The first quote of a symbol is taken to be there before any
+    later order. Where verdicts never change, that decides every order.
 
     An undecided order may have an alert or not. Every alert must repeat its order, and name a quote of the input, with
-    its prices, that rejects and that the order can have met; on symbols whose quotes all reject, an older one will do.
-    A second alert of an order is a duplicate; it is held to the same.
+    its prices, that rejects and that the order can have met. What was received before an order was to be sent tells how
+    new a quote that order meets at least: its alert may name no older one. A second alert of an order is a duplicate;
+    it is held to the same.
+
+    One partition of the quotes may stand still for once while no order does. So up to 1% of the alerts, or five, may be
+    `stale`: a fault by the D of their time, but not by one that is a second longer than the longest of the run; with
+    them alerts that are missing within a second of one. If there are more, each counts as what it is.
 
     Memory: 41 bytes for each quote that changes a verdict, and for at most two quotes an alert; 47 for each order that
     can be rejected or has an alert, and 111 for each alert; besides, some 100 MB for a chunk. So where verdicts do not
     change it grows with the alerts, and not with the input.
 
-    delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes it from the
-    alerts, which have met it when they are emitted. An order that was read may still be overtaken by quotes, so its
-    reading is too early. duplicates_allowed: duplicates are no fault, as after a restart, or with two jobs.
+    delay_us: what no message took longer from its intended send to the state, which is then D throughout; None takes D
+    from the receipts of the alerts. replayed: spans of Unix microseconds in which all was read that was read more than
+    once, after a restart or by another job: what was to be sent by the end of one, with its first alert not received
+    before its begin, may have two alerts. In and across such a span states are several, and what was named before it
+    does not bind what comes after.
     """
 
-    def __init__(self, alerts: Alerts, *, delay_us: int | None = None, duplicates_allowed: bool = False) -> None:
+    def __init__(
+        self, alerts: Alerts, *, delay_us: int | None = None, replayed: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self._alerts = alerts
         self._delay_us = delay_us
-        self._duplicates_allowed = duplicates_allowed
+        self._replayed = replayed
         self._alerted_ids = np.unique(alerts.order_id)
         self._open_book: QuoteBook | None = QuoteBook(naming(alerts.symbol, alerts.quote_sequence))
         self._book: ClosedBook | None = None
@@ -91,39 +114,43 @@ class Oracle:
         """The judgement of all alerts. UsageError if two orders have the same id."""
         alerts, book = self._alerts, self._closed_book()
         orders = _by_id(self._orders)
-        order_of_alert = np.searchsorted(orders.order_id, alerts.order_id)
         known = _contains(orders.order_id, alerts.order_id)
-        delay_us = _delay_us(orders, alerts, order_of_alert, known) if self._delay_us is None else self._delay_us
-
-        symbol_ids = book.symbol_ids(orders.symbol)
-        window = book.window(symbol_ids, orders.intended_us, delay_us)
-        missing = window.rejecting & ~window.accepting & ~_contains(self._alerted_ids, orders.order_id)
+        theirs = _Known.of(alerts[known], orders, book)
         is_first, first_of_order = _firsts(alerts)
+        again = ~is_first
+        replayed = again & self._is_replayed(alerts, first_of_order)
+        duplicated = again & ~replayed
+        counted = (is_first | replayed)[known]
 
-        accepted = np.zeros(len(alerts), np.bool_)
-        accepted[known] = ~window.rejecting[order_of_alert[known]]
-        unexpected = is_first & (accepted | ~known)
+        if self._delay_us is not None:
+            delays = constant_delay(self._delay_us)
+            found = self._found(orders, theirs, delays)
+            stale = 0
+        else:
+            delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
+            found = self._found(orders, theirs, delays)
+            excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
+            if stale <= max(_STALE_FEW, _STALE_SHARE_MAX * len(alerts)):
+                found = excused
 
-        judged = np.flatnonzero(known & ~accepted)
-        theirs = order_of_alert[judged]
-        checks = repetition_checks(alerts[judged], orders[theirs])
-        checks += quote_checks(alerts[judged], book, symbol_ids[theirs], window[theirs])
-        wrong = failed_any(checks)
-
-        duplicated = ~is_first
-        disagreeing = duplicated & _names_another_quote(alerts, first_of_order)
+        unexpected = ~known & is_first
+        unexpected[known] = found.accepted & is_first[known]
+        missing = found.missing
+        disagreeing = again & _names_another_quote(alerts, first_of_order)
         return Judgement(
             orders=self._order_count,
-            expected=int((window.rejecting & ~window.accepting).sum()),
+            expected=found.expected,
             received=len(self._alerted_ids),
             missing=int(missing.sum()),
             unexpected=int(unexpected.sum()),
             duplicated=int(duplicated.sum()),
+            replayed=int(replayed.sum()),
             disagreeing=int(disagreeing.sum()),
-            wrong=int(wrong.sum()),
-            undecided=int((window.rejecting & window.accepting).sum()),
-            delay_us=delay_us,
-            duplicates_allowed=self._duplicates_allowed,
+            wrong=int(found.wrong.sum()),
+            stale=stale,
+            undecided=found.undecided,
+            unchecked=found.unchecked,
+            delay_us=delays.longest_us,
             sentences={
                 "missing": _sentences(missing, orders, lambda _: "it is rejected, but has no alert"),
                 "unexpected": _sentences(
@@ -134,9 +161,109 @@ class Oracle:
                 "duplicated": _sentences(
                     duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
                 ),
-                "wrong": _sentences(wrong, alerts[judged], lambda i: sentence_of(checks, i)),
+                "wrong": _sentences(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
         )
+
+    def _is_replayed(self, alerts: Alerts, first_of_order: Int64s) -> Bools:
+        """Whether the order of each alert can have been read more than once."""
+        intended_us, received_us = alerts.intended_us, alerts.received_us[first_of_order]
+        can = np.zeros(len(alerts), np.bool_)
+        for from_us, to_us in self._replayed:
+            can |= (received_us >= from_us) & (intended_us <= to_us)
+        return can
+
+    def _states(self, theirs: "_Known") -> tuple[Int64s, Bools]:
+        """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""
+        replays = np.zeros(len(theirs.alerts), np.int64)
+        known = np.ones(len(theirs.alerts), np.bool_)
+        for from_us, to_us in self._replayed:
+            replays += theirs.received_us > to_us
+            known &= (theirs.received_us < from_us) | (theirs.received_us > to_us)
+        return theirs.symbol_ids * (len(self._replayed) + 1) + replays, known
+
+    def _found(self, orders: Orders, theirs: "_Known", delays: Delays) -> "_Found":
+        book = self._closed_book()
+        bound_us = delays.at(orders.intended_us)
+        window = book.window(
+            book.symbol_ids(orders.symbol),
+            orders.intended_us,
+            surely_us=orders.intended_us - bound_us,
+            possibly_us=orders.intended_us + bound_us,
+        )
+        silent = ~_contains(self._alerted_ids, orders.order_id)
+        undecided = window.rejecting & window.accepting
+
+        intended_us = theirs.orders.intended_us
+        bound_us = delays.at(intended_us)
+        met = book.window(
+            theirs.symbol_ids,
+            intended_us,
+            surely_us=intended_us - bound_us,
+            possibly_us=np.minimum(intended_us + bound_us, theirs.received_us),
+        )
+        accepted = ~met.rejecting
+        checks = repetition_checks(theirs.alerts, theirs.orders)
+        checks += quote_checks(theirs.alerts, book, theirs.symbol_ids, met)
+        states, of_one_state = self._states(theirs)
+        right = of_one_state & ~failed_any(checks) & ~accepted
+        no_older = no_older_check(theirs.alerts, states, intended_us, theirs.received_us, right)
+        checks.append(replace(no_older, failed=no_older.failed & of_one_state))
+        return _Found(
+            expected=int((window.rejecting & ~window.accepting).sum()),
+            undecided=int(undecided.sum()),
+            unchecked=int((undecided & silent).sum()),
+            missing=window.rejecting & ~window.accepting & silent,
+            accepted=accepted,
+            wrong=failed_any(checks) & ~accepted,
+            checks=checks,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Alerts of orders that the input has (n,), with these, and when they were received by the sender's clock."""
+
+    alerts: Alerts
+    orders: Orders
+    symbol_ids: Int64s
+    received_us: Int64s
+
+    @staticmethod
+    def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_Known":
+        theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
+        # None is received before its order was sent: so much at least the receiver's clock is behind.
+        behind_us = int((theirs.intended_us - alerts.received_us).max(initial=0))
+        received_us = alerts.received_us + min(behind_us, _SKEW_US_MAX)
+        return _Known(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a bound of the delays makes of the run. missing: of the orders; accepted, wrong: of the known alerts."""
+
+    expected: int
+    undecided: int
+    unchecked: int
+    missing: Bools
+    accepted: Bools
+    wrong: Bools
+    checks: list[Check]
+
+    def excused(self, at_worst: "_Found", orders: Orders, theirs: _Known) -> tuple["_Found", int]:
+        """What is left if faults that are none at worst are excused, and how many are.
+
+        A missing alert is excused only beside an alert on an old quote: else it has rather been lost.
+        """
+        late = (self.accepted | self.wrong) & ~(at_worst.accepted | at_worst.wrong)
+        late_us = np.sort(theirs.orders.intended_us[late])
+        after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))
+        unnoticed = self.missing & ~at_worst.missing & (after > before)
+        left = replace(
+            self, missing=self.missing & ~unnoticed, accepted=at_worst.accepted, wrong=at_worst.wrong,
+            checks=at_worst.checks,
+        )  # fmt: skip
+        return left, int(late.sum() + unnoticed.sum())
 
 
 def _by_id(parts: list[Orders]) -> Orders:
@@ -146,14 +273,6 @@ def _by_id(parts: list[Orders]) -> Orders:
     if len(twice):
         raise UsageError(f"the input has order {orders.order_id[twice[0]]} twice; give each order an id of its own")
     return orders
-
-
-def _delay_us(orders: Orders, alerts: Alerts, order_of_alert: Int64s, known: Bools) -> int:
-    """The longest delay of an order to its alert's emission, of alerts that tell their order's intended time right."""
-    intended_us = orders.intended_us[order_of_alert[known]]
-    right = alerts.intended_us[known] == intended_us
-    delays_us = (alerts.emitted_us[known] - intended_us)[right]
-    return max(0, int(delays_us.max())) if len(delays_us) else 0
 
 
 def _firsts(alerts: Alerts) -> tuple[Bools, Int64s]:

@@ -10,6 +10,7 @@ from market_spread.common.schedule import RATE_PER_S_MAX, Profile, read_profile
 from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 REJECTED_SHARE = 1 / 70_000
+TIGHT_SHARE = 0.2
 ORDER_ID_END = 10_000_000_000
 SEQUENCE_MAX = 10**12 - 1
 
@@ -27,7 +28,8 @@ class MarketParameters:
     """What a market offers.
 
     rejected_share: of the orders that are no probes; order_share: of the messages; probes_per_s: orders a second on
-    probe symbols, at most all orders; changing_symbols: how many symbols have quotes that are wide or tight by a coin;
+    probes, at most all orders; tight_share: of the time that each probe's quotes are tight in the measured phase;
+    changing_symbols: how many accepting symbols have quotes that are wide or tight by a coin;
     shard, shards: this sender's slice of the symbols, and how many slices there are; sequences_after: quotes are
     numbered from the number after it, or if it is 0, each phase in a range of its own.
     """
@@ -40,6 +42,7 @@ class MarketParameters:
     rejected_share: float = REJECTED_SHARE
     order_share: float = 0.5
     probes_per_s: int = 200
+    tight_share: float = TIGHT_SHARE
     changing_symbols: int = 0
     shard: int = 0
     shards: int = 1
@@ -58,6 +61,7 @@ class MarketParameters:
             rejected_share=reader.number("rejected_share", low=0, high=1, default=REJECTED_SHARE),
             order_share=reader.number("order_share", low=0, high=1, default=0.5),
             probes_per_s=reader.integer("probes_per_s", low=0, high=RATE_PER_S_MAX, default=200),
+            tight_share=reader.number("tight_share", low=0, high=1, default=TIGHT_SHARE),
             changing_symbols=reader.integer("changing_symbols", low=0, high=SYMBOLS_MAX, default=0),
             shard=reader.integer("shard", low=0, high=1023, default=0),
             shards=reader.integer("shards", low=1, high=1024, default=1),
@@ -79,6 +83,7 @@ class MarketParameters:
             "rejected_share": self.rejected_share,
             "order_share": self.order_share,
             "probes_per_s": self.probes_per_s,
+            "tight_share": self.tight_share,
             "changing_symbols": self.changing_symbols,
             "shard": self.shard,
             "shards": self.shards,

@@ -13,7 +13,7 @@ from market_spread.loadgen.columns import Columns, Quotes, Texts, symbol_codes
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _CHUNK = 1_000_000
-_SEQUENCES = 10**12  # sequences have 12 digits
+SEQUENCES = 10**12  # sequences have 12 digits
 
 
 def rejects(bid: Int64s, offer: Int64s) -> Bools:
@@ -39,8 +39,12 @@ class QuoteBook:
     state, a quote that is not newer (by sequence) than an earlier one of its symbol does not count.
     """
 
-    def __init__(self, named: Int64s | None = None) -> None:
-        """named: what `naming` gives for the quotes that alerts name; None keeps every rejecting quote."""
+    def __init__(self, named: Int64s | None = None, *, accepting: bool = False) -> None:
+        """named: what `naming` gives for the quotes that alerts name; None keeps every rejecting quote.
+
+        accepting: keep every accepting quote as well, for decisions that name them.
+        """
+        self._accepting = accepting
         self._named = None if named is None else np.unique(named)
         self._last_named = np.empty(0, np.bool_)
         self._symbols = _Symbols()
@@ -63,7 +67,7 @@ class QuoteBook:
             (quotes.intended_us[1:] >= quotes.intended_us[:-1]).all()
             and (quotes.intended_us >= self._last_intended_us[symbol_ids]).all()
         )
-        if in_order:
+        if in_order and not self._accepting:
             matters = self._last_rejects.copy()
             matters[symbol_ids[verdicts]] = True
             selected = matters[symbol_ids]
@@ -106,7 +110,7 @@ class QuoteBook:
         previous_named = _previous(named, first, self._last_named[ids])
         is_symbols_first = first & (self._last_sequence[ids] < 0)
         matters = (grouped.rejects != previous_rejects) | is_symbols_first | (grouped.intended_us < previous_us)
-        matters |= grouped.rejects & (named | previous_named)
+        matters |= (grouped.rejects & (named | previous_named)) | (self._accepting & ~grouped.rejects)
 
         self._kept.append(grouped[matters])
         self._last_named[ids[last]] = named[last]
@@ -115,7 +119,7 @@ class QuoteBook:
         self._last_intended_us[ids[last]] = grouped.intended_us[last]
 
     def _is_newer(self, grouped: "_Kept") -> Bools:
-        keys = grouped.symbol_ids * _SEQUENCES + grouped.sequence
+        keys = grouped.symbol_ids * SEQUENCES + grouped.sequence
         newer: Bools = grouped.sequence > self._last_sequence[grouped.symbol_ids]
         newer[1:] &= keys[1:] > np.maximum.accumulate(keys)[:-1]
         return newer
@@ -162,11 +166,9 @@ class ClosedBook:
 
         # The arrays by symbol have one more entry, for symbols without a quote: an empty range, the first quote never.
         self._bounds = np.searchsorted(kept.symbol_ids, np.arange(symbol_count + 2))
-        self._sequence_keys = kept.symbol_ids * _SEQUENCES + kept.sequence
+        self._sequence_keys = kept.symbol_ids * SEQUENCES + kept.sequence
         self._rejected_before = np.concatenate([[0], np.cumsum(kept.rejects)])
-        rejected = self._rejected_before[self._bounds[1:]] - self._rejected_before[self._bounds[:-1]]
-        self._any_rejects = rejected > 0
-        self._all_reject = rejected == np.diff(self._bounds)
+        self._any_rejects = self._rejected_before[self._bounds[1:]] > self._rejected_before[self._bounds[:-1]]
 
         # A quote counts as sent no later than any newer one; so times ascend within a symbol, whatever the input says.
         self._times_us, ranks = np.unique(kept.intended_us, return_inverse=True)
@@ -184,19 +186,16 @@ class ClosedBook:
         result: Bools = self._any_rejects[symbol_ids] | (intended_us <= self._first_us[symbol_ids])
         return result
 
-    def all_reject(self, symbol_ids: Int64s) -> Bools:
-        """Whether all quotes of the symbol reject, so that their order does not matter."""
-        result: Bools = self._all_reject[symbol_ids]
-        return result
+    def window(self, symbol_ids: Int64s, intended_us: Int64s, *, surely_us: Int64s, possibly_us: Int64s) -> Window:
+        """What orders of these intended times can have met.
 
-    def window(self, symbol_ids: Int64s, intended_us: Int64s, delay_us: int) -> Window:
-        """What orders can have met if no message took longer than delay_us from its intended send to the job.
-
-        The first quote of a symbol is taken to be there before any later order, as runs load first quotes first.
+        surely_us: quotes that were to be sent before it had come before the order; possibly_us: none that was to be
+        sent after it had. The first quote of a symbol is taken to be there before any later order, as runs load first
+        quotes first.
         """
         begin = self._bounds[symbol_ids]
-        surely = self._newest(symbol_ids, np.searchsorted(self._times_us, intended_us - delay_us, "left"))
-        possibly = self._newest(symbol_ids, np.searchsorted(self._times_us, intended_us + delay_us, "right"))
+        surely = self._newest(symbol_ids, np.searchsorted(self._times_us, surely_us, "left"))
+        possibly = self._newest(symbol_ids, np.searchsorted(self._times_us, possibly_us, "right"))
         first = np.maximum(begin, surely)
         last = np.minimum(possibly, self._bounds[symbol_ids + 1] - 1)
         unquoted = intended_us <= self._first_us[symbol_ids]
@@ -215,7 +214,7 @@ class ClosedBook:
 
     def find(self, symbol_ids: Int64s, sequence: Int64s) -> Int64s:
         """The position of each quote, -1 if there is none that matters."""
-        keys = symbol_ids * _SEQUENCES + sequence
+        keys = symbol_ids * SEQUENCES + sequence
         return _find(self._sequence_keys, keys)
 
 

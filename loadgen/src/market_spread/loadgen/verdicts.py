@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-UNDECIDED_SHARE_MAX = 0.01
+UNCHECKED_SHARE_MAX = 2 / 3
 SENTENCES_MAX = 10
 
 
@@ -13,9 +13,12 @@ class Judgement:
 
     orders: in the input. expected: orders that are rejected for certain. received: orders with an alert. missing:
     expected, but without alert. unexpected: orders with an alert that are accepted for certain, or not in the input.
-    wrong: alerts that say something else than the input. duplicated: alerts after an order's first. disagreeing: those
-    of them that name another quote. undecided: orders on which either verdict is right, as quotes and orders race.
-    delay_us: the longest that a message is taken to need from its intended send to the job.
+    wrong: alerts that say something else than the input. duplicated: alerts after an order's first, without a replay
+    that explains them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults
+    by the delays around their time only; they are among the other faults if they are many.
+    undecided: orders on which either verdict is right, as quotes and orders race; unchecked: those of them without an
+    alert, of which nothing can be said. delay_us: the longest that an order took from its intended send to the receipt
+    of its alert, or what was given as the longest delay.
     sentences: for `missing`, `unexpected`, `duplicated` and `wrong` the first ten, readable.
     """
 
@@ -25,32 +28,35 @@ class Judgement:
     missing: int
     unexpected: int
     duplicated: int
+    replayed: int
     disagreeing: int
     wrong: int
+    stale: int
     undecided: int
+    unchecked: int
     delay_us: int
-    duplicates_allowed: bool
     sentences: Mapping[str, tuple[str, ...]]
-
-    @property
-    def undecided_share(self) -> float:
-        """Undecided orders as a share of all."""
-        return self.undecided / self.orders if self.orders else 0.0
 
     @property
     def void_reason(self) -> str | None:
         """Why the input allows no judgement, as a sentence; None if it does."""
         if not self.orders:
             return "the input has no orders"
-        if self.undecided_share > UNDECIDED_SHARE_MAX:
+        rejectable = self.expected + self.undecided
+        if self.unchecked > UNCHECKED_SHARE_MAX * rejectable:
             return (
-                f"{self.undecided} of {self.orders} orders ({self.undecided_share:.1%}) cannot be decided with delays "
-                f"up to {self.delay_us} us; at most {UNDECIDED_SHARE_MAX:.0%} may be; let verdicts change less often"
+                f"nothing can be said of {self.unchecked} of the {rejectable} orders that can be rejected: their "
+                f"verdict changed within the delays, of up to {self.delay_us} us, and they have no alert; "
+                f"at most {UNCHECKED_SHARE_MAX:.0%} may be so; let verdicts change less often"
             )
         return None
 
     @property
+    def faulty(self) -> bool:
+        """Whether there is a fault, which is one for certain, whatever else cannot be judged."""
+        return bool(self.missing or self.unexpected or self.wrong or self.duplicated)
+
+    @property
     def ok(self) -> bool:
-        """Whether the alerts can be judged and have no fault. Duplicates are one unless they were allowed."""
-        duplicates = 0 if self.duplicates_allowed else self.duplicated
-        return self.void_reason is None and not (self.missing or self.unexpected or self.wrong or duplicates)
+        """Whether the alerts can be judged and have no fault."""
+        return self.void_reason is None and not self.faulty

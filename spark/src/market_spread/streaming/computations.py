@@ -177,7 +177,8 @@ class Sink:
     """Where rows leave: a topic, of the sink's name unless the job is told another.
 
     messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field.
-    key: the field that is the key of the record.
+    key: the field that is the key of the record. keep: which rows it writes (all if None), as columns: a row goes to
+    every sink that keeps it.
 
     >>> Sink("counts", Text("{word} => {count}"), key="letter").needs
     ('word', 'count', 'letter')
@@ -186,6 +187,7 @@ class Sink:
     name: str
     messages: Layout | Text
     key: str | None = None
+    keep: Callable[[Row], Any] | None = None
 
     @property
     def needs(self) -> Names:

@@ -3,6 +3,8 @@
 Only built-in columns, because Real-Time Mode takes no other. Every row names where its message came from.
 """
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -58,7 +60,7 @@ def count_messages(frames: DataFrame, source: str) -> DataFrame:
 def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
     """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason.
 
-    DIGITS and SIGNED fields are bigint, others string; text is the one field `text`. `reason` is null for a message
+    Numbers are bigint, other fields string; text is the one field `text`. `reason` is null for a message
     that could be read, else the code of an InvalidReason; the fields of such a row are not to be used.
     """
     if isinstance(messages, Text):
@@ -91,7 +93,7 @@ def _is_whole(messages: Layout | Text) -> Column:
 def _field(layout: Layout, name: str) -> Column:
     field = layout.field(name)
     text = _text(layout, layout.offset(name), field.width)
-    if field.kind in (Kind.DIGITS, Kind.SIGNED):
+    if field.is_number:
         return text.try_cast("bigint")
     return text
 
@@ -106,22 +108,35 @@ def _strict(layout: Layout) -> Column:
 
     Spark's cast takes blanks and other signs, too; `unhex` takes neither, and digits of all fields in a row at once.
     """
-    strict = F.lit(True)
-    for offset, width in _digit_blocks(layout):
-        strict = strict & F.unhex(_text(layout, offset, width)).isNotNull()
+    strict = _digits(layout, Kind.SIGNED)
+    if any(field.kind is Kind.INTEGER for field in layout.fields):
+        # Negative numbers are rare: only they are looked at field by field.
+        strict = strict | _digits(layout, Kind.SIGNED, Kind.INTEGER)
     for field in layout.fields:
         if field.kind is Kind.SIGNED:
             strict = strict & _text(layout, layout.offset(field.name), 1).isin("+", "-")
     return strict
 
 
-def _digit_blocks(layout: Layout) -> list[tuple[int, int]]:
-    """Offset and width of the longest stretches of digits, over the borders of fields."""
+def _digits(layout: Layout, *signed: Kind) -> Column:
+    """Whether numbers have digits everywhere; those of the signed kinds digits or a sign in the first place."""
+    digits = F.lit(True)
+    for offset, width in _digit_blocks(layout, signed):
+        digits = digits & F.unhex(_text(layout, offset, width)).isNotNull()
+    if Kind.INTEGER in signed:
+        for field in layout.fields:
+            if field.kind is Kind.INTEGER:
+                digits = digits & _text(layout, layout.offset(field.name), 1).isin("-", *map(str, range(10)))
+    return digits
+
+
+def _digit_blocks(layout: Layout, signed: Collection[Kind]) -> list[tuple[int, int]]:
+    """Offset and width of the longest stretches of digits, over the borders of fields, without the signs."""
     blocks: list[tuple[int, int]] = []
     for field in layout.fields:
-        if field.kind not in (Kind.DIGITS, Kind.SIGNED):
+        if not field.is_number:
             continue
-        sign = 1 if field.kind is Kind.SIGNED else 0
+        sign = 1 if field.kind in signed else 0
         offset, width = layout.offset(field.name) + sign, field.width - sign
         if blocks and sum(blocks[-1]) == offset:
             before, width_before = blocks.pop()
@@ -133,7 +148,7 @@ def _digit_blocks(layout: Layout) -> list[tuple[int, int]]:
 def _message_reason(layout: Layout) -> Column:
     readable = F.col("strict")
     for field in layout.fields:
-        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+        if field.is_number:
             readable = readable & F.col(field.name).isNotNull()
     for field in layout.fields[1:]:
         if field.kind is Kind.LETTER:

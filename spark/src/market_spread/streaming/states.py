@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from market_spread.common.layout import Kind, Layout
+from market_spread.common.layout import Layout
 from market_spread.streaming.computations import Names, Row, Text
 
 
@@ -241,7 +241,7 @@ def _not_remembered(source: str, inflow: Inflow, names: Names) -> str | None:
 
 
 def _is_number(inflow: Inflow, name: str) -> bool:
-    return isinstance(inflow.messages, Layout) and inflow.messages.field(name).kind in (Kind.DIGITS, Kind.SIGNED)
+    return isinstance(inflow.messages, Layout) and inflow.messages.field(name).is_number
 
 
 def _repeated(inflows: Inflows) -> str | None:

@@ -1,26 +1,50 @@
 """Market Spread: quotes update the state of their symbol; orders in a market with too wide a spread are rejected."""
 
-from market_spread.common.layout import ALERT, NBBO, ORDER
-from market_spread.streaming.computations import Row, Sink
-from market_spread.streaming.pipeline import Pipeline, Source
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from market_spread.common.layout import ACCEPTED, ALERT, DECISION, NBBO, ORDER, REJECTED
+from market_spread.streaming.computations import Map, Row, Sink
+from market_spread.streaming.pipeline import Pipeline, Source, Stream
 from market_spread.streaming.rule import too_wide
 from market_spread.streaming.states import Newest
 
 
 def market_spread() -> Pipeline:
     """The pipeline: two topics in, an alert out for each rejected order."""
+    return _orders_with_quotes(is_rejected).to_sink(Sink("alerts", ALERT, key="order_id"), name="market_spread")
+
+
+def market_spread_all_decisions() -> Pipeline:
+    """The same, and every decision to a topic of its own, those that reject too. A record an order: for tests, and for
+    the latency of all orders.
+    """
+    decided = _orders_with_quotes(None).to(Map("verdict", {"verdict": verdict}))
+    alerts = Sink("alerts", ALERT, key="order_id", keep=lambda order: order.verdict == REJECTED)
+    return decided.to_sink(alerts, Sink("decisions", DECISION, key="order_id"), name="market_spread_all_decisions")
+
+
+def _orders_with_quotes(emit: Callable[[Row], Any] | None) -> Stream:
+    """Each order with the newest quote of its symbol, if it is emitted."""
     quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
     newest_quote = Newest(
         "newest quote",
         of="nbbo",
         added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"},
-        emit=is_rejected,
+        emit=emit,
     )
-    alerts = Sink("alerts", ALERT, key="order_id")
-    return quotes.merge(orders).to(newest_quote).to_sink(alerts, name="market_spread")
+    return quotes.merge(orders).to(newest_quote)
 
 
 def is_rejected(order: Row) -> object:
     """An order whose symbol has had no quote stands beside 0 and 0, which is too wide."""
     return too_wide(order.bid, order.offer)
+
+
+def verdict(order: Row) -> Column:
+    """The verdict as a decision says it."""
+    return F.when(is_rejected(order), REJECTED).otherwise(ACCEPTED)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from market_spread.common.metric_names import (
     JOB_RECORDS,
     JOB_RESTARTS,
 )
-from market_spread.common.processes import call_on_signals
+from market_spread.common.processes import call_on_signals, cpu_us
 from market_spread.common.recording import Recorder
 from market_spread.common.service import run_main, serving
 from market_spread.streaming.applications.registry import find
@@ -130,11 +131,12 @@ def _run() -> None:
         turns=Turns(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),
+        cpu_us=partial(cpu_us, children=True),
     )
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))  # after the session, which takes SIGINT for itself
 
     def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(JobService(supervisor, mode=config.mode), server)
+        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, clock=clock), server)
         return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
 
     with serving(config, register, recorder=recorder, clock=clock):

@@ -28,7 +28,10 @@ BATCHES_MAX = 1000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The query's progress. The live counts hold for the running batch and are as old as the last heartbeat."""
+    """The query's progress. The live counts hold for the running batch and are as old as the last heartbeat.
+
+    counted_unix_ns: when messages_live last grew, 0 before; counted_cpu_us: the CPU time that the job had used by then.
+    """
 
     batch_id: int = -1
     offsets: Mapping[Partition, int] = field(default_factory=dict)
@@ -37,6 +40,8 @@ class Progress:
     records_live: int = 0
     messages_live: int = 0
     batches: tuple[Commit, ...] = ()
+    counted_unix_ns: int = 0
+    counted_cpu_us: int = 0
 
     def after_commit(self, commit: Commit) -> "Progress":
         """The progress with one more batch committed."""

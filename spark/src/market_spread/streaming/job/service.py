@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import grpc
 import psutil
 
+from market_spread.common.clock import Clock
 from market_spread.common.processes import cpu_us
 from market_spread.streaming.job.progress import Partition
 from market_spread.streaming.job.supervisor import Supervisor
@@ -27,7 +28,8 @@ _DRAIN_MARGIN_S = 0.2  # the answer, and with it the reason, must be there befor
 class JobService(JobServicer):
     """Answers for the supervisor."""
 
-    def __init__(self, supervisor: Supervisor, *, mode: str) -> None:
+    def __init__(self, supervisor: Supervisor, *, mode: str, clock: Clock) -> None:
+        self._clock = clock
         self._supervisor = supervisor
         self._mode = mode
 
@@ -45,6 +47,9 @@ class JobService(JobServicer):
             messages_processed=progress.messages_live,
             restarts=state.restarts,
             cpu_us=cpu_us(children=True),
+            unix_ns=self._clock.unix_ns(),
+            counted_unix_ns=progress.counted_unix_ns,
+            counted_cpu_us=progress.counted_cpu_us,
             process_ids=[process.pid for process in _family()],
             batches=[
                 CommittedBatch(

@@ -84,7 +84,10 @@ class Supervisor:
         turns: Turns,
         clock: Clock,
         on_change: Callable[[JobState], None],
+        cpu_us: Callable[[], int],
     ) -> None:
+        """cpu_us: CPU time that the job's processes have used, read at each new count of messages."""
+        self._cpu_us = cpu_us
         self._engine = engine
         self._slots_needed = slots_needed
         self._slots_timeout_s = slots_timeout_s
@@ -206,8 +209,7 @@ class Supervisor:
             while query.isActive:
                 self._note_commits(query)
                 if self._clock.monotonic_ns() >= live_at_ns:
-                    self._change(progress=self._state.progress.with_live(*self._engine.live_counts()))
-                    live_at_ns = self._clock.monotonic_ns() + _LIVE_INTERVAL_NS
+                    live_at_ns = self._clock.monotonic_ns() + self._look_at_live_counts()
                 has_ended = self._state.progress.batch_id > batch_before
                 batch_before = self._state.progress.batch_id
                 if has_ended and (leads_to_turn or self._turns.missed(self._clock.unix_ns())):
@@ -224,6 +226,19 @@ class Supervisor:
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
             self._end(query)
+
+    def _look_at_live_counts(self) -> int:
+        """Take what the running batch has done; in how many nanoseconds to look again.
+
+        Counts come once a second. Once they have, the next are looked for shortly before they are due and at every
+        poll from then on, so that their moment is known to a quarter of a second.
+        """
+        counted = self._state.progress.messages_live
+        live = self._engine.live_counts()
+        self._change(progress=self._state.progress.with_live(*live))
+        if not any(live):
+            return _LIVE_INTERVAL_NS
+        return 0 if self._state.progress.messages_live == counted else _LIVE_INTERVAL_NS * 3 // 4
 
     def _end(self, query: StreamingQuery) -> None:
         """Stop it. One that hangs, as by a broker that is gone, ends with the process, if that is to end."""
@@ -259,8 +274,14 @@ class Supervisor:
         self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
 
     def _change(self, **changes: object) -> None:
+        counted = self._state.progress.messages_live
         with self._changed:
             self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+            if self._state.progress.messages_live != counted:
+                moment = replace(
+                    self._state.progress, counted_unix_ns=self._clock.unix_ns(), counted_cpu_us=self._cpu_us()
+                )
+                self._state = replace(self._state, progress=moment)
             self._changed.notify_all()
         self._on_change(self._state)
 

@@ -32,9 +32,6 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
     for step in pipeline.stream.steps:
         if isinstance(step, _PYTHON):
             yield f"{step.name!r} is Python, which {REAL_TIME} does not run; use columns, or {MICRO_BATCH}"
-    if len(pipeline.sinks) > 1:
-        names = ", ".join(sink.name for sink in pipeline.sinks)
-        yield f"{REAL_TIME} takes one sink, and there are {names}; make a pipeline for each, or use {MICRO_BATCH}"
     state = pipeline.stream.state
     if isinstance(state, RunningTotal):
         for name, inflow in pipeline.stream.inflows.items():

@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+# Which decisions leave: those that reject, as alerts; or besides all of them, to a topic of their own. With each, the
+# application that does it.
+REJECTED_DECISIONS, ALL_DECISIONS = "rejected", "all"
+APPLICATIONS: Mapping[str, str] = {REJECTED_DECISIONS: "market_spread", ALL_DECISIONS: "market_spread_all_decisions"}
+
 REAL_TIME = "real-time"
 MICRO_BATCH = "micro-batch"
 MODES = (REAL_TIME, MICRO_BATCH)
@@ -44,4 +49,5 @@ class Topics:
     nbbo: str = "nbbo"
     orders: str = "orders"
     alerts: str = "alerts"
+    decisions: str = "decisions"
     invalid: str = "invalid"

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from market_spread.common.layout import Field, Kind, Layout
+from market_spread.common.layout import Field, Layout
 from market_spread.streaming.frames import count_messages, records_to_frames
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans.rows import CARRIED_TYPES, united
@@ -53,7 +53,7 @@ def _side(source: Source, key: str) -> Side:
 
 
 def _type(field: Field) -> str:
-    return "bigint" if field.kind in (Kind.DIGITS, Kind.SIGNED) else "binary"
+    return "bigint" if field.is_number else "binary"
 
 
 def frames_of(sources: Sequence[Source], records: Mapping[str, DataFrame]) -> DataFrame:

@@ -4,7 +4,7 @@ A Newest step works on whole frames, which is what this mode is fast by (joined.
 of rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
-from market_spread.streaming.computations import Computation, OnArrays, Row, Sink
-from market_spread.streaming.frames import frames_to_messages, records_to_frames, wall_clock_us
+from market_spread.streaming.computations import Computation, OnArrays, Row
+from market_spread.streaming.frames import frames_to_messages, records_to_frames
 from market_spread.streaming.modes.settings import duration
 from market_spread.streaming.pipeline import Branch, Pipeline, Source
 from market_spread.streaming.plans.joined import joined
@@ -21,13 +21,10 @@ from market_spread.streaming.plans.keyed import KeyedWork, rows_of
 from market_spread.streaming.plans.rows import (
     CARRIED,
     CARRIED_TYPES,
-    INVALID,
     computed,
-    invalid_value,
     is_good,
+    leaving_records,
     reserved_key,
-    sink_key,
-    sink_value,
     source_rows,
     united,
 )
@@ -45,20 +42,7 @@ def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mappin
     rows = _after_state(pipeline, records)
     for computation in pipeline.stream.computations:
         rows = _computed(rows, computation)
-    return _records(rows, pipeline.sinks, topics)
-
-
-def _records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
-    """A row becomes a record for each sink, within the row: as a union, everything before it would be done twice."""
-    stamped = rows.withColumn("emitted_us", wall_clock_us())
-    good = [_record(topics[sink.name], sink_key(sink), sink_value(sink)) for sink in sinks]
-    bad = [_record(topics[INVALID], F.lit(None).cast("binary"), invalid_value())]
-    records = F.when(is_good(), F.array(*good)).otherwise(F.array(*bad))
-    return stamped.select(F.explode(records).alias("record")).select("record.*")
-
-
-def _record(topic: str, key: Column, value: Column) -> Column:
-    return F.struct(F.lit(topic).alias("topic"), key.alias("key"), value.alias("value"))
+    return leaving_records(rows, pipeline.sinks, topics)
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:

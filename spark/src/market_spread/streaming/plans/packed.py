@@ -158,12 +158,9 @@ def _part(field: Field) -> Part:
     """A field as an integer of a word."""
     if field.kind is Kind.LETTER:
         return Part(field.name, max(1, (len(field.letters) - 1).bit_length()))
-    if field.kind is Kind.DIGITS:
-        return Part(field.name, (10**field.width - 1).bit_length())
-    if field.kind is Kind.SIGNED:
-        bias = 10 ** (field.width - 1)
-        return Part(field.name, (2 * bias).bit_length(), bias)
-    raise TypeError(f"{field.name} is text")
+    if not field.is_number:
+        raise TypeError(f"{field.name} is text")
+    return Part(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
 
 
 def _as_number(field: Field) -> Column:

@@ -9,18 +9,14 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.streaming.computations import Row, Sink
-from market_spread.streaming.frames import wall_clock_us
+from market_spread.streaming.computations import Row
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans.packed import PackedRows
 from market_spread.streaming.plans.rows import (
-    INVALID,
     computed,
-    invalid_value,
     is_good,
+    leaving_records,
     reserved_key,
-    sink_key,
-    sink_value,
     source_rows,
     united,
 )
@@ -30,22 +26,12 @@ from market_spread.streaming.states import Newest, RunningTotal
 def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """The Kafka records that leave (topic, key, value), of a pipeline that the mode can run.
 
-    records: those of each source, by its name; topics: that of the sink, and that of `invalid`, by these names.
+    records: those of each source, by its name; topics: those of the sinks, and that of `invalid`, by these names.
     """
     rows = _after_state(pipeline, records)
     for computation in pipeline.stream.computations:
         rows = computed(rows, computation)
-    (sink,) = pipeline.sinks
-    return _records(rows, sink, topics)
-
-
-def _records(rows: DataFrame, sink: Sink, topics: Mapping[str, str]) -> DataFrame:
-    stamped = rows.withColumn("emitted_us", wall_clock_us())
-    return stamped.select(
-        F.when(is_good(), topics[sink.name]).otherwise(topics[INVALID]).alias("topic"),
-        F.when(is_good(), sink_key(sink)).alias("key"),
-        F.when(is_good(), sink_value(sink)).otherwise(invalid_value()).alias("value"),
-    )
+    return leaving_records(rows, pipeline.sinks, topics)
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:

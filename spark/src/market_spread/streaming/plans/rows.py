@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.layout import InvalidReason, Kind, Layout
 from market_spread.streaming.computations import ORIGIN, Computation, Filter, Map, OnArrays, Row, Sink, Text
-from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
+from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 from market_spread.streaming.pipeline import Source
 
 INVALID = "invalid"  # the topic of malformed messages, of every pipeline
@@ -63,7 +63,30 @@ def reserved_key() -> Column:
     return F.concat(F.lit("!"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
 
 
-def sink_key(sink: Sink) -> Column:
+def leaving_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
+    """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row, a report of a malformed one.
+
+    Several are made within the row: as a union, everything before it would be done once for each sink.
+    """
+    stamped = rows.withColumn("emitted_us", wall_clock_us())
+    bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
+    if len(sinks) == 1 and sinks[0].keep is None:
+        good = _record(sinks[0], topics)
+        return stamped.select(*(F.when(is_good(), good[name]).otherwise(bad[name]).alias(name) for name in good))
+    row = Row({name: F.col(name) for name in stamped.columns})
+    kept = [(is_good() if sink.keep is None else is_good() & sink.keep(row), _record(sink, topics)) for sink in sinks]
+    chosen = [(~is_good(), bad), *kept]
+    records = F.array(
+        *(F.when(keeps, F.struct(*(column.alias(name) for name, column in record.items()))) for keeps, record in chosen)
+    )
+    return stamped.select(F.explode(records).alias("record")).where("record is not null").select("record.*")
+
+
+def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:
+    return {"topic": F.lit(topics[sink.name]), "key": _sink_key(sink), "value": _sink_value(sink)}
+
+
+def _sink_key(sink: Sink) -> Column:
     """The key of a sink's records; null if they have none."""
     if sink.key is None:
         return F.lit(None).cast("binary")
@@ -72,7 +95,7 @@ def sink_key(sink: Sink) -> Column:
     return F.col(sink.key).cast("string").cast("binary")
 
 
-def sink_value(sink: Sink) -> Column:
+def _sink_value(sink: Sink) -> Column:
     """The value of a sink's records, from columns of the names that it writes."""
     if isinstance(sink.messages, Text):
         return _filled_in(sink.messages).cast("binary")
@@ -95,6 +118,9 @@ def _field(layout: Layout, name: str) -> Column:
         return _digits(column, field.width)
     if field.kind is Kind.SIGNED:
         return F.concat(F.when(column < 0, "-").otherwise("+"), _digits(F.abs(column), field.width - 1))
+    if field.kind is Kind.INTEGER:
+        negative = F.concat(F.lit("-"), _digits(-column, field.width - 1))
+        return F.when(column < 0, negative).otherwise(_digits(column, field.width))
     return column if field.kind is Kind.LETTER else F.rpad(column, field.width, " ")
 
 

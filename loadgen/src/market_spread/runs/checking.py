@@ -5,14 +5,14 @@ from rich.table import Table
 from rich.text import Text
 
 from market_spread.loadgen.verdicts import Judgement
-from market_spread.runs.result import Verdict
+from market_spread.runs.analysis.evidence import Verdict
 
 
 def verdict_of(judgement: Judgement) -> Verdict:
-    """Void if the input allows no judgement, else whether the alerts have no fault."""
-    if judgement.void_reason is not None:
-        return Verdict.VOID
-    return Verdict.PASSED if judgement.ok else Verdict.FAILED
+    """Failed if the alerts have a fault, which is certain; else void if the input allows no judgement."""
+    if judgement.faulty:
+        return Verdict.FAILED
+    return Verdict.PASSED if judgement.void_reason is None else Verdict.VOID
 
 
 def judgement_table(judgement: Judgement) -> RenderableType:
@@ -37,7 +37,9 @@ def _counts(judgement: Judgement) -> Table:
         ("unexpected", judgement.unexpected, "alerts of orders that are accepted, or that the input does not have"),
         ("wrong", judgement.wrong, "alerts that say something else than the input"),
         ("duplicated", judgement.duplicated, "alerts after the first of their order"),
+        ("replayed", judgement.replayed, "the same, where duplicates are allowed"),
         ("disagreeing", judgement.disagreeing, "duplicates that name another quote than the first"),
+        ("stale", judgement.stale, "on older quotes than delays near by allow; a fault if above 1% of the alerts"),
         ("undecided", judgement.undecided, f"orders that delays up to {judgement.delay_us:,} us leave open"),
     )
     for name, count, meaning in rows:

@@ -15,6 +15,7 @@ from market_spread.runs.comparing.command import compare
 from market_spread.runs.comparing.history_command import history
 from market_spread.runs.exits import Commands, interrupt_once
 from market_spread.runs.searching.command import sweep
+from market_spread.streaming.modes.settings import APPLICATIONS, REJECTED_DECISIONS
 
 if TYPE_CHECKING:
     from market_spread.runs.standing import Standing
@@ -381,7 +382,11 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
 @click.option(
     "--replicas", type=click.IntRange(1, 32767), default=1, show_default=True, help="Copies of each partition."
 )
-def topics(bootstrap_servers: str, partitions: int, replicas: int) -> None:
+@click.option(
+    "--decisions", type=click.Choice(list(APPLICATIONS)), default=REJECTED_DECISIONS, show_default=True,
+    help="all: also the topic decisions, for a job that sends every decision.",
+)  # fmt: skip
+def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str) -> None:
     """Make the topics nbbo, orders, alerts and invalid.
 
     Those that are there stay, if they have the right number of partitions. A broker that asks for a login or for TLS is
@@ -394,6 +399,7 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int) -> None:
     ensure_topics(
         bootstrap_servers,
         partitions=partitions,
+        decisions=decisions,
         replicas=replicas,
         security=from_environment(KafkaSecurityConfig).kafka_security,
         clock=SystemClock(),

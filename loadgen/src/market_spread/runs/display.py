@@ -10,11 +10,13 @@ from rich.text import Text
 
 from market_spread.common.clock import Clock
 from market_spread.common.histogram import HdrCounts
-from market_spread.runs.result import LatencyNs, Result, Verdict
+from market_spread.runs.analysis.evidence import Verdict
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
+from market_spread.runs.analysis.objectives import PERCENTILES
+from market_spread.runs.result import LatencyNs, Result, alerts_text
 from market_spread.runs.run import Progress
 
 _LINE_EVERY_NS = 5_000_000_000
-_PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yellow"}
 
 
@@ -47,7 +49,7 @@ def result_table(result: Result) -> RenderableType:
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults)]
-    return Group("", head, *reasons, "", _latency_table(result), "", _count_table(result))
+    return Group("", head, *reasons, "", _latency_table(result), *_confidence(result), "", _count_table(result))
 
 
 class _Rates:
@@ -115,19 +117,39 @@ def _latency_so_far(progress: Progress) -> str:
 def _latency_table(result: Result) -> Table:
     table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 2), title_style="bold")
     table.add_column("")
-    for percentile in _PERCENTILES:
+    for percentile in PERCENTILES:
         table.add_column(percentile, justify="right")
     rows: list[tuple[str, LatencyNs]] = [
         ("intended send to receipt", result.latency_ns),
         ("  between batch boundaries", result.latency_between_boundaries_ns),
         ("actual send to receipt", result.service_time_ns),
+        *((f"  {heat} keys", latency) for heat, latency in result.latency_by_key_ns.items()),
         *((f"  {name.replace('_', ' ')}", latency) for name, latency in result.stages_ns.items()),
         ("send lag of all messages", result.send_lag_ns),
         ("delay of frames against plan", result.frame_delay_ns),
     ]
     for name, latency in rows:
-        table.add_row(name, *(_milliseconds(latency.get(percentile), unit="") for percentile in _PERCENTILES))
+        table.add_row(name, *(_milliseconds(latency.get(percentile), unit="") for percentile in PERCENTILES))
     return table
+
+
+def _confidence(result: Result) -> list[RenderableType]:
+    """How good the percentiles are: the 95% intervals that there are, and those that rest on few moments of the run."""
+    found, latency_ns = result.latency_intervals, result.latency_ns
+    known = [
+        f"{name} {_milliseconds(each['low_ns'], unit='')} to {_milliseconds(each['high_ns'])}"
+        for name, each in found.items()
+        if each["low_ns"] is not None
+    ]
+    rough = [
+        f"{name} {each['clusters']}"
+        for name, each in found.items()
+        if latency_ns.get(name) is not None and name != "p50" and (each["clusters"] or 0) < CLUSTERS_MIN
+    ]
+    lines = [f"95% interval: {', '.join(known)}"] if known else []
+    if rough:
+        lines.append(f"rough, as they rest on few moments of the run (ten would do): {', '.join(rough)}")
+    return [Text(line, style="dim") for line in lines]
 
 
 def _count_table(result: Result) -> Table:
@@ -136,14 +158,12 @@ def _count_table(result: Result) -> Table:
     table.add_column(justify="right")
     achieved = result.achieved_rate_per_s
     cpu, broker_cpu = result.cpu_us_per_message, result.broker_cpu_us_per_message
-    gap = result.boundary_gap_ns_median
+    half, gap = result.cpu_us_per_message_second_half or 0.0, result.boundary_gap_ns_median
     rows = {
         "messages sent": f"{result.messages_sent:,} ({result.orders_sent:,} orders)",
         "offered": f"{result.offered_rate_per_s:,.0f} messages/s",
         "achieved": "-" if achieved is None else f"{achieved:,.0f} messages/s",
-        "alerts": f"{result.alerts_received:,} received, {result.alerts_expected:,} expected, "
-        f"{result.alerts_missing:,} missing, {result.alerts_unexpected:,} unexpected, "
-        f"{result.alerts_duplicated:,} duplicated, {result.alerts_wrong:,} wrong",
+        "alerts": alerts_text(result),
         "latency samples": f"{result.latency_samples:,}",
         "malformed messages": f"{result.invalid_records:,}",
         "frames late": f"{result.frames_late:,} of {result.frames_sent:,}",
@@ -151,7 +171,9 @@ def _count_table(result: Result) -> Table:
         f"median {_milliseconds(gap)}, longest {_milliseconds(result.boundary_gap_ns_max)}",
         "batches": f"median {_milliseconds(result.batch_duration_ns_median)}, "
         f"longest {_milliseconds(result.batch_duration_ns_max)}",
-        "CPU of the job": "-" if cpu is None else f"{cpu:.2f} us a message (reference: 5.3, another machine, no Kafka)",
+        "CPU of the job": "-"
+        if cpu is None
+        else f"{cpu:.2f} us a message, in the second half {half:.2f} (reference: 5.3, another machine, no Kafka)",
         "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
         "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
     }

@@ -19,7 +19,7 @@ from market_spread.runs.document.jvm_pauses import log_option
 from market_spread.runs.document.logs import gather
 from market_spread.runs.document.manifest import Section
 from market_spread.runs.document.software import jars
-from market_spread.runs.environment import TOPICS, Addresses, JobSettings
+from market_spread.runs.environment import TOPICS, Addresses, JobSettings, topic_partitions
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import Java
 from market_spread.runs.machine import stolen_cpu_s
@@ -27,6 +27,7 @@ from market_spread.runs.monitoring import Targets, how_to_watch, write_configura
 from market_spread.runs.services import Services, connector_jars, job_environment
 from market_spread.sender.__main__ import SenderConfig
 from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.modes.settings import APPLICATIONS
 
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
@@ -92,10 +93,10 @@ class Ensemble:
         self._outlives_parent = outlives_parent
         self._start_aggregator()
         self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
-        partitions = self._job.partitions
         create_topics(
             self.broker.bootstrap_servers,
-            {TOPICS.nbbo: partitions, TOPICS.orders: partitions, TOPICS.alerts: 1, TOPICS.invalid: 1},
+            topic_partitions(self._job.partitions, self._job.decisions),
+            appended=(TOPICS.alerts,),
         )
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
@@ -219,6 +220,7 @@ class Ensemble:
             aggregator_address=self._pushing,
             source=name,
             run_id=self._run_id,
+            application=APPLICATIONS[self._job.decisions],
             mode=self._job.mode,
             master=f"local[{self._job.slots}]",
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),

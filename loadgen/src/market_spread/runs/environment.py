@@ -8,9 +8,18 @@ from typing import Any, Protocol
 from market_spread.runs.document.host import Host
 from market_spread.runs.document.manifest import Section
 from market_spread.runs.workload import Workload
-from market_spread.streaming.modes.settings import Topics
+from market_spread.streaming.modes.settings import ALL_DECISIONS, REJECTED_DECISIONS, Topics
 
 TOPICS = Topics()
+
+
+def topic_partitions(partitions: int, decisions: str) -> dict[str, int]:
+    """The topics and their numbers of partitions: what the job reads has so many, what leaves has one.
+
+    The receiver reads all of it anyway, and one partition keeps the decisions of a symbol in the order of their making.
+    """
+    outputs = [TOPICS.alerts, TOPICS.invalid] + ([TOPICS.decisions] if decisions == ALL_DECISIONS else [])
+    return {TOPICS.nbbo: partitions, TOPICS.orders: partitions, **dict.fromkeys(outputs, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +41,7 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What the job is started with. replicas: how many of it read the same topics."""
+    """What the job is started with. replicas: how many of it read the same topics; decisions: which ones leave."""
 
     mode: str
     batch_s: float
@@ -41,6 +50,7 @@ class JobSettings:
     driver_memory: str
     warm_up_batches: int
     replicas: int = 1
+    decisions: str = REJECTED_DECISIONS
 
     @staticmethod
     def of(workload: Workload) -> "JobSettings":
@@ -53,6 +63,7 @@ class JobSettings:
             workload.driver_memory,
             workload.warm_up_batches,
             workload.replicas,
+            workload.decisions,
         )
 
     @property

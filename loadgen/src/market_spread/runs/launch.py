@@ -11,18 +11,20 @@ from rich.console import Console
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.loadgen.recorded import write_native
+from market_spread.runs.analysis.verdict import judged_from_unix_ns
 from market_spread.runs.display import live_progress, result_table
 from market_spread.runs.document.capture import Capture
 from market_spread.runs.document.finishing import finish, write_report
 from market_spread.runs.document.folder import RunFolder, locked
+from market_spread.runs.document.histograms import judged_histograms
 from market_spread.runs.document.state import DONE, State
 from market_spread.runs.environment import Addresses, Environment
 from market_spread.runs.metrics_page import export_page
-from market_spread.runs.noting import JUDGED_FROM, RunNotes
+from market_spread.runs.noting import RunNotes
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
 from market_spread.runs.run import Observed, Progress, Run
-from market_spread.runs.verdict import judged_from_unix_ns
+from market_spread.runs.workload import in_words, run_limits
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000
@@ -80,6 +82,8 @@ def _carried_out(
     run_id, folder = capture.folder.run_id, capture.folder.path
     notes = RunNotes(run_id, clock=clock)
     notes.say("title", _title(plan))
+    limits = run_limits(plan.workload)
+    notes.say_limits(plan.workload.name, limits, in_words(limits))
     pages: list[str] = []
 
     def started(addresses: Addresses) -> None:
@@ -108,10 +112,7 @@ def _carried_out(
         capture.ending(observed)
         environment.stop_all_but_aggregator()
         result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
-        if "measured" in observed.starts_unix_ns:
-            text = "the result's latencies are of orders due after this"
-            notes.say("event", JUDGED_FROM, text, unix_ns=judged_from_unix_ns(plan, observed))
-        notes.say("verdict", result.verdict.value, "; ".join(result.reasons))
+        _say_verdict(notes, plan, observed, result)
         notes.close()
         if keep_input:
             write_input(folder, run.plan, observed)
@@ -140,6 +141,23 @@ def _attempts(resumed: RunFolder | None) -> int:
 
 def _title(plan: RunPlan) -> str:
     return f"{plan.workload.name}: {plan.workload.profile.highest_per_s:,} messages/s"
+
+
+def _say_verdict(notes: RunNotes, plan: RunPlan, observed: Observed, result: Result) -> None:
+    evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}
+    failed = [(check, evidence[check]["text"], evidence[check]["cause"]) for check in result.decisive]
+    from_ns = judged_from_unix_ns(plan, observed)
+    histograms = judged_histograms(observed, from_us=from_ns // 1000)
+    until_ns = observed.measured_until_unix_ns
+    if observed.alerts is not None and len(observed.alerts):
+        until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
+    notes.say_verdict(
+        result.verdict.value,
+        "; ".join(result.reasons),
+        failed=failed,
+        histograms=histograms,
+        of_unix_ns=(from_ns, until_ns) if histograms and until_ns > from_ns else (0, 0),
+    )
 
 
 def _write_page(address: str, run_id: str, folder: Path, console: Console) -> None:

@@ -1,9 +1,9 @@
-"""What the run controller tells the metrics-aggregator of its run: title, phases, verdict. It never holds it up."""
+"""What the run controller tells the metrics-aggregator of its run, from title to verdict. It never holds it up."""
 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import grpc
 
@@ -11,11 +11,10 @@ from market_spread.common.clock import Clock
 from market_spread.common.logs import log_event
 from market_spread.common.rpc import channel_to
 from market_spread.runs.run import Progress
-from market_spread.v1.metrics_pb2 import NoteRequest, NoteResponse
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, NoteResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
-# The event from which on the result counts latencies; the metrics page finds it by this name, in its phases.js.
-JUDGED_FROM = "judged from here"
 WAITING_MAX = 200
 CALL_DEADLINE_S = 1.0
 CLOSE_S = 2.0
@@ -51,9 +50,39 @@ class RunNotes:
         return len(self._waiting)
 
     def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
-        """Note it, at that time or else now. kind: title, phase, verdict or event."""
+        """Note it, at that time or else now. kind: title, phase or event."""
         at_ns = self._clock.unix_ns() if unix_ns is None else unix_ns
-        note = NoteRequest(run_id=self._run_id, unix_ns=at_ns, kind=kind, name=name, text=text)
+        self._note(NoteRequest(unix_ns=at_ns, kind=kind, name=name, text=text))
+
+    def say_limits(self, workload: str, limits: RunLimits, text: str = "") -> None:
+        """Note what the run is judged by."""
+        self._note(NoteRequest(unix_ns=self._clock.unix_ns(), kind="limits", name=workload, text=text, limits=limits))
+
+    def say_verdict(
+        self,
+        verdict: str,
+        text: str,
+        *,
+        failed: Iterable[tuple[str, str, str]] = (),
+        histograms: Iterable[IntervalHistogram] = (),
+        of_unix_ns: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Note what the run came to.
+
+        failed: of each check that does not hold its name, a sentence, and `system`, `rig` or nothing, whose doing it
+        is; histograms: the latencies of the result; of_unix_ns: from when to when what they are of took place.
+        """
+        judgement = Judgement(
+            failed=[FailedCheck(check=check, text=sentence, cause=cause) for check, sentence, cause in failed],
+            histograms=histograms,
+            from_unix_ns=of_unix_ns[0],
+            to_unix_ns=of_unix_ns[1],
+        )
+        now_ns = self._clock.unix_ns()
+        self._note(NoteRequest(unix_ns=now_ns, kind="verdict", name=verdict, text=text, judgement=judgement))
+
+    def _note(self, note: NoteRequest) -> None:
+        note.run_id = self._run_id
         with self._something:
             self._waiting.append(note)
             if len(self._waiting) > WAITING_MAX:

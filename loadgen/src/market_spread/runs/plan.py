@@ -42,13 +42,14 @@ class PlannedLoad:
             return [self]
         if self.source != "market":
             raise UsageError(f"there are {count} senders, and a recording is sent by one; scale them to one")
-        return [self._with(shard=shard, shards=count) for shard in range(count)]
+        return [self.with_parameters(shard=shard, shards=count) for shard in range(count)]
 
     def numbered_after(self, sequence: int) -> "PlannedLoad":
         """The load with its quotes numbered behind the sequence."""
-        return self._with(sequences_after=sequence)
+        return self.with_parameters(sequences_after=sequence)
 
-    def _with(self, **parameters: object) -> "PlannedLoad":
+    def with_parameters(self, **parameters: object) -> "PlannedLoad":
+        """The load with these parameters instead of its own."""
         return PlannedLoad(self.source, {**self.parameters, **parameters})
 
 
@@ -56,7 +57,7 @@ class PlannedLoad:
 class RunPlan:
     """What a run sends: initial quotes, warm-up (if any), then what is measured.
 
-    probe_symbols: the warm-up must bring an alert for each of them before orders start.
+    probe_symbols: one of each Kafka partition; the warm-up must bring an alert for each of them before orders start.
     """
 
     workload: Workload
@@ -128,7 +129,7 @@ def plan_of_workload(workload: Workload) -> RunPlan:
         initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),
         warm_up=load(Phase.WARM_UP, warm_up),
         measured=load(Phase.MEASURED, workload.profile),
-        probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.probe_ids]),
+        probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.readiness_ids]),
         origin={"source": "market", "seed": workload.seed},
     )
 

@@ -56,6 +56,7 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
         settle_s=0,
         # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
         late_share_max=1,
+        stall_ms=3_600_000,
         void=VoidLimits(
             stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
         ),

@@ -32,6 +32,8 @@ def merged(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStat
         messages_processed=min(status.messages_processed for status in statuses),
         restarts=sum(status.restarts for status in statuses),
         cpu_us=sum(status.cpu_us for status in statuses),
+        counted_unix_ns=min(status.counted_unix_ns for status in statuses),
+        counted_cpu_us=sum(status.counted_cpu_us for status in statuses),
         process_ids=[pid for status in statuses for pid in status.process_ids],
         batches=sorted((batch for status in statuses for batch in status.batches), key=lambda it: it.start_unix_ns),
     )

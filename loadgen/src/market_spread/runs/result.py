@@ -4,34 +4,22 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.analysis.evidence import Cause, Verdict
 from market_spread.runs.document.folder import write_whole
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 LatencyNs = Mapping[str, int | None]
-
-
-class Verdict(Enum):
-    """What a run says. The exit status of the command that made it is `exit_status`."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    VOID = "void"
-
-    @property
-    def exit_status(self) -> int:
-        """0 passed, 1 failed, 3 void."""
-        return {"passed": 0, "failed": 1, "void": 3}[self.value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A run's result. Latencies are nanoseconds by percentile, null where too few values support one.
+    cause: whose doing it is that the run did not pass; latencies_void: its latencies say nothing, whatever its verdict.
 
     Of `alerts_*` duplicates are alerts after an order's first. Warm-up is in none of these figures; the settling time
     after it is in all but the latencies. A figure that a run did not come to is null.
@@ -41,6 +29,9 @@ class Result:
     run_id: str
     workload: str
     verdict: Verdict
+    cause: Cause | None
+    latencies_void: bool
+    decisive: tuple[str, ...]
     reasons: tuple[str, ...]
     faults: Mapping[str, tuple[str, ...]]
     started: str
@@ -50,13 +41,13 @@ class Result:
     quotes_sent: int
     orders_sent: int
     messages_processed: int
-    alerts_expected: int
+    alerts_expected: int | None
     alerts_received: int
-    alerts_missing: int
-    alerts_unexpected: int
+    alerts_missing: int | None
+    alerts_unexpected: int | None
     alerts_duplicated: int
-    alerts_wrong: int
-    alerts_undecided: int
+    alerts_wrong: int | None
+    alerts_undecided: int | None
     alerts_disagreeing: int
     invalid_records: int
     offered_rate_per_s: float
@@ -92,11 +83,22 @@ class Result:
     steps: tuple[Mapping[str, Any], ...] = ()
     resumed: int = 0
     alerts_reordered: int = 0
+    messages_lost: int | None = None
+    cpu_us_per_message_second_half: float | None = None
+    latency_intervals: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    acknowledge_ns: LatencyNs = field(default_factory=dict)
+    append_ns: LatencyNs = field(default_factory=dict)
+    fetch_ns: LatencyNs = field(default_factory=dict)
+    latency_by_key_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
+    latency_by_state_partition_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
+    orders_decided: int | None = None
+    orders_accepted: int | None = None
+    stalls: int = 0
+    stall_ns_max: int | None = None
 
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""
         values = dataclasses.asdict(self)
-        values["verdict"] = self.verdict.value
         return json.dumps(values, indent=2) + "\n"
 
     def write(self, folder: Path) -> Path:
@@ -107,3 +109,15 @@ class Result:
         except OSError as error:
             raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
         return path
+
+
+def alerts_text(result: Result) -> str:
+    """What became of the alerts; of a run that was not judged, only what came."""
+    received = f"{result.alerts_received:,} received"
+    if result.alerts_expected is None:
+        return f"{received}; not judged"
+    return (
+        f"{received}, {result.alerts_expected:,} expected, {result.alerts_missing:,} missing, "
+        f"{result.alerts_unexpected:,} unexpected, {result.alerts_duplicated:,} duplicated, "
+        f"{result.alerts_wrong:,} wrong"
+    )

@@ -5,20 +5,28 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.layout import DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import LedgerColumns, decode_ledger
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import Oracle
+from market_spread.loadgen.decisions import DecisionJudge, DecisionJudgement, Decisions
+from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
 from market_spread.loadgen.verdicts import Judgement
+from market_spread.runs.analysis.clocks import RoundTrip
+from market_spread.runs.analysis.cpu import Look, interval_ns
+from market_spread.runs.analysis.latency import Batch
+from market_spread.runs.analysis.stalls import Silence
 from market_spread.runs.clients import Clients, Partition, sent_ends
 from market_spread.runs.environment import TOPICS, Addresses, Environment
-from market_spread.runs.latencies import Batch
 from market_spread.runs.plan import RunPlan, orders_of, quotes_of
+from market_spread.runs.watch import Watch
+from market_spread.runs.workload import run_limits
+from market_spread.streaming.modes.settings import ALL_DECISIONS
 from market_spread.v1.control_pb2 import (
     JobStatusResponse,
     Phase,
@@ -30,6 +38,11 @@ _POLL_NS = 250_000_000
 _START_TIMEOUT_S = 180
 _DRAIN_TIMEOUT_S = 300
 _SEND_AHEAD_NS = 500_000_000
+# As many committed batches as a job tells of (CommittedBatch).
+_BATCHES_TOLD_MAX = 1000
+# How far the clocks of job and receiver may be apart, rounding of the job's times included.
+_CLOCKS_US = 1_000_000
+_PAUSE_NS_MAX = 1_000_000_000
 _INPUTS = (TOPICS.nbbo, TOPICS.orders)
 
 
@@ -52,22 +65,20 @@ class Progress:
 class Observed:
     """What a run has brought to light, filled in as it goes; an interrupted run is judged by what is there.
 
-    sent: the measured load; sent_before: messages of the phases before it. job_before, job_after: the job's status when
-    the measured load began and ended; job: the newest; job_restarts: of its processes, beside those within them;
-    failed_step: the step at which the error came; measured_until_unix_ns: when the measured load was sent, 0 before;
-    restarts_before: restarts that the job counts from before this run.
+    sent: the measured load; sent_before: messages of the phases before it. job: the job's newest status; job_restarts:
+    of its processes, beside those within them; failed_step: the step at which the error came; measured_until_unix_ns:
+    when the measured load was sent, 0 before; restarts_before: restarts that the job counts from before this run;
+    silences: of the rig, while it was measured; decisions: None unless the workload wants all; looks: see
+    `analysis.cpu`, of the measured load from settling on; round_trips: the best of each process before, during and
+    after it.
     """
 
     started: datetime
     sent: SenderStatusResponse = field(default_factory=SenderStatusResponse)
     received: ReceiverStatusResponse = field(default_factory=ReceiverStatusResponse)
     job: JobStatusResponse = field(default_factory=JobStatusResponse)
-    job_before: JobStatusResponse = field(default_factory=JobStatusResponse)
-    job_after: JobStatusResponse = field(default_factory=JobStatusResponse)
     starts_unix_ns: dict[str, int] = field(default_factory=dict)
     sent_before: int = 0
-    executors_cpu_us: int | None = 0
-    broker_cpu_us: int | None = 0
     stolen_share: float | None = None
     time_to_first_order_s: float | None = None
     ledger: bytes = b""
@@ -80,6 +91,11 @@ class Observed:
     job_restarts: int = 0
     measured_until_unix_ns: int = 0
     restarts_before: int = 0
+    silences: tuple[Silence, ...] = ()
+    decisions_ledger: bytes = b""
+    decisions: DecisionJudgement | None = None
+    looks: tuple[Look, ...] = ()
+    round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
 
     @property
     def restarts(self) -> int:
@@ -122,6 +138,7 @@ class Run:
         self._step = ""
         self._begun_ns = clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
+        self._watch = Watch(clock=clock)
 
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
@@ -129,17 +146,20 @@ class Run:
         self._say("starting")
         addresses = self._environment.start()
         self._on_started(addresses)
-        clients = Clients(addresses, outage_s=self._environment.job_outage_s)
+        decisions = self.plan.workload.decisions
+        clients = Clients(addresses, outage_s=self._environment.job_outage_s, decisions=decisions)
         try:
             with self._noting_errors(observed):
                 self._prepare(clients, observed, addresses)
-                self._measure(clients, observed)
+                self._measure(clients, observed, addresses)
                 self._drain(clients, observed)
                 self._say("judging")
                 self._collect(clients, observed)
+                observed.silences = self._watch.silences()
                 self._on_drained(observed)
                 judge(self.plan, observed)
         finally:
+            self._watch.close()
             clients.close()
         return observed
 
@@ -191,24 +211,26 @@ class Run:
         job = clients.job_status()
         observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
 
-    def _measure(self, clients: Clients, observed: Observed) -> None:
+    def _measure(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """The measured load, to its end or to the user's."""
         if self._interrupted.is_set():
             observed.interrupted = True
             return
-        observed.job_before = clients.job_status()
-        before = _Used.by(self._environment)
+        stolen_before_s = self._environment.stolen_cpu_s()
+        observed.round_trips["before"] = clients.take_round_trips()
         begun_ns = self._clock.monotonic_ns()
         observed.time_to_first_order_s = (begun_ns + _SEND_AHEAD_NS - self._begun_ns) / 1e9
-        self._send("measured", clients, observed, "measuring")
-        observed.job_after = observed.job
-        observed.measured_until_unix_ns = self._clock.unix_ns()
+        self._watch.start({"sender": addresses.sender, "receiver": addresses.receiver})
+        try:
+            self._send("measured", clients, observed, "measuring")
+        finally:  # also if the job dies: what the machine did until then is known
+            observed.measured_until_unix_ns = self._clock.unix_ns()
+        observed.round_trips["during"] = clients.take_round_trips()
         observed.interrupted = self._interrupted.is_set()
         elapsed_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
-        used = _Used.by(self._environment).since(before)
-        if used.stolen_s is not None:
-            observed.stolen_share = used.stolen_s / (elapsed_s * (psutil.cpu_count() or 1))
-        observed.broker_cpu_us, observed.executors_cpu_us = used.broker_us, used.executors_us
+        stolen_s = self._environment.stolen_cpu_s()
+        if stolen_s is not None and stolen_before_s is not None:
+            observed.stolen_share = (stolen_s - stolen_before_s) / (elapsed_s * (psutil.cpu_count() or 1))
 
     def _drain(self, clients: Clients, observed: Observed) -> None:
         """Everything sent is processed and committed, and every alert received."""
@@ -218,6 +240,7 @@ class Run:
             clients.drain_receiver(60)
 
         self._look_on_while(drain, clients, observed, "draining")
+        observed.round_trips["after"] = clients.take_round_trips()
         observed.drained = True
 
     def _look_on_while(self, work: Callable[[], None], clients: Clients, observed: Observed, say: str) -> None:
@@ -243,6 +266,8 @@ class Run:
     def _collect(self, clients: Clients, observed: Observed) -> None:
         observed.ledger = clients.ledger(self._run_id, "alerts")
         observed.alerts = alerts_of(decode_ledger(observed.ledger))
+        if self.plan.workload.decisions == ALL_DECISIONS:
+            observed.decisions_ledger = clients.ledger(self._run_id, "decisions")
 
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
@@ -253,6 +278,7 @@ class Run:
             linger_us=round(self.plan.workload.linger_ms * 1000),
             frame_messages=self.plan.workload.frame_messages if phase != "initial" else 200,
             start_unix_ns=self._clock.unix_ns() + _SEND_AHEAD_NS,
+            limits=run_limits(self.plan.workload),
         )
         stopped = False
         while True:
@@ -260,6 +286,7 @@ class Run:
             status = self._look(clients, observed, say)
             if phase == "measured":
                 observed.sent = status
+                self._look_at_cpu(observed)
             if status.phase == Phase.PHASE_FAILED:
                 raise RunVoidError(f"the sender failed: {status.detail}")
             if status.phase == Phase.PHASE_FINISHED:
@@ -272,6 +299,26 @@ class Run:
             self._ends[key] = max(self._ends.get(key, 0), end)
         if phase != "measured":
             observed.sent_before += status.messages_sent
+
+    def _look_at_cpu(self, observed: Observed) -> None:
+        """Keep what was used by the newest count of the job, if that is of the judged part of the load.
+
+        It is a poll old at most, so that what others have used now goes with it.
+        """
+        job, start_ns = observed.job, observed.starts_unix_ns["measured"]
+        from_ns, to_ns = (start_ns + round(s * 1e9) for s in (self.plan.workload.settle_s, self.plan.duration_s))
+        due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
+        if due_ns <= job.counted_unix_ns <= to_ns:
+            look = Look(
+                unix_ns=job.counted_unix_ns,
+                messages_processed=job.messages_processed,
+                messages_sent=observed.sent.messages_sent,
+                job_cpu_us=job.counted_cpu_us,
+                executors_cpu_us=self._environment.executors_cpu_us(),
+                broker_cpu_us=self._environment.broker_cpu_us(),
+                restarts=observed.restarts,
+            )
+            observed.looks = (*observed.looks, look)
 
     def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
         deadline_ns = self._clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
@@ -311,6 +358,7 @@ class Run:
 
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
+        self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
         observed.received, observed.job = clients.receiver_status(), clients.job_status()
         observed.job_restarts = self._environment.job_restarts
         before = observed.sent_before
@@ -348,30 +396,9 @@ class Run:
                 observed.error = cause
 
 
-@dataclass(frozen=True, slots=True)
-class _Used:
-    """CPU time that others than the job have used, by a reading or between two; None where it cannot be told."""
-
-    broker_us: int | None
-    executors_us: int | None
-    stolen_s: float | None
-
-    @staticmethod
-    def by(environment: Environment) -> "_Used":
-        return _Used(environment.broker_cpu_us(), environment.executors_cpu_us(), environment.stolen_cpu_s())
-
-    def since(self, before: "_Used") -> "_Used":
-        def whole(now: int | None, then: int | None) -> int | None:
-            # Less than before: what had used it is gone, and no one knows what it used last.
-            return None if now is None or then is None or now < then else now - then
-
-        stolen_s = None if self.stolen_s is None or before.stolen_s is None else self.stolen_s - before.stolen_s
-        return _Used(whole(self.broker_us, before.broker_us), whole(self.executors_us, before.executors_us), stolen_s)
-
-
 def alerts_of(ledger: LedgerColumns) -> Alerts:
     """The alerts of measured orders."""
-    alerts = Alerts.from_rows(ledger.alert_rows, ledger.received_us)
+    alerts = Alerts.from_rows(ledger.rows, ledger.received_us)
     return alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
 
 
@@ -379,21 +406,63 @@ def judge(plan: RunPlan, observed: Observed) -> None:
     """Have the oracle judge what was observed, if all of the measured load was carried through."""
     if "measured" in observed.starts_unix_ns and observed.drained and not observed.interrupted:
         observed.judgement = judge_run(plan, observed)
+        if plan.workload.decisions == ALL_DECISIONS:
+            observed.decisions = judge_decisions(plan, observed)
 
 
 def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
     assert observed.alerts is not None
-    repeats = observed.restarts > 0 or plan.workload.replicas > 1
+    replayed = WHOLE_RUN if plan.workload.replicas > 1 else replays_of(observed)
     delay_us = 0 if plan.is_fenced else None
-    oracle = Oracle(observed.alerts, delay_us=delay_us, duplicates_allowed=repeats)
-    phases = [phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns]
-    for phase in phases:
-        for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):
-            oracle.add_quotes(quotes)
-    for orders in orders_of(plan.measured.open(observed.starts_unix_ns["measured"])):
-        oracle.add_orders(orders)
+    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed)
+    _add_input(oracle, plan, observed)
     return oracle.judgement()
+
+
+def replays_of(observed: Observed) -> tuple[tuple[int, int], ...]:
+    """When what restarts had read again can have been read, Unix microseconds; the whole run if it cannot be told.
+
+    A batch that a restart broke off was never committed. So between two commits there is its time and that of the
+    restart: the longest gaps, one a restart, and whatever other gap is as long as no pause between batches should be.
+    """
+    if not observed.restarts:
+        return ()
+    batches = sorted(observed.job.batches, key=lambda batch: batch.start_unix_ns)
+    if len(batches) <= observed.restarts or len(batches) >= _BATCHES_TOLD_MAX:
+        return WHOLE_RUN
+    gaps_ns = [(before.start_unix_ns + before.duration_ns, after.start_unix_ns) for before, after in pairwise(batches)]
+    gaps_ns.sort(key=lambda gap: gap[0] - gap[1])
+    found = [gap for i, gap in enumerate(gaps_ns) if i < observed.restarts or gap[1] - gap[0] > _PAUSE_NS_MAX]
+    return tuple((begin_ns // 1000 - _CLOCKS_US, end_ns // 1000 + _CLOCKS_US) for begin_ns, end_ns in found)
+
+
+def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
+    """The judgement of all decisions on measured orders, by the same input."""
+    assert observed.alerts is not None
+    ledger = decode_ledger(observed.decisions_ledger, DECISION)
+    decisions = Decisions.from_rows(ledger.rows, ledger.received_us)
+    judge = DecisionJudge(
+        decisions[decisions.order_id < WARM_UP_ORDER_ID_MIN],
+        alerted=observed.alerts.order_id,
+        delay_us=0 if plan.is_fenced else None,
+        duplicates_allowed=_repeats(plan, observed),
+    )
+    _add_input(judge, plan, observed)
+    return judge.judgement()
+
+
+def _repeats(plan: RunPlan, observed: Observed) -> bool:
+    """Whether orders may have been judged more than once."""
+    return observed.restarts > 0 or plan.workload.replicas > 1
+
+
+def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed) -> None:
+    for phase in (phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns):
+        for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):
+            judge.add_quotes(quotes)
+    for orders in orders_of(plan.measured.open(observed.starts_unix_ns["measured"])):
+        judge.add_orders(orders)
 
 
 def batches_of(job: JobStatusResponse, batch_s: float) -> list[Batch]:

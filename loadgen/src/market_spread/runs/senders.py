@@ -27,6 +27,9 @@ def merged_senders(statuses: Sequence[SenderStatusResponse]) -> SenderStatusResp
         frame_delay_ns_max=max(status.frame_delay_ns_max for status in statuses),
         frame_delay_histogram=_merged_histograms(status.frame_delay_histogram for status in statuses),
         send_lag_histogram=_merged_histograms(status.send_lag_histogram for status in statuses),
+        acknowledge_histogram=_merged_histograms(status.acknowledge_histogram for status in statuses),
+        unacknowledged_age_us_max=max(status.unacknowledged_age_us_max for status in statuses),
+        clock_deviation_us_max=max((status.clock_deviation_us_max for status in statuses), key=abs),
         partitions=_merged_partitions(statuses),
     )
     for name in _SUMS:

@@ -8,10 +8,11 @@ from typing import Any
 import fsspec
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.result import SCHEMA_VERSION
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
-_COLUMNS = ("run", "verdict", "valid", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
+_COLUMNS = ("run", "verdict", "cause", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
 
@@ -79,26 +80,34 @@ class Store:
 
     def _summary(self, run_id: str) -> Summary:
         result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
-        latency = result.get("latency_ns", {})
-        valid = result.get("verdicts", {}).get("valid", {}).get("holds", result.get("verdict") not in (None, "void"))
+        latency = result.get("latency_ns")
+        latency = latency if isinstance(latency, Mapping) else {}
+        version = result.get("schema_version")
         return {
             "run_id": run_id,
             "workload": result.get("workload"),
             "verdict": result.get("verdict"),
-            "valid": valid if result else None,
+            "cause": result.get("cause"),
             "offered_rate_per_s": result.get("offered_rate_per_s"),
             "p50_ns": latency.get("p50"),
             "p99_ns": latency.get("p99"),
             "cpu_us_per_message": result.get("cpu_us_per_message"),
             "step": state.get("step"),
+            "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
+            **({"note": "result.json cannot be read"} if result.get("damaged") else {}),
         }
 
     def _json(self, run_id: str, name: str) -> Mapping[str, Any]:
+        """The document; nothing if there is none, and `damaged` if it is none."""
         try:
-            values = json.loads(self.text(run_id, name))
-        except (UsageError, ValueError):
+            text = self.text(run_id, name)
+        except UsageError:
             return {}
-        return values if isinstance(values, dict) else {}
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        return values if isinstance(values, dict) else {"damaged": True}
 
 
 def listing(summaries: Sequence[Summary]) -> str:
@@ -113,19 +122,18 @@ def listing(summaries: Sequence[Summary]) -> str:
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
-    def number(value: float | None, text: str) -> str:
-        return "-" if value is None else text.format(value)
+    def number(value: object, text: str, scale: float = 1.0) -> str:
+        return text.format(value * scale) if isinstance(value, int | float) else "-"
 
-    p50, p99 = (None if summary[name] is None else summary[name] / 1e6 for name in ("p50_ns", "p99_ns"))
     return (
         summary["run_id"],
-        summary["verdict"] or "-",
-        {True: "yes", False: "no", None: "-"}[summary["valid"]],
+        str(summary["verdict"] or "-"),
+        str(summary["cause"] or "-"),
         number(summary["offered_rate_per_s"], "{:,.0f}"),
-        number(p50, "{:,.1f}"),
-        number(p99, "{:,.1f}"),
+        number(summary["p50_ns"], "{:,.1f}", 1e-6),
+        number(summary["p99_ns"], "{:,.1f}", 1e-6),
         number(summary["cpu_us_per_message"], "{:.2f}"),
-        summary["step"] or "-",
+        " ".join(each for each in (str(summary["step"] or "-"), summary["note"]) if each),
     )
 
 

@@ -1,11 +1,9 @@
-"""What a workload asks of a run besides its load: objectives, what makes it void, and what machine it wants."""
+"""What a workload says of a run besides its load: what makes it void, and what machine it wants."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from market_spread.common.mapping import MappingReader
 
-PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 GATES = ("none", "warn", "strict")
 # The checks of the reference's environment script, by the names that a workload leaves them out with.
 MACHINE_CHECKS = (
@@ -16,42 +14,13 @@ _MS_MAX = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Objectives:
-    """What the workload's `slo` asks for.
-
-    latency_ms: the most that a percentile may be, by its name; rate_share: the least of the offered rate that must be
-    achieved; loss: the most messages and alerts that may be lost. None: not asked for.
-    """
-
-    latency_ms: Mapping[str, float] = field(default_factory=dict)
-    rate_share: float | None = None
-    loss: int | None = None
-
-    @staticmethod
-    def read(reader: MappingReader, given: Mapping[str, object]) -> "Objectives":
-        """Those of a part of a workload; the reader keeps what is wrong."""
-        latency_ms = {
-            name: reader.number(f"{name}_ms", low=0.001, high=_MS_MAX) for name in PERCENTILES if f"{name}_ms" in given
-        }
-        rate_share = reader.number("rate_share", low=0, high=1) if "rate_share" in given else None
-        loss = reader.integer("loss", low=0, high=2**53) if "loss" in given else None
-        return Objectives(latency_ms, rate_share, loss)
-
-    def to_mapping(self) -> dict[str, object]:
-        """The part of the workload."""
-        values: dict[str, object] = {f"{name}_ms": limit for name, limit in self.latency_ms.items()}
-        values |= {"rate_share": self.rate_share, "loss": self.loss}
-        return {name: value for name, value in values.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
 class VoidLimits:
-    """Beyond what a run is not worth believing. Shares are of the measured time and of all of the machine's CPUs.
+    """Limits beyond which a run is void. Shares are of the measured time and of all of the machine's CPUs.
 
     stolen_share: CPU time that the hypervisor gave to others; foreign_share: CPU time of processes that are not the
     run's; throttled_share: time in which the cgroup was held back; clock_ms: error of the clocks against each other;
-    missing_share: intervals that components owe; drift_share: by how much more the median latency of the first third
-    may be than that of the last one, as a share of the latter; swap_mb: read from and written to swap.
+    missing_share: intervals that components owe; drift_share: by how much higher the median latency may be at first (a
+    warm-up too short) or in the end (a lag), as a share of the run's own; swap_mb: read from and written to swap.
     """
 
     stolen_share: float = 0.1

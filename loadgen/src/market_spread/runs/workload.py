@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -13,16 +14,22 @@ from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.common.yaml_file import read_yaml
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
-from market_spread.runs.terms import MACHINE_CHECKS, Objectives, VoidLimits, Wanted
+from market_spread.runs.analysis.objectives import PERCENTILES, Objectives
+from market_spread.runs.terms import MACHINE_CHECKS, VoidLimits, Wanted
 from market_spread.streaming.modes.settings import (
+    APPLICATIONS,
     BATCH_S_DEFAULT,
     BATCH_S_MIN,
+    MICRO_BATCH,
     MODES,
     REAL_TIME,
+    REJECTED_DECISIONS,
     REPLICAS_BATCH_S_MIN,
 )
+from market_spread.v1.limits_pb2 import RunLimits
 
 FRAME_MESSAGES_MAX = 100_000
+STALL_MS_DEFAULT = 2000.0
 # It becomes a part of the run's id, and so of a folder's name.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _ONE_IN = re.compile(r"1 in ([1-9][0-9]*)")
@@ -30,7 +37,10 @@ _ONE_IN = re.compile(r"1 in ([1-9][0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a run offers. Times are seconds but for linger_ms."""
+    """What a run offers. Times are seconds unless they say milliseconds.
+
+    late_ms, late_share_max, stall_ms, p99_ms_max, slo: the limits, see `run_limits`.
+    """
 
     name: str
     seed: int
@@ -54,10 +64,20 @@ class Workload:
     late_ms: float
     late_share_max: float
     p99_ms_max: float | None
+    stall_ms: float = 2000.0
     purpose: str = ""
+    decisions: str = REJECTED_DECISIONS
     slo: Objectives = field(default_factory=Objectives)
     void: VoidLimits = field(default_factory=VoidLimits)
     wanted: Wanted = field(default_factory=Wanted)
+
+    @property
+    def objectives(self) -> Objectives:
+        """What `slo` and `limits.p99_ms` ask for, lowest percentile first."""
+        given = dict(self.slo.latency_ms)
+        if self.p99_ms_max is not None:
+            given["p99"] = self.p99_ms_max
+        return replace(self.slo, latency_ms={name: given[name] for name in PERCENTILES if name in given})
 
     @property
     def slots(self) -> int:
@@ -86,7 +106,7 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
     """The workload of a parsed file; the reader keeps what is wrong with it."""
     market, frames, job = reader.part("market"), reader.part("frames"), reader.part("job")
     warm_up = reader.part("warm_up")
-    limits = reader.optional_part("limits")
+    limits, slo = reader.optional_part("limits"), reader.optional_part("slo")
     profile = read_profile(reader.part("load"))
     mode = job.choice("mode", MODES, REAL_TIME)
     workload = Workload(
@@ -112,8 +132,10 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
         late_ms=limits.number("late_ms", low=1, high=10_000, default=10),
         late_share_max=limits.number("late_share", low=0, high=1, default=0.001),
         p99_ms_max=limits.number("p99_ms", low=0.001, high=3_600_000) if "p99_ms" in _part(mapping, "limits") else None,
+        stall_ms=limits.number("stall_ms", low=100, high=3_600_000, default=2000.0),
         purpose=reader.text("purpose") if "purpose" in mapping else "",
-        slo=Objectives.read(reader.optional_part("slo"), _part(mapping, "slo")),
+        decisions=reader.choice("decisions", tuple(APPLICATIONS), REJECTED_DECISIONS),
+        slo=Objectives.read(slo, _part(mapping, "slo")),
         void=VoidLimits.read(reader.optional_part("void")),
         wanted=Wanted.read(reader, reader.optional_part("machine")),
     )
@@ -127,7 +149,42 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
                 f"changing_symbols={workload.changing_symbols}; "
                 f"use at most {accepting_count(workload.symbols)}, the accepting ones of {workload.symbols} symbols"
             )
+        _refuse_contradictions(workload, limits, slo)
     return workload
+
+
+def run_limits(workload: Workload) -> RunLimits:
+    """What the run is judged by, as all who show it are told.
+
+    In micro-batch mode alerts come once a batch, so the limit of a stall counts beyond the time between two.
+    """
+    objectives = workload.objectives
+    between_ms = workload.batch_s * 1000 if workload.mode == MICRO_BATCH else 0
+    return RunLimits(
+        late_us=round(workload.late_ms * 1000),
+        late_share_max=workload.late_share_max,
+        settle_us=round(workload.settle_s * 1e6),
+        stall_us=round((workload.stall_ms + between_ms) * 1000),
+        # Latencies are whole microseconds, so that one is above a limit if and only if it is above its whole part.
+        latency_us_max={name: round(limit_ms * 1e6) // 1000 for name, limit_ms in objectives.latency_ms.items()},
+        rate_share_min=objectives.rate_share,
+        loss_max=objectives.loss,
+        stolen_share_max=workload.void.stolen_share,
+    )
+
+
+def in_words(limits: RunLimits) -> str:
+    """A run's limits for people."""
+    latencies = [f"{name} at most {limit_us / 1000:g} ms" for name, limit_us in limits.latency_us_max.items()]
+    return "; ".join(
+        [
+            f"at most {limits.late_share_max:.2%} of the frames more than {limits.late_us / 1000:g} ms late",
+            f"no alert for at most {limits.stall_us / 1e6:g} s",
+            *sorted(latencies, key=lambda text: PERCENTILES.index(text.split(" ")[0])),
+            *([f"at least {limits.rate_share_min:.1%} of the rate"] if limits.HasField("rate_share_min") else []),
+            *([f"at most {limits.loss_max} lost"] if limits.HasField("loss_max") else []),
+        ]
+    )
 
 
 def to_yaml(workload: Workload) -> str:
@@ -137,7 +194,7 @@ def to_yaml(workload: Workload) -> str:
         optional["purpose"] = workload.purpose
     if workload.slo != Objectives():
         optional["slo"] = workload.slo.to_mapping()
-    limits = {"late_ms": workload.late_ms, "late_share": workload.late_share_max}
+    limits = {"late_ms": workload.late_ms, "late_share": workload.late_share_max, "stall_ms": workload.stall_ms}
     document = {
         "name": workload.name,
         "seed": workload.seed,
@@ -150,6 +207,7 @@ def to_yaml(workload: Workload) -> str:
             "probes_per_s": workload.probes_per_s,
             "partitions": workload.partitions,
         },
+        "decisions": workload.decisions,
         "frames": {"messages": workload.frame_messages, "linger_ms": workload.linger_ms},
         "job": {
             "mode": workload.mode,
@@ -222,6 +280,21 @@ def _constant(profile: Profile, overrides: Overrides) -> Profile:
     changed = read_profile(reader.part("load"))
     reader.finish()
     return changed
+
+
+def _refuse_contradictions(workload: Workload, limits: MappingReader, slo: MappingReader) -> None:
+    """Refuse limits of which one makes another one meaningless."""
+    apart_ms = 1000 / workload.probes_per_s
+    if workload.stall_ms <= apart_ms:
+        limits.refuse(f"stall_ms={workload.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
+    p99_ms = workload.slo.latency_ms.get("p99")
+    if None not in (p99_ms, workload.p99_ms_max) and p99_ms != workload.p99_ms_max:
+        slo.refuse(f"p99_ms={p99_ms:g}; limits.p99_ms is {workload.p99_ms_max:g}, so leave one of them out")
+        return
+    for (lower, lower_ms), (higher, higher_ms) in pairwise(workload.objectives.latency_ms.items()):
+        if lower_ms > higher_ms:
+            reader = slo if lower in workload.slo.latency_ms else limits
+            reader.refuse(f"{lower}_ms={lower_ms:g}; use at most {higher_ms:g}, the limit of {higher}")
 
 
 def _name(reader: MappingReader) -> str:

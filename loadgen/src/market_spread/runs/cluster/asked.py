@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from market_spread.runs.environment import JobSettings
+from market_spread.streaming.modes.settings import APPLICATIONS, REJECTED_DECISIONS
 
 
 def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> list[str]:
@@ -21,6 +22,7 @@ def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> l
             "job.shuffle_partitions",
             "job.shufflePartitions",
         ),
+        ("decisions", _decisions(told), job.decisions, "decisions", "job.decisions"),
         ("replicas", str(drivers), str(job.replicas), "job.replicas", "job.replicas"),
     ):
         if not _same(value, wanted):
@@ -29,6 +31,12 @@ def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> l
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
     return [*found, *_too_few_slots(job, told)]
+
+
+def _decisions(told: Mapping[str, str]) -> str:
+    """Which decisions leave, by the application that is told; another application is named as it is."""
+    application = told.get("APPLICATION", APPLICATIONS[REJECTED_DECISIONS])
+    return {value: name for name, value in APPLICATIONS.items()}.get(application, application)
 
 
 def _too_few_slots(job: JobSettings, told: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,11 @@ _PATH = click.Path(path_type=Path)
 @click.argument("workload_b", metavar="B.yaml", type=_PATH)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
-    "--repeats", type=click.IntRange(1, 1000), default=8, show_default=True, help="Valid runs of each; 8 for a verdict."
+    "--repeats",
+    type=click.IntRange(1, 1000),
+    default=8,
+    show_default=True,
+    help="Pairs of valid runs; a verdict takes 6 or more.",
 )
 @click.option(
     "--folder",
@@ -39,8 +43,9 @@ def ab(
 ) -> None:
     """Run two workloads in turn, and compare them.
 
-    Runs come in pairs of A and B, in an order drawn by lot within the pair. What follows -- goes to every run. A void
-    run is made again. After an interruption the same command goes on where it was. Exit status: as of `compare`.
+    Runs come in pairs of A and B, in an order drawn by lot within the pair, and are compared in their pairs. What
+    follows -- goes to every run. A pair with a void run is made again; where the runs of one are void more often, there
+    is no verdict. After an interruption the same command goes on where it was. Exit status: as of `compare`.
     """
     import random
 

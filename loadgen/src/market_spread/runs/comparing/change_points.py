@@ -1,54 +1,120 @@
-"""Change points of a series: E-divisive (Matteson and James, 2014), the published algorithm.
+"""Change points of series: E-divisive (Matteson and James, 2014), tested against series that remember.
 
-The series is divided where the energy distance of what is before and after is largest, if that is more than chance
-makes of the same values in another order; then so are the parts. It assumes no distribution, and finds several changes.
+A series is divided where the energy distance of what is before and after is largest, if that is more than chance makes;
+then so are its parts. It assumes no distribution, and finds several changes. The published test takes the values in
+another order, as if runs an hour apart were as alike as neighbours; on a machine that drifts it finds changes that are
+none. Here chance is an autoregressive sieve (Bühlmann, 1997): series with the autocorrelation of this one, without its
+change. All figures of a run are permuted together, so the largest statistic of any is what each must reach (Westfall
+and Young, 1993).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from scipy import signal
 
 Floats = npt.NDArray[np.float64]
 
 SEGMENT_MIN = 5
 PERMUTATIONS = 499
-SIGNIFICANCE = 0.01
+SIGNIFICANCE = 0.05
+
+# The least autocorrelation of neighbours that is assumed of a machine's runs, which short series cannot show.
+MEMORY_MIN = 0.5
+_MEMORY_MAX = 0.95
+_FORGOTTEN = 0.02
 
 
-def change_points(values: Sequence[float], *, least_share: float, seed: int = 1) -> list[int]:
-    """Where the values change: the index of the first value after each change, ascending.
+def change_points(
+    series: Sequence[Sequence[float]],
+    *,
+    least_shares: Sequence[float],
+    memory_min: float = MEMORY_MIN,
+    significance: float = SIGNIFICANCE,
+    seed: int = 1,
+) -> list[list[int]]:
+    """Where each of the series changes: the index of the first value after each change, ascending.
 
-    Values must be positive; they are compared as ratios. A change whose medians differ by less than least_share does
-    not count. The same values and seed give the same answer.
+    series: of the figures of the same runs, positive; they are compared as ratios. A change whose medians differ by
+    less than the figure's least share does not count. memory_min: the least lag-1 autocorrelation that is assumed.
+    significance: how likely a change is found in any of the series if there is none. The same values and seed give the
+    same answer.
     """
-    logs = np.log(np.array(values, np.float64))
-    found = sorted(_divide(logs, 0, len(logs), np.random.default_rng(seed)))
-    return _that_matter(logs, found, np.log1p(least_share))
+    logs = np.log(np.array(series, np.float64))
+    tests = _Tests(logs, memory_min, significance, np.random.default_rng(seed))
+    return [
+        _that_matter(row, sorted(_divide(tests, figure, 0, logs.shape[1])), math.log1p(least))
+        for figure, (row, least) in enumerate(zip(logs, least_shares, strict=True))
+    ]
 
 
-def _divide(logs: Floats, begin: int, end: int, rng: np.random.Generator) -> list[int]:
-    if end - begin < 2 * SEGMENT_MIN:
-        return []
-    splits = _Splits.of(end - begin)
-    distances = np.abs(np.subtract.outer(logs[begin:end], logs[begin:end]))
-    statistic, at = splits.best(distances)
-    if not _is_more_than_chance(statistic, distances, splits, rng):
-        return []
-    return [*_divide(logs, begin, begin + at, rng), begin + at, *_divide(logs, begin + at, end, rng)]
+class _Tests:
+    """Tests of segments, each made once for all figures."""
+
+    def __init__(self, logs: Floats, memory_min: float, significance: float, rng: np.random.Generator) -> None:
+        self._logs = logs
+        self._memory_min = memory_min
+        self._significance = significance
+        self._rng = rng
+        self._made: dict[tuple[int, int], list[int | None]] = {}
+
+    def change(self, figure: int, begin: int, end: int) -> int | None:
+        """Where the figure changes most between the two; None if that is not more than chance makes."""
+        if end - begin < 2 * SEGMENT_MIN:
+            return None
+        if (begin, end) not in self._made:
+            self._made[begin, end] = [at and begin + at for at in self._of(self._logs[:, begin:end])]
+        return self._made[begin, end][figure]
+
+    def _of(self, logs: Floats) -> list[int | None]:
+        splits = _Splits.of(logs.shape[1])
+        observed, ats = splits.best(logs)
+        sieve = _Sieve.of(logs, self._memory_min)
+        reached = np.zeros(len(logs))
+        for _ in range(PERMUTATIONS):
+            reached += splits.best(sieve.draw(self._rng))[0].max() >= observed
+            if (1 + reached.min()) / (1 + PERMUTATIONS) > self._significance:
+                break
+        is_change = (1 + reached) / (1 + PERMUTATIONS) <= self._significance
+        return [int(at) if found else None for at, found in zip(ats, is_change, strict=True)]
 
 
-def _is_more_than_chance(statistic: float, distances: Floats, splits: "_Splits", rng: np.random.Generator) -> bool:
-    """Whether the same values in an order of chance are seldom divided as well."""
-    reached = 0
-    for _ in range(PERMUTATIONS):
-        order = rng.permutation(len(distances))
-        reached += splits.best(distances[np.ix_(order, order)])[0] >= statistic
-        if (1 + reached) / (1 + PERMUTATIONS) > SIGNIFICANCE:
-            return False
-    return True
+def _divide(tests: _Tests, figure: int, begin: int, end: int) -> list[int]:
+    at = tests.change(figure, begin, end)
+    return [] if at is None else [*_divide(tests, figure, begin, at), at, *_divide(tests, figure, at, end)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sieve:
+    """Draws series without a change: innovations [figure, run] in another order, each remembered by a share."""
+
+    innovations: Floats
+    memory: float
+
+    @staticmethod
+    def of(logs: Floats, memory_min: float) -> "_Sieve":
+        """From series [figure, run]. The memory is that of the median series, a standard deviation up."""
+        rests = [_without_steps(row) for row in logs]
+        rest, count = np.array([np.concatenate(parts) for parts in rests]), logs.shape[1]
+        power = (rest**2).sum(axis=1)
+        lagged = np.divide((rest[:, 1:] * rest[:, :-1]).sum(axis=1), power, out=np.zeros(len(rest)), where=power > 0)
+        # Each mean that was taken off took a part of the autocorrelation with it (Kendall, 1954).
+        likely = float(np.median(lagged + np.array([len(parts) for parts in rests]) * (1 + 4 * lagged) / count))
+        memory = min(max(likely + math.sqrt(max(1 - likely**2, 0.05) / count), memory_min), _MEMORY_MAX)
+        first = rest[:, :1] * math.sqrt(1 - memory**2)
+        return _Sieve(np.hstack([first, rest[:, 1:] - memory * rest[:, :-1]]), memory)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Series of the same length, after as many runs as it takes to forget the first."""
+        count = self.innovations.shape[1]
+        forget = math.ceil(math.log(_FORGOTTEN) / math.log(max(self.memory, _FORGOTTEN)))
+        order = np.concatenate([rng.permutation(count) for _ in range(1 + -(-forget // count))])[-count - forget :]
+        drawn: Floats = signal.lfilter([1.0], [1.0, -self.memory], self.innovations[:, order])[:, -count:]
+        return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +133,34 @@ class _Splits:
         legal = (at >= SEGMENT_MIN) & (to - at >= SEGMENT_MIN)
         return _Splits(at[legal], to[legal])
 
-    def best(self, distances: Floats) -> tuple[float, int]:
-        """The largest scaled energy distance of the two parts, and where the second begins."""
-        sums = np.zeros((len(distances) + 1, len(distances) + 1))
-        sums[1:, 1:] = distances.cumsum(0).cumsum(1)
+    def best(self, logs: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """By series the largest energy distance of two parts, by its mean distance, and where the second begins."""
+        distances = np.abs(logs[:, :, np.newaxis] - logs[:, np.newaxis, :])
+        means = distances.mean(axis=(1, 2))
+        sums = np.zeros((len(logs), logs.shape[1] + 1, logs.shape[1] + 1))
+        sums[:, 1:, 1:] = distances.cumsum(1).cumsum(2)
         before, after = self.at.astype(np.float64), (self.to - self.at).astype(np.float64)
-        within_before, across = sums[self.at, self.at], sums[self.at, self.to]
+        within_before, across = sums[:, self.at, self.at], sums[:, self.at, self.to]
         between = across - within_before
-        within_after = sums[self.to, self.to] - 2 * across + within_before
+        within_after = sums[:, self.to, self.to] - 2 * across + within_before
         energy = (
             2 * between / (before * after)
             - within_before / (before * (before - 1))
             - within_after / (after * (after - 1))
         )
-        scaled = energy * before * after / (before + after)
-        best = int(np.argmax(scaled))
-        return float(scaled[best]), int(self.at[best])
+        scaled = energy * before * after / (before + after) / np.where(means > 0, means, 1.0)[:, np.newaxis]
+        best = scaled.argmax(axis=1)
+        return scaled[np.arange(len(logs)), best], self.at[best]
+
+
+def _without_steps(row: Floats, is_part: bool = False) -> list[Floats]:
+    """The series in parts, each without its mean: divided where it changes most, and its long parts once more."""
+    if is_part and len(row) < 4 * SEGMENT_MIN:
+        return [row - row.mean()]
+    at = int(_Splits.of(len(row)).best(row[np.newaxis])[1][0])
+    if is_part:
+        return [row[:at] - row[:at].mean(), row[at:] - row[at:].mean()]
+    return [*_without_steps(row[:at], is_part=True), *_without_steps(row[at:], is_part=True)]
 
 
 def _that_matter(logs: Floats, found: list[int], least_log: float) -> list[int]:

@@ -36,7 +36,8 @@ def compare(
     """Compare groups of runs: is the second better or worse than the first?
 
     Each of GROUPS is a folder of runs, a pattern of run folders in quotes, or run ids with commas between; NAME= before
-    it names the group. Every group is compared with the first. A verdict takes 8 runs a group.
+    it names the group. Every group is compared with the first. Runs made by `ab` are compared in their pairs; a verdict
+    takes 6. Others take 8 runs a group, made in turn.
 
     Exit status: 0 every figure is better or the same, 1 one is worse, 2 wrong usage, 3 one is undecided or void runs
     take part.

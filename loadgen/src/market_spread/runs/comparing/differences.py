@@ -32,13 +32,7 @@ def differences_of(groups: Sequence[Group]) -> tuple[Difference, ...]:
 
 def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
     """What in the making of the groups can look like a difference of the systems, each a sentence."""
-    first, *others = groups
-    warnings = [
-        f"all runs of one of {first.name} and {other.name} were made before those of the other: what changed on the "
-        "machine meanwhile is in the difference; `market-spread ab` makes them in turn"
-        for other in others
-        if _one_after_the_other(first, other)
-    ]
+    warnings = []
     mixed = [difference.name for difference in differences_of(groups) if difference.is_within_a_group]
     if mixed:
         warnings.append(f"runs of one group differ in {', '.join(mixed)}")
@@ -51,13 +45,6 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
 
 def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
     return tuple(Counter(run.facts.get(name, NOT_THERE) for run in group.runs).most_common())
-
-
-def _one_after_the_other(first: Group, other: Group) -> bool:
-    starts = [sorted(run.started for run in group.runs) for group in (first, other)]
-    if min(len(times) for times in starts) < 2:
-        return False
-    return starts[0][-1] < starts[1][0] or starts[1][-1] < starts[0][0]
 
 
 def _has_failed(run: RecordedRun) -> bool:

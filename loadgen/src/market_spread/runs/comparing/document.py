@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from market_spread.runs.comparing.differences import differences_of, warnings_of
-from market_spread.runs.comparing.judging import Comparison, Judged
-from market_spread.runs.comparing.ranks import Interval
+from market_spread.runs.comparing.inference import Interval
+from market_spread.runs.comparing.judging import Comparison, Judged, void_counts
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def comparison_json(comparison: Comparison) -> str:
@@ -21,17 +21,20 @@ def comparison_json(comparison: Comparison) -> str:
                 "name": group.name,
                 "runs": [run.run_id for run in group.runs],
                 "left_out": [run.run_id for run in group.left_out],
+                "void": void_counts(group)[0],
             }
             for group in comparison.groups
         ],
-        "pairs": [
+        "contrasts": [
             {
-                "first": pair.first.name,
-                "other": pair.other.name,
-                "verdict": pair.change.value,
-                "figures": [_figure(judged) for judged in pair.judged],
+                "first": contrast.first.name,
+                "other": contrast.other.name,
+                "pairs": contrast.pairs,
+                "obstacle": contrast.obstacle,
+                "verdict": contrast.change.value,
+                "figures": [_figure(judged) for judged in contrast.judged],
             }
-            for pair in comparison.pairs
+            for contrast in comparison.contrasts
         ],
         "differences": {
             difference.name: [dict(counted) for counted in difference.values]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from glob import glob
+from itertools import groupby
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
@@ -38,11 +39,28 @@ def read_groups(named: Sequence[str], *, runs_folder: Path) -> tuple[Group, ...]
     return tuple(_with_distinct_names(groups, named))
 
 
-def without_void(group: Group) -> Group:
-    """The group with its void runs left out: whether a run is void does not depend on how fast the system was.
+def pairs_of(first: Group, other: Group) -> tuple[tuple[RecordedRun, RecordedRun], ...] | None:
+    """The pairs that have a run in each group, in their order; None if the groups are not runs that `ab` has paired.
 
-    UsageError if all are void.
+    A run whose partner is void or not there is in no pair.
     """
+    by_place = []
+    for group in (first, other):
+        placed = {(run.place.session, run.place.number): run for run in group.runs if run.place is not None}
+        if len(placed) < len(group.runs):
+            return None
+        by_place.append(placed)
+    return tuple((by_place[0][key], by_place[1][key]) for key in sorted(set(by_place[0]) & set(by_place[1])))
+
+
+def are_in_turn(first: Group, other: Group) -> bool:
+    """Whether, in the order of their starts, no more than two runs of the same group follow each other."""
+    starts = [(run.started, run.run_id, place) for place, group in enumerate((first, other)) for run in group.runs]
+    return all(len(list(runs)) <= 2 for _, runs in groupby(sorted(starts), key=lambda start: start[2]))
+
+
+def without_void(group: Group) -> Group:
+    """The group with its void runs left out, and remembered. UsageError if all are void."""
     kept = tuple(run for run in group.runs if not run.is_void)
     if not kept:
         raise UsageError(

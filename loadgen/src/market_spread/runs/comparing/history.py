@@ -1,11 +1,12 @@
 """The history of a figure over many runs of one workload: where it changed, and what the runs were made with there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
-from market_spread.runs.comparing.change_points import SEGMENT_MIN, change_points
+from market_spread.runs.comparing.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
 from market_spread.runs.comparing.differences import NOT_THERE
 from market_spread.runs.comparing.figures import Figure
 from market_spread.runs.comparing.recorded import RecordedRun
@@ -48,18 +49,75 @@ class Course:
     changes: tuple[Change, ...]
 
 
-def courses_of(runs: Sequence[RecordedRun], figures: Sequence[Figure]) -> tuple[Course, ...]:
-    """The courses of the figures that the runs have; runs must be of one workload, in the order of their starts."""
-    return tuple(course for figure in figures if (course := _course(runs, figure)).values)
+def courses_of(
+    runs: Sequence[RecordedRun], figures: Sequence[Figure], *, memory_min: float = MEMORY_MIN
+) -> tuple[Course, ...]:
+    """The courses of the figures that the runs have; runs must be of one workload, in the order of their starts.
+
+    Figures that the same runs have are tested together, and share how often any of them may be wrong.
+    """
+    having = {
+        figure: tuple(number for number, run in enumerate(runs) if run.figures.get(figure.path, 0.0) > 0)
+        for figure in figures
+    }
+    there = [figure for figure in figures if having[figure]]
+    points: dict[Figure, list[int]] = {}
+    for numbers in {having[figure] for figure in there}:
+        together = [figure for figure in there if having[figure] == numbers]
+        found = change_points(
+            [[runs[number].figures[figure.path] for number in numbers] for figure in together],
+            least_shares=[figure.least_share for figure in together],
+            memory_min=memory_min,
+            significance=SIGNIFICANCE * len(together) / len(there),
+        )
+        points |= dict(zip(together, found, strict=True))
+    return tuple(_course([runs[number] for number in having[figure]], figure, points[figure]) for figure in there)
 
 
-def history_page(runs: Sequence[RecordedRun], figures: Sequence[Figure], *, left_out: int) -> Page:
-    """The histories of all workloads of the runs. left_out: how many void runs are not among them."""
+def by_anchor(
+    runs: Sequence[RecordedRun], anchors: Sequence[RecordedRun], figures: Sequence[Figure]
+) -> tuple[list[RecordedRun], tuple[Figure, ...]]:
+    """The runs with figures that are ratios to the anchor's at the same time, and those figures.
+
+    The anchor's is interpolated between the runs of it before and after, as a logarithm. A figure that no anchor has is
+    left out.
+    """
+    at_s = [datetime.fromisoformat(run.started).timestamp() for run in runs]
+    ratios: list[dict[str, float]] = [{} for _ in runs]
+    kept = []
+    for figure in figures:
+        known = [
+            (datetime.fromisoformat(anchor.started).timestamp(), anchor.figures[figure.path])
+            for anchor in anchors
+            if anchor.figures.get(figure.path, 0.0) > 0
+        ]
+        if not known:
+            continue
+        kept.append(replace(figure, title=f"{figure.title}, by the anchor's", unit="", divisor=1.0))
+        times, values = zip(*sorted(known), strict=True)
+        levels = np.exp(np.interp(at_s, times, np.log(values)))
+        for run, level, ratio in zip(runs, levels, ratios, strict=True):
+            if figure.path in run.figures:
+                ratio[figure.path] = run.figures[figure.path] / float(level)
+    return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
+
+
+def history_page(
+    runs: Sequence[RecordedRun], figures: Sequence[Figure], *, left_out: int, anchors: Sequence[RecordedRun] = ()
+) -> Page:
+    """The histories of all workloads of the runs. left_out: how many void runs are not among them.
+
+    anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
+    """
+    memory_min = MEMORY_MIN
+    if anchors:
+        runs, figures = by_anchor(runs, anchors, figures)
+        memory_min = 0.0
     parts: list[Table | Sentences] = []
     changes = 0
     for workload in sorted({run.workload for run in runs}):
         of_it = [run for run in runs if run.workload == workload]
-        courses = courses_of(of_it, figures)
+        courses = courses_of(of_it, figures, memory_min=memory_min)
         found = sorted((change for course in courses for change in course.changes), key=lambda each: each.run.started)
         changes += len(found)
         parts.append(
@@ -68,13 +126,19 @@ def history_page(runs: Sequence[RecordedRun], figures: Sequence[Figure], *, left
         parts.append(Sentences(tuple(_sentence(change) for change in found) or (_no_change(len(of_it)),)))
     if left_out:
         parts.append(Sentences((f"left out: {counted(left_out, 'void run')}",)))
+    if not anchors:
+        parts.append(Sentences((_NO_ANCHOR,)))
     return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts))
 
 
-def _course(runs: Sequence[RecordedRun], figure: Figure) -> Course:
-    having = [run for run in runs if run.figures.get(figure.path, 0.0) > 0]
+_NO_ANCHOR = (
+    "a change of the machine looks like one of the code here: run a workload that stays the same between these runs, "
+    "and name it with --anchor"
+)
+
+
+def _course(having: Sequence[RecordedRun], figure: Figure, points: Sequence[int]) -> Course:
     values = [run.figures[figure.path] for run in having]
-    points = change_points(values, least_share=figure.least_share)
     edges = [0, *points, len(values)]
     changes = tuple(
         Change(

@@ -13,11 +13,18 @@ from market_spread.runs.comparing.options import figure_options, page_options
     "runs_folder", metavar="[FOLDER]", type=click.Path(path_type=Path, file_okay=False), default=Path("runs")
 )
 @click.option("--workload", help="Only the runs of the workload of this name.")
+@click.option(
+    "--anchor",
+    metavar="WORKLOAD",
+    help="Show each figure as a ratio to that of this workload's runs at the time, so that a change of the machine, "
+    "which both have, is none.",
+)
 @figure_options
 @page_options
 def history(
     runs_folder: Path,
     workload: str | None,
+    anchor: str | None,
     chosen: tuple[str, ...],
     least: tuple[str, ...],
     html: Path | None,
@@ -26,7 +33,7 @@ def history(
     """Show figures over the runs of a folder, and where they changed.
 
     FOLDER is `runs` if none is named. Each workload has a history of its own; void runs are left out. A change is
-    looked for from ten runs on.
+    looked for from ten runs on. Without an anchor, a change of the machine cannot be told from one of the code.
     """
     from market_spread.runs.comparing.figures import read_figures
     from market_spread.runs.comparing.history import history_page
@@ -36,9 +43,14 @@ def history(
     figures = read_figures(chosen, least)
     if not runs_folder.is_dir():
         raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
-    runs = [run for run in runs_below(runs_folder) if workload is None or run.workload == workload]
+    there = [run for run in runs_below(runs_folder) if workload is None or run.workload in (workload, anchor)]
+    anchors = [run for run in there if run.workload == anchor and not run.is_void]
+    if anchor is not None and not anchors:
+        raise UsageError(f"{runs_folder} has no valid run of the anchor {anchor}; name another one, or make some")
+    runs = [run for run in there if run.workload != anchor]
     valid = [run for run in runs if not run.is_void]
     if not valid:
         of_workload = f" of the workload {workload}" if workload is not None else ""
         raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
-    put_out(history_page(valid, figures, left_out=len(runs) - len(valid)), html=html, markdown=markdown)
+    page = history_page(valid, figures, left_out=len(runs) - len(valid), anchors=anchors)
+    put_out(page, html=html, markdown=markdown)

@@ -7,44 +7,45 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.analysis.evidence import Criterion, Verdict
+from market_spread.runs.analysis.objectives import NOTHING_ACHIEVED, Achieved
+from market_spread.runs.comparing.turns import Place, read_place
 
 RESULT_FILE = "result.json"
 MANIFEST_FILE = "manifest.json"
-SCHEMA_VERSIONS = (1, 2)
+# Version 2 has no causes: what it calls void is void, and nothing more is read into it.
+SCHEMA_VERSIONS = (2, 3)
 
-# The check of validity that a system which does not keep up fails itself, and those that fail with it; all others are
-# of the rig and the machine. Unsteadiness alone is a warm-up that was too short.
-_LAG = "lag_growing"
-_WITH_LAG = frozenset({_LAG, "not_steady", "undecided"})
-
-_WRONG_ALERTS = ("alerts_missing", "alerts_unexpected", "alerts_wrong")
+_BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run that has come to a result.
+    """A run that has come to a result, as that says it.
 
-    void_reasons: what else than the system made its figures; lag_reasons: that the system did not keep up, so that they
-    would be others in a longer run; wrong_reasons: what was wrong with its alerts; each empty if nothing. figures:
+    void_reasons: why its latencies say nothing; lag_reasons: that the system did not keep up or stood still, so that
+    they would be others in a longer run; wrong_reasons: what was wrong with its output; each empty if nothing. figures:
     every number of the result by its path (`latency_ns.p99`). facts: what the run was made with, by name
-    (`workload.load.messages_per_s`), each as text.
+    (`workload.load.messages_per_s`), each as text. place: its pair, if `ab` has made it.
     """
 
     run_id: str
     folder: Path
     workload: str
     started: str
-    verdict: str
+    verdict: Verdict
     reasons: tuple[str, ...]
     void_reasons: tuple[str, ...]
     lag_reasons: tuple[str, ...]
     wrong_reasons: tuple[str, ...]
     figures: Mapping[str, float]
     facts: Mapping[str, str]
+    achieved: Achieved = NOTHING_ACHIEVED
+    place: Place | None = None
 
     @property
     def is_void(self) -> bool:
-        """Whether something else than the system under test made its figures."""
+        """Whether something else than the system under test made its latencies."""
         return bool(self.void_reasons)
 
 
@@ -54,7 +55,7 @@ def is_run(folder: Path) -> bool:
 
 
 def runs_below(folder: Path) -> list[RecordedRun]:
-    """The runs in the folder, by their start; what has no result is left out."""
+    """The runs in the folder, by their start; what has no result is left out. UsageError names those not readable."""
     folders = sorted(path for path in folder.iterdir() if is_run(path)) if folder.is_dir() else []
     return sorted((read_run(path) for path in folders), key=lambda run: (run.started, run.run_id))
 
@@ -68,60 +69,33 @@ def read_run(folder: Path) -> RecordedRun:
         raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
     try:
         return _run_of(folder, result)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{folder / RESULT_FILE} is no result of a run: {error}; leave the folder out") from error
 
 
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
-    reasons = tuple(result["reasons"])
-    verdicts = result.get("verdicts") or {}
+    verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
+    failing = {
+        question: [each for each in assessment["evidence"] if each["holds"] is False]
+        for question, assessment in result["verdicts"].items()
+    }
+    behind = [each["text"] for of in failing.values() for each in of if each["check"] in _BEHIND]
+    void = reasons if verdict is Verdict.VOID else [each["text"] for each in failing["valid"]]
+    latencies_void = verdict is Verdict.VOID or bool(result.get("latencies_void"))
     return RecordedRun(
         run_id=result["run_id"],
         folder=folder,
         workload=result["workload"],
         started=result["started"],
-        verdict=result["verdict"],
+        verdict=verdict,
         reasons=reasons,
-        void_reasons=_void_reasons(result),
-        lag_reasons=_lag_reasons(result),
-        wrong_reasons=_against(verdicts.get("correct")) or _wrong_alerts(result),
+        void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
+        lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
+        wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
         figures=dict(_numbers(result)),
         facts=_facts(folder, result),
-    )
-
-
-def _void_reasons(result: Mapping[str, Any]) -> tuple[str, ...]:
-    if "verdicts" not in result:
-        return tuple(result["reasons"]) if result["verdict"] == "void" else ()
-    return () if _lag_reasons(result) else _against(result["verdicts"].get("valid"))
-
-
-def _lag_reasons(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sentences of validity if the lag grew, and nothing failed but what fails with it."""
-    failed = _failed_evidence((result.get("verdicts") or {}).get("valid"))
-    checks = {evidence["check"] for evidence in failed}
-    if _LAG not in checks or checks - _WITH_LAG:
-        return ()
-    return tuple(evidence["text"] for evidence in sorted(failed, key=lambda evidence: evidence["check"] != _LAG))
-
-
-def _against(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The sentences that speak against the run; empty if its verdict does not."""
-    if verdict is None or verdict["holds"] is not False:
-        return ()
-    return tuple(evidence["text"] for evidence in _failed_evidence(verdict)) or ("the run's verdict gives no reason",)
-
-
-def _failed_evidence(verdict: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    return [evidence for evidence in (verdict or {}).get("evidence", []) if evidence["holds"] is False]
-
-
-def _wrong_alerts(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the first version of the document says of it."""
-    if result["verdict"] == "void" or "verdicts" in result:
-        return ()
-    return tuple(
-        f"{result[name]} alerts are {name.removeprefix('alerts_')}" for name in _WRONG_ALERTS if result.get(name)
+        achieved=Achieved.of_result(result),
+        place=read_place(folder),
     )
 
 

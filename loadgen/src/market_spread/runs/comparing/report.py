@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from market_spread.runs.comparing.differences import Difference, differences_of, warnings_of
 from market_spread.runs.comparing.figures import Figure
 from market_spread.runs.comparing.groups import Group
-from market_spread.runs.comparing.judging import Change, Comparison, Judged, Pair
-from market_spread.runs.comparing.ranks import Interval
+from market_spread.runs.comparing.inference import Interval
+from market_spread.runs.comparing.judging import Change, Comparison, Contrast, Judged, void_counts
 from market_spread.runs.comparing.shift import shift_picture
 from market_spread.runs.pages.model import Page, Picture, Sentences, Table
 from market_spread.runs.pages.words import counted
@@ -19,35 +19,36 @@ def comparison_page(comparison: Comparison) -> Page:
     marks = _marks(comparison.groups)
     warnings = warnings_of(comparison.groups)
     parts: list[Table | Sentences | Picture] = [Sentences(marks)] if marks else []
-    for pair in comparison.pairs:
-        parts.append(_figure_table(pair))
-        if notes := _notes(pair):
-            parts.append(Sentences(notes))
-        if picture := shift_picture(pair):
+    for contrast in comparison.contrasts:
+        parts.append(_figure_table(contrast))
+        parts.append(Sentences(_notes(contrast)))
+        if picture := shift_picture(contrast):
             parts.append(picture)
     differences = differences_of(comparison.groups)
     parts.append(_difference_table(comparison.groups, differences) if differences else _NO_DIFFERENCE)
     if warnings:
         parts.append(Sentences(warnings))
-    return Page(_verdict(comparison), "; ".join(_headline(pair) for pair in comparison.pairs), tuple(parts))
+    return Page(_verdict(comparison), "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
 
 
 _NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
 
 
 def _verdict(comparison: Comparison) -> str:
-    """The worst of the pairs."""
-    changes = {pair.change for pair in comparison.pairs}
+    """The worst of the contrasts."""
+    changes = {contrast.change for contrast in comparison.contrasts}
     if comparison.is_forced:
         return "void"
     by_weight = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
     return next((change.value for change in by_weight if change in changes), Change.SAME.value)
 
 
-def _headline(pair: Pair) -> str:
-    counts = ", ".join(f"{pair.count(change)} {change.value}" for change in Change if pair.count(change))
-    runs = f"{len(pair.other.runs)} against {counted(len(pair.first.runs), 'run')}"
-    return f"{pair.other.name} against {pair.first.name}: {counts or 'no figure to compare'} ({runs})"
+def _headline(contrast: Contrast) -> str:
+    counts = ", ".join(f"{contrast.count(change)} {change.value}" for change in Change if contrast.count(change))
+    runs = f"{len(contrast.other.runs)} against {counted(len(contrast.first.runs), 'run')}"
+    if contrast.pairs is not None:
+        runs = counted(contrast.pairs, "pair")
+    return f"{contrast.other.name} against {contrast.first.name}: {counts or 'no figure to compare'} ({runs})"
 
 
 def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
@@ -70,10 +71,10 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _figure_table(pair: Pair) -> Table:
-    first, other = pair.first.name, pair.other.name
+def _figure_table(contrast: Contrast) -> Table:
+    first, other = contrast.first.name, contrast.other.name
     head = ("figure", "verdict", first, other, "shift", "95% interval", "above", "p")
-    return Table("", head, tuple(_figure_row(judged) for judged in pair.judged), text_columns=2)
+    return Table("", head, tuple(_figure_row(judged) for judged in contrast.judged), text_columns=2)
 
 
 def _figure_row(judged: Judged) -> tuple[str, ...]:
@@ -113,16 +114,24 @@ def signed_percent(share: float) -> str:
     return f"{percent:+.1f}%" if abs(percent) < 100 else f"{percent:+,.0f}%"
 
 
-def _notes(pair: Pair) -> tuple[str, ...]:
-    """Why figures are undecided, each reason once."""
+def _notes(contrast: Contrast) -> tuple[str, ...]:
+    """Why figures are undecided, each reason once; and how many runs were void."""
     by_note: dict[str, list[str]] = {}
-    for judged in pair.judged:
+    for judged in contrast.judged:
         if judged.note:
             by_note.setdefault(judged.note, []).append(judged.figure.title)
-    return tuple(
-        f"undecided: {note}" if len(titles) == len(pair.judged) else f"undecided ({', '.join(titles)}): {note}"
-        for note, titles in by_note.items()
+    void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in _both(contrast))
+    return (
+        *(
+            f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
+            for note, titles in by_note.items()
+        ),
+        f"void: {', '.join(void)}",
     )
+
+
+def _both(contrast: Contrast) -> tuple[Group, Group]:
+    return contrast.first, contrast.other
 
 
 def _difference_table(groups: Sequence[Group], differences: Sequence[Difference]) -> Table:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from market_spread.runs.comparing.figures import PERCENTILES
-from market_spread.runs.comparing.judging import Change, Judged, Pair
+from market_spread.runs.comparing.judging import Change, Contrast, Judged
 from market_spread.runs.pages.model import Picture
 from market_spread.runs.pages.svg import COLOURS, Axis, Chart, linear_axis
 
@@ -14,12 +14,12 @@ _SERIES = {
 }
 
 
-def shift_picture(pair: Pair) -> Picture | None:
+def shift_picture(contrast: Contrast) -> Picture | None:
     """The shift of every percentile that was compared; None where there are none.
 
     A point is filled if its figure is better or worse. The grey band is what does not matter, of the first figure.
     """
-    series = {path: _points(path, pair.judged) for path in _SERIES}
+    series = {path: _points(path, contrast.judged) for path in _SERIES}
     points = [judged for of in series.values() for _, judged in of]
     if not points:
         return None
@@ -34,7 +34,9 @@ def shift_picture(pair: Pair) -> Picture | None:
     for (path, name), colour, aside in zip(_SERIES.items(), COLOURS, (0.0, 0.12, -0.12), strict=False):
         if series[path]:
             _draw(chart, name, series[path], colour, aside)
-    return Picture(f"{pair.other.name} against {pair.first.name}: shift by percentile, with 95% intervals", chart.svg())
+    return Picture(
+        f"{contrast.other.name} against {contrast.first.name}: shift by percentile, with 95% intervals", chart.svg()
+    )
 
 
 def _draw(chart: Chart, name: str, points: Sequence[tuple[int, Judged]], colour: str, aside: float) -> None:

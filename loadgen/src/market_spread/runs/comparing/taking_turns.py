@@ -1,21 +1,24 @@
 """Two workloads run in turn into one folder, which remembers all that is needed to go on after an interruption.
 
-    FOLDER/ab.json     how many pairs, the seed of their order, and the options of every run
+    FOLDER/ab.json     how many pairs, the session, the seed of its order, and the options of every run
     FOLDER/a.yaml      the first workload as it was when the first run was made; FOLDER/b.yaml the second
-    FOLDER/a/, b/      the runs of each
+    FOLDER/a/, b/      the runs of each, and in each run's folder its place, pair.json
 
 What is done is what the folders hold, so there is no account that could differ from it.
 """
 
 import json
+import uuid
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.runs.carrying import CarryOut
 from market_spread.runs.comparing.recorded import RecordedRun, runs_below
-from market_spread.runs.comparing.turns import ARMS, Turns
+from market_spread.runs.comparing.turns import ARMS, Place, order_of
 from market_spread.runs.pages.output import write_text
 
 PLAN_FILE = "ab.json"
@@ -27,7 +30,9 @@ class TakingTurns:
     """The folder of two workloads that are run in turn."""
 
     folder: Path
-    turns: Turns
+    pairs: int
+    seed: int
+    session: str
 
     @staticmethod
     def open(
@@ -37,40 +42,76 @@ class TakingTurns:
 
         pairs may be another number than before. seed: of a new folder; one that was begun keeps its own.
         """
+        session = uuid.uuid4().hex
         if (folder / PLAN_FILE).exists():
             _require_same(folder, workloads)
-            seed = _seed_of(folder, options)
+            seed, session = _begun(folder, options)
         else:
             _begin(folder, workloads)
-        plan = {"pairs": pairs, "seed": seed, "options": list(options)}
+        plan = {"pairs": pairs, "session": session, "seed": seed, "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")
-        return TakingTurns(folder, Turns(pairs, seed))
+        return TakingTurns(folder, pairs, seed, session)
 
     def runs_of(self, arm: str) -> list[RecordedRun]:
-        """The finished runs of an arm, void ones included."""
-        return runs_below(self.folder / arm)
+        """The finished runs of an arm that are of a pair, void ones included."""
+        return [run for run in runs_below(self.folder / arm) if run.place and run.place.session == self.session]
 
-    def next_arm(self) -> str | None:
-        """Whose turn it is; None if all valid runs are there."""
-        return self.turns.next_arm([arm for arm in ARMS for run in self.runs_of(arm) if not run.is_void])
+    def whole_pairs(self) -> int:
+        """How many pairs have two runs that are not void."""
+        return sum(len(runs) == len(ARMS) and not _is_void(runs) for runs in self._by_number().values())
+
+    def next_place(self) -> Place | None:
+        """Of the next run; None if all pairs are whole. A pair with a void run is given up for a new one."""
+        made = self._by_number()
+        number = max(made, default=0)
+        if (begun := made.get(number, [])) and len(begun) < len(ARMS) and not _is_void(begun):
+            arm = next(arm for arm in ARMS if begun[0].place and begun[0].place.arm != arm)
+            return Place(self.session, number, arm)
+        if self.whole_pairs() >= self.pairs:
+            return None
+        return Place(self.session, number + 1, order_of(self.seed, number + 1)[0])
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None]) -> None:
-        """Make the runs that are missing. A void one is made again; RunVoidError after three of them in a row."""
+        """Make the runs that are missing. RunVoidError after three void ones in a row."""
         void_in_a_row = 0
-        while (arm := self.next_arm()) is not None:
-            valid = sum(not run.is_void for each in ARMS for run in self.runs_of(each))
-            say(f"run {valid + 1} of {2 * self.turns.pairs}: {arm}")
-            before = {run.run_id for run in self.runs_of(arm)}
-            carry_out(self.folder / f"{arm}.yaml", runs_folder=self.folder / arm, options=())
-            made = [run for run in self.runs_of(arm) if run.run_id not in before]
-            if not made:
-                raise RunVoidError(f"the run left no result in {self.folder / arm}; go on with the same command")
-            void_in_a_row = void_in_a_row + 1 if made[-1].is_void else 0
+        while (place := self.next_place()) is not None:
+            say(f"pair {self.whole_pairs() + 1} of {self.pairs}: {place.arm}")
+            made = self._run_at(place, carry_out)
+            void_in_a_row = void_in_a_row + 1 if made.is_void else 0
+            if made.is_void:
+                say(f"  void: {made.void_reasons[0]}; the pair is made again")
             if void_in_a_row == VOID_IN_A_ROW_MAX:
                 raise RunVoidError(
-                    f"{VOID_IN_A_ROW_MAX} runs in a row were void ({made[-1].void_reasons[0]}); "
+                    f"{VOID_IN_A_ROW_MAX} runs in a row were void ({made.void_reasons[0]}); "
                     "mend that, and go on with the same command"
                 )
+
+    def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
+        folder = self.folder / place.arm
+        before = {run.run_id for run in runs_below(folder)}
+        interrupted = False
+        try:
+            carry_out(self.folder / f"{place.arm}.yaml", runs_folder=folder, options=())
+        except KeyboardInterrupt:
+            interrupted = True
+            raise
+        finally:
+            made = [run for run in runs_below(folder) if run.run_id not in before]
+            for run in made:
+                replace(place, interrupted=interrupted).write(run.folder)
+        if not made:
+            raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+        return made[-1]
+
+    def _by_number(self) -> dict[int, list[RecordedRun]]:
+        made: dict[int, list[RecordedRun]] = defaultdict(list)
+        for run in (run for arm in ARMS for run in self.runs_of(arm)):
+            made[run.place.number if run.place else 0].append(run)
+        return made
+
+
+def _is_void(runs: Sequence[RecordedRun]) -> bool:
+    return any(run.is_void for run in runs)
 
 
 def _begin(folder: Path, workloads: Sequence[Path]) -> None:
@@ -91,15 +132,17 @@ def _require_same(folder: Path, workloads: Sequence[Path]) -> None:
             )
 
 
-def _seed_of(folder: Path, options: Sequence[str]) -> int:
-    """The seed of a folder that was begun."""
+def _begun(folder: Path, options: Sequence[str]) -> tuple[int, str]:
+    """Seed and session of a folder that was begun."""
     try:
-        plan = json.loads((folder / PLAN_FILE).read_text())
-        seed, before = int(plan["seed"]), plan["options"]
-    except (ValueError, KeyError, TypeError) as error:
+        plan: dict[str, Any] = json.loads((folder / PLAN_FILE).read_text())
+        seed, before, session = int(plan["seed"]), list(plan["options"]), plan.get("session")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{folder / PLAN_FILE} is damaged; name another --folder") from error
+    if not isinstance(session, str):
+        raise UsageError(f"{folder} was begun by an earlier version, which kept no pairs; name another --folder")
     if before != list(options):
         raise UsageError(
             f"{folder} was begun with the run options {' '.join(before) or '(none)'}; use them, or another --folder"
         )
-    return seed
+    return seed, session

@@ -1,33 +1,45 @@
-"""Whose turn it is when two workloads are run in turn: in pairs, and within a pair in an order drawn by lot.
+"""Two workloads in turn: in pairs, and within a pair in an order drawn by lot.
 
-So whatever drifts on the machine meets both alike, and nothing that comes in step with the runs meets always the same.
+So whatever drifts on the machine is as likely for one of a pair as for the other. Each run keeps its place in a file
+beside its result, and with it the pairs outlast copies of the runs (`market-spread export`).
 """
 
+import json
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from market_spread.common.errors import UsageError
 
 ARMS = ("a", "b")
+PAIR_FILE = "pair.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """An order of runs: pairs of a and b. The same seed gives the same order, and more pairs only add to it."""
+class Place:
+    """The place of a run: its pair, by number in a session of `ab`, and its arm. interrupted: by the user."""
 
-    pairs: int
-    seed: int
+    session: str
+    number: int
+    arm: str
+    interrupted: bool = False
 
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The arm of each run."""
-        lot = random.Random(self.seed)
-        return tuple(arm for _ in range(self.pairs) for arm in lot.sample(ARMS, k=len(ARMS)))
+    def write(self, folder: Path) -> None:
+        """Keep it with the run in the folder."""
+        (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n")
 
-    def next_arm(self, done: Sequence[str]) -> str | None:
-        """Whose turn it is after the runs that are done, given by their arms; None if all are made."""
-        have = {arm: done.count(arm) for arm in ARMS}
-        for arm in self.order:
-            if have[arm] == 0:
-                return arm
-            have[arm] -= 1
+
+def read_place(folder: Path) -> Place | None:
+    """The place of the run in the folder; None if it was made by itself. UsageError if the file is damaged."""
+    path = folder / PAIR_FILE
+    if not path.is_file():
         return None
+    try:
+        return Place(**json.loads(path.read_text()))
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: {error}; delete it, and the run is of no pair") from error
+
+
+def order_of(seed: int, number: int) -> tuple[str, ...]:
+    """The arms of a pair in the order of their runs. The same seed gives the same order."""
+    return tuple(random.Random(f"{seed}/{number}").sample(ARMS, k=len(ARMS)))

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 # What an earlier attempt of the same run has left.
 _OF_AN_ATTEMPT = (
     "processes", "histograms", "logs", "metrics.hlog", "metrics.html", "timeline.arrows", "timeline.parquet",
-    "manifest.json", "evidence.json", "alerts.ledger", "result.json", "run.md", "report.html",
+    "manifest.json", "evidence.json", "alerts.ledger", "decisions.ledger", "result.json", "run.md", "report.html",
 )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.metric_names import FRAME_DELAY, SEND_LAG
-from market_spread.runs.believing import Seen, push_gaps
+from market_spread.runs.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.runs.analysis.validity import Seen, push_gaps
+from market_spread.runs.analysis.verdict import judged_from_unix_ns, result_of
 from market_spread.runs.document import histograms, jvm_pauses, report, timeline
 from market_spread.runs.document.folder import RunFolder, write_whole
 from market_spread.runs.document.histograms import Interval
@@ -15,12 +17,10 @@ from market_spread.runs.document.run_md import markdown
 from market_spread.runs.document.state import CAPTURING, State
 from market_spread.runs.document.timeline import Row, Timeline
 from market_spread.runs.gate import Check
-from market_spread.runs.latencies import Boundary, find_boundaries, judged_alerts, stages_us
 from market_spread.runs.machine import this_machine
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
 from market_spread.runs.run import Observed, batches_of
-from market_spread.runs.verdict import judged_from_unix_ns, result_of
 
 OUTSIDE = ("machine", "controller", "path")
 

@@ -52,6 +52,11 @@ class RunFolder:
         return self.path / "alerts.ledger"
 
     @property
+    def decisions_ledger(self) -> Path:
+        """All decisions as they were received, of a run that sends them."""
+        return self.path / "decisions.ledger"
+
+    @property
     def metrics(self) -> Path:
         """Everything that the processes pushed."""
         return self.path / "metrics.hlog"

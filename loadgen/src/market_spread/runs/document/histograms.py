@@ -11,9 +11,13 @@ import numpy as np
 from market_spread.common.codec import Int64s
 from market_spread.common.errors import UsageError
 from market_spread.common.histogram import HdrCounts
+from market_spread.common.metric_names import END_TO_END, SEND_LAG, SERVICE, STAGE
+from market_spread.common.recording import interval_histogram
 from market_spread.metrics_aggregator import hlog, run_files
+from market_spread.runs.analysis.latency import judged_alerts, stages_us
 from market_spread.runs.document.folder import write_whole
-from market_spread.v1.metrics_pb2 import PushRequest
+from market_spread.runs.run import Observed
+from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 
 _HEAD = "#[Histogram log format version 1.2]"
 _UNITS = "#[Values: microseconds; times: Unix seconds]"
@@ -68,22 +72,53 @@ def merged(intervals: Iterable[Interval]) -> HdrCounts:
     return total
 
 
+def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHistogram]:
+    """What the result's latencies are of, each under the key of the series in which the processes push theirs.
+
+    The orders' latencies are of those due from `from_us` on, Unix microseconds; the send lag is of all of the measured
+    load. Nothing without alerts.
+    """
+    if observed.alerts is None:
+        return []
+    alerts = judged_alerts(observed.alerts, from_us=from_us)
+    if not len(alerts):
+        return []
+    phase = "measured"
+    made = [
+        interval_histogram(END_TO_END, _histogram(alerts.received_us - alerts.intended_us), phase=phase),
+        interval_histogram(SERVICE, _histogram(alerts.received_us - alerts.sent_us), phase=phase),
+    ]
+    for stage, values_us in stages_us(alerts).items():
+        made.append(interval_histogram(STAGE, _histogram(values_us), phase=phase, stage=stage))
+    if observed.sent.send_lag_histogram:
+        made.append(interval_histogram(SEND_LAG, HdrCounts.decode(observed.sent.send_lag_histogram)))
+    return made
+
+
+def _histogram(values_us: Int64s) -> HdrCounts:
+    histogram = HdrCounts()
+    histogram.record(values_us)
+    return histogram
+
+
 def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[Interval]:
     """A histogram for each second in which a value has its time, Unix microseconds; ascending."""
     order = np.argsort(times_us, kind="stable")
     seconds, values = times_us[order] // _SECOND_US, values_us[order]
     edges = np.flatnonzero(np.diff(seconds, prepend=-1, append=-1)).tolist() if len(seconds) else []
     for begin, end in pairwise(edges):
-        histogram = HdrCounts()
-        histogram.record(values[begin:end])
+        histogram = _histogram(values[begin:end])
         start_ns = int(seconds[begin]) * 1_000_000_000
         yield Interval(start_ns, start_ns + 1_000_000_000, histogram)
 
 
 def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[Interval]:
-    """The histograms of a metric as processes pushed them, of intervals that begin in the range."""
+    """The histograms of a metric as processes pushed them, of intervals that have any of the time from a load's begin.
+
+    A sender begins an interval when it is told of a load, so none has anything of the one before.
+    """
     for entry in run_files.read(metrics, hlog.Reading()):
-        if isinstance(entry, PushRequest) and from_unix_ns <= entry.start_unix_ns < to_unix_ns:
+        if isinstance(entry, PushRequest) and entry.end_unix_ns > from_unix_ns and entry.start_unix_ns < to_unix_ns:
             for item in entry.histograms:
                 if item.key.name == name:
                     yield Interval(entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded))

@@ -10,12 +10,12 @@ from market_spread.common.errors import UsageError
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.page import report_file
 from market_spread.metrics_aggregator.run_data import Range, as_json, copy_of, data_json
+from market_spread.runs.analysis.latency import Boundary
 from market_spread.runs.document import jvm_pauses
 from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.document.manifest import Manifest
 from market_spread.runs.document.run_md import anomalies
 from market_spread.runs.document.timeline import Timeline
-from market_spread.runs.latencies import Boundary
 from market_spread.runs.result import Result
 
 # However long a run is, its report has no more than this of each series, and so of marks.

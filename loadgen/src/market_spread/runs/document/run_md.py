@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.analysis.evidence import Criterion
+from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.document.manifest import Manifest, Scalar
 from market_spread.runs.document.timeline import Timeline
-from market_spread.runs.evidence import Assessment
 from market_spread.runs.plan import RunPlan
-from market_spread.runs.result import LatencyNs, Result
+from market_spread.runs.result import LatencyNs, Result, alerts_text
 
-_PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 _MACHINE = (
     ("cpu", "model"), ("cpu", "threads"), ("cpu", "cores"), ("cpu", "governor"), ("cpu", "turbo"), ("cpu", "smt"),
     ("memory", "total_kb"), ("memory", "transparent_huge_pages"), ("clock", "source"), ("kernel", "release"),
@@ -54,10 +54,10 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
 def anomalies(result: Result, timeline: Timeline) -> list[str]:
     """What a reader of the figures should know besides the verdicts."""
     found = [
-        each.text
-        for name in ("correct", "valid", "objectives")
-        for each in Assessment.from_mapping(result.verdicts[name]).evidence
-        if each.holds is False or (each.check == "gate" and each.holds is None)
+        each["text"]
+        for assessment in result.verdicts.values()
+        for each in assessment["evidence"]
+        if each["holds"] is False or (each["check"] == Criterion.GATE and each["holds"] is None)
     ]
     if result.negative_latencies:
         found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
@@ -89,15 +89,15 @@ def _steps(result: Result) -> str:
 
 
 def _verdict(name: str, result: Result) -> str:
-    assessment = Assessment.from_mapping(result.verdicts[name])
-    words = {True: "yes", False: "no", None: "not known" if assessment.evidence else "none asked for"}
-    title = {"correct": "Correct", "valid": "Valid", "objectives": "Meets the objectives"}[name]
+    assessment = result.verdicts[name]
+    words = {True: "yes", False: "no", None: "not known" if assessment["evidence"] else "none asked for"}
+    title = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}[name]
     rows = [
-        (each.check.replace("_", " "), {True: "holds", False: "**fails**", None: "–"}[each.holds], each.text)
-        for each in assessment.evidence
+        (each["check"].replace("_", " "), {True: "holds", False: "**fails**", None: "–"}[each["holds"]], each["text"])
+        for each in assessment["evidence"]
     ]
     table = _table(("check", "", "evidence"), rows) if rows else ""
-    return f"### {title}: {words[assessment.holds]}\n\n{table}".rstrip()
+    return f"### {title}: {words[assessment['holds']]}\n\n{table}".rstrip()
 
 
 def _latencies(result: Result) -> str:
@@ -105,13 +105,41 @@ def _latencies(result: Result) -> str:
         ("intended send to receipt", result.latency_ns),
         ("between batch boundaries", result.latency_between_boundaries_ns),
         ("actual send to receipt", result.service_time_ns),
+        *((f"{heat} keys", latency) for heat, latency in result.latency_by_key_ns.items()),
+        *((f"state partition {number}", latency) for number, latency in _of_several(result)),
         *((f"stage {name.replace('_', ' ')}", latency) for name, latency in result.stages_ns.items()),
+        ("of delivery: to the broker's append", result.append_ns),
+        ("of delivery: from there to receipt", result.fetch_ns),
+        ("a frame's way to its acknowledgement", result.acknowledge_ns),
         ("send lag of all messages", result.send_lag_ns),
         ("delay of frames against plan", result.frame_delay_ns),
     ]
-    cells = [(name, *(_milliseconds(latency.get(each)) for each in _PERCENTILES)) for name, latency in rows]
-    note = f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it."
-    return f"{_table(('latency, ms', *_PERCENTILES), cells)}\n\n{note}"
+    cells = [(name, *(_milliseconds(latency.get(each)) for each in PERCENTILES)) for name, latency in rows]
+    cells[1:1] = _interval_rows(result)
+    note = (
+        f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
+        "together: an interval takes a run of more than 45 s, and of a tail ten clusters of time that it lies in."
+    )
+    return f"{_table(('latency, ms', *PERCENTILES), cells)}\n\n{note}"
+
+
+def _interval_rows(result: Result) -> list[tuple[str, ...]]:
+    """Two rows for a table of percentiles: the 95% intervals, and how many clusters of time each percentile lies in."""
+    found = [result.latency_intervals.get(name) for name in PERCENTILES]
+    low_high = [(each["low_ns"], each["high_ns"]) if each else (None, None) for each in found]
+    return [
+        (
+            "95% interval",
+            *("–" if low is None else f"{_milliseconds(low)} to {_milliseconds(high)}" for low, high in low_high),
+        ),
+        ("clusters of time", *("–" if each is None else f"{each['clusters']:,}" for each in found)),
+    ]
+
+
+def _of_several(result: Result) -> list[tuple[str, LatencyNs]]:
+    """Latencies by state partition, where there is more than one."""
+    found = list(result.latency_by_state_partition_ns.items())
+    return found if len(found) > 1 else []
 
 
 def _figures(result: Result) -> str:
@@ -121,11 +149,12 @@ def _figures(result: Result) -> str:
         ("achieved", _or_dash(result.achieved_rate_per_s, "{:,.0f} messages/s")),
         ("messages, all phases", f"{flow['sent']:,} sent = {flow['processed']:,} processed + {flow['invalid']:,} "
                                  f"invalid + {flow['in_flight']:,} in flight"),
-        ("alerts", f"{result.alerts_received:,} received, {result.alerts_expected:,} expected"),
+        ("alerts", alerts_text(result)),
         ("backlog", _or_dash(result.backlog["messages_max"], "{:,} messages at most")),
         ("standstill at batch boundaries", f"{result.boundaries}, longest "
                                            f"{_milliseconds(result.boundary_gap_ns_max)} ms"),
-        ("CPU of the job", _or_dash(result.cpu_us_per_message, "{:.2f} us a message")),
+        ("CPU of the job", _or_dash(result.cpu_us_per_message, "{:.2f} us a message, settled")),
+        ("in the second half", _or_dash(result.cpu_us_per_message_second_half, "{:.2f} us a message")),
         ("CPU of the broker", _or_dash(result.broker_cpu_us_per_message, "{:.2f} us a message")),
         ("time to the first order", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
     ]  # fmt: skip

@@ -26,11 +26,17 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--to", "high", type=click.IntRange(1), default=10_000_000, show_default=True, help="Highest rate to try."
 )
-@click.option("--precision", default="5%", show_default=True, help="How near the two ends must be.")
+@click.option("--precision", default="5%", show_default=True, help="How near the ends of the bisection must be.")
 @click.option(
-    "--repeats", type=click.IntRange(1, 99), default=3, show_default=True, help="Most of so many runs settle an end."
+    "--repeats", type=click.IntRange(1, 99), default=4, show_default=True, help="How often each end is returned to."
 )
-@click.option("--curve/--no-curve", default=True, show_default=True, help="Also try 50%, 80% and 95% of it.")
+@click.option(
+    "--drift",
+    default="12%",
+    show_default=True,
+    help="How much the machine's speed differs from hour to hour, as a standard deviation; 0 if it is dedicated.",
+)
+@click.option("--curve/--no-curve", default=True, show_default=True, help="Also try 50%, 80% and 95% of the limit.")
 @click.option("--runs-max", type=click.IntRange(1), default=40, show_default=True, help="Give up after so many runs.")
 @click.option(
     "--folder",
@@ -38,6 +44,7 @@ _PATH = click.Path(path_type=Path)
     help="Where the runs go; runs/sweep-WORKLOAD if not given. If it was begun, its runs count.",
 )
 @page_options
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
 def sweep(
     workload: Path,
     run_options: tuple[str, ...],
@@ -47,29 +54,32 @@ def sweep(
     high: int,
     precision: str,
     repeats: int,
+    drift: str,
     curve: bool,
     runs_max: int,
     folder: Path | None,
     html: Path | None,
     markdown: Path | None,
+    as_json: bool,
 ) -> None:
-    """Find the highest rate that the WORKLOAD's job holds.
+    """Find the highest rate that the WORKLOAD's job holds, with an interval.
 
-    A rate is held if the run meets every objective, loses nothing and its backlog does not grow. What follows -- goes
-    to every run, such as --duration. After an interruption the same command goes on where it was.
+    A run holds its rate if it meets every objective, loses nothing and its backlog does not grow. The limit is the rate
+    that half of the runs hold. What follows -- goes to every run, such as --duration. After an interruption the same
+    command goes on where it was.
 
     Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.
     """
+    from market_spread.runs.analysis.objectives import Objectives
     from market_spread.runs.carrying import RunProcess
     from market_spread.runs.comparing.figures import read_share
     from market_spread.runs.pages.output import put_out
-    from market_spread.runs.searching.objectives import read_objectives
     from market_spread.runs.searching.probing import Probing
-    from market_spread.runs.searching.report import search_page
+    from market_spread.runs.searching.report import search_json, search_page
     from market_spread.runs.searching.starting import search_of
     from market_spread.runs.workload import read_workload
 
-    objectives = read_objectives(slo)
+    objectives = Objectives.of_options(slo)
     search = search_of(
         read_workload(workload),
         start=start,
@@ -77,10 +87,13 @@ def sweep(
         high=high,
         precision=read_share(precision, "--precision"),
         repeats=repeats,
+        drift_share=0.0 if drift.rstrip("%") == "0" else read_share(drift, "--drift"),
         curve=curve,
     )
     place = folder or Path("runs") / f"sweep-{workload.stem}"
     probing = Probing.open(place, workload, search, objectives, options=run_options)
     found = probing.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True), runs_max=runs_max)
-    put_out(search_page(workload.stem, found, probing.points(), objectives), html=html, markdown=markdown)
-    sys.exit(0 if found.held else 1)
+    points = probing.points()
+    document = search_json(found, points, objectives) if as_json else None
+    put_out(search_page(workload.stem, found, points, objectives), html=html, markdown=markdown, instead=document)
+    sys.exit(3 if found.is_contradictory else 0 if found.held else 1)

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.carrying import CarryOut
 from market_spread.runs.comparing.recorded import RecordedRun, runs_below
 from market_spread.runs.pages.output import write_text
 from market_spread.runs.pages.words import counted
-from market_spread.runs.searching.objectives import Finding, Objectives, judge
-from market_spread.runs.searching.search import Found, Search, next_step
+from market_spread.runs.searching.objectives import Finding, judge
+from market_spread.runs.searching.search import Found, Search, Trial, next_step
 
 PLAN_FILE = "sweep.json"
 
@@ -73,9 +74,7 @@ class Probing:
         """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
         while True:
             points = self.points()
-            step = next_step(
-                self.search, {point.rate: [finding.outcome for finding in point.findings] for point in points}
-            )
+            step = next_step(self.search, _trials(points))
             if isinstance(step, Found):
                 return step
             made = sum(len(point.runs) for point in points)
@@ -93,6 +92,16 @@ class Probing:
         carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(rate)))
         if len(runs_below(folder)) == before:
             raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+
+
+def _trials(points: Sequence[Point]) -> list[Trial]:
+    """In the order of the runs' starts."""
+    made = [
+        (run.started, run.run_id, point.rate, finding.outcome)
+        for point in points
+        for run, finding in zip(point.runs, point.findings, strict=True)
+    ]
+    return [Trial(rate, outcome) for _, _, rate, outcome in sorted(made, key=lambda run: run[:3])]
 
 
 def _last_finding(points: Sequence[Point], rate: int) -> str:

@@ -1,19 +1,23 @@
 """What a search has found, and the curve of latency against rate: words, a table, a picture."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
+from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.comparing.figures import PERCENTILES, short_number
 from market_spread.runs.pages.model import Page, Picture, Sentences, Table
 from market_spread.runs.pages.svg import COLOURS, Chart, linear_axis, log_axis
 from market_spread.runs.pages.words import counted
-from market_spread.runs.searching.objectives import Objectives, Outcome
+from market_spread.runs.searching.objectives import Outcome
 from market_spread.runs.searching.probing import Point
-from market_spread.runs.searching.search import Found
+from market_spread.runs.searching.search import Found, round_rate
 
 _IN_TABLE = ("p50", "p95", "p99", "p99.9", "p99.99")
+SCHEMA_VERSION = 1
 _IN_PICTURE = ("p50", "p99", "p99.9")
 
 
@@ -23,9 +27,36 @@ def search_page(name: str, found: Found, points: Sequence[Point], objectives: Ob
     if picture := curve_picture(found, points, objectives):
         parts.append(picture)
     runs = sum(len(point.runs) for point in points)
-    answer = f"{found.held:,} messages/s" if found.held else "no rate that was tried"
-    headline = f"{name} holds {answer} under {objectives.text} ({counted(runs, 'run')})"
-    return Page("held" if found.held else "broken", headline, tuple(parts))
+    headline = f"{name} {_answer(found)} under {objectives.text} ({counted(runs, 'run')})"
+    verdict = "undecided" if found.is_contradictory else "held" if found.held else "broken"
+    return Page(verdict, headline, tuple(parts))
+
+
+def search_json(found: Found, points: Sequence[Point], objectives: Objectives) -> str:
+    """The answer for programs, versioned by `schema_version`; rates in messages a second."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "objectives": objectives.text,
+        **asdict(found),
+        "runs": [
+            {"rate": point.rate, "run_id": run.run_id, "outcome": finding.outcome.value, "reason": finding.reason}
+            for point in points
+            for run, finding in zip(point.runs, point.findings, strict=True)
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _answer(found: Found) -> str:
+    limit = found.limit
+    if found.is_contradictory:
+        return "has no limit that its runs agree on"
+    if limit is not None:
+        return (
+            f"holds {round_rate(limit.rate):,} messages/s "
+            f"(95% interval {round_rate(limit.low):,} to {round_rate(limit.high):,})"
+        )
+    return f"holds {found.held:,} messages/s or more" if found.held else "holds no rate that was tried"
 
 
 def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives) -> Picture | None:
@@ -34,15 +65,16 @@ def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives)
     if not judged:
         return None
     named = {name: [(p, value) for p in judged if (value := _median(p, name)) is not None] for name in _IN_PICTURE}
-    values = [value for of in named.values() for _, value in of] + [limit for _, limit in objectives.latency_ms]
+    values = [value for of in named.values() for _, value in of] + list(objectives.latency_ms.values())
     chart = Chart(
         linear_axis("offered, messages a second", 0, max(point.rate for point in judged), lambda rate: f"{rate:,.0f}"),
         log_axis("latency, ms", min(values), max(values), short_number),
     )
-    for name, limit_ms in objectives.latency_ms:
+    for name, limit_ms in objectives.latency_ms.items():
         chart.across(limit_ms, f"{name} ≤ {short_number(limit_ms)} ms")
     if found.held:
-        chart.upright(found.held, f"{found.held:,}")
+        best = found.limit.rate if found.limit else found.held
+        chart.upright(best, f"{round_rate(best):,}")
     for (name, of), colour in zip(named.items(), COLOURS, strict=False):
         if of:
             chart.line(name, [(point.rate, value) for point, value in of], colour)
@@ -55,6 +87,18 @@ def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives)
 def _sentences(found: Found, points: Sequence[Point]) -> tuple[str, ...]:
     by_rate = {point.rate: point for point in points}
     said = []
+    if (limit := found.limit) is not None and limit.is_bracketed:
+        said.append(
+            f"half of the runs hold {round_rate(limit.rate):,} messages/s; 95% interval "
+            f"{round_rate(limit.search_low):,} to {round_rate(limit.search_high):,} for the machine as it was during "
+            "the search; the wider one in the headline is for other hours (--drift)"
+        )
+    elif limit is not None:
+        said.append(
+            f"not bracketed: by its runs the limit may be anywhere from {round_rate(limit.search_low):,} to "
+            f"{round_rate(limit.search_high):,} messages/s; allow more of them with --repeats, make them longer with "
+            "-- --duration, or search again at another hour with another --folder"
+        )
     if found.held:
         said.append(f"{found.held:,} messages/s: {_counts(by_rate[found.held])}")
     if found.broken is None:

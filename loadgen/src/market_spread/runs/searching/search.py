@@ -1,40 +1,46 @@
 """The search for the highest rate that is held: which rate to try next, from what was found so far. Pure.
 
-Bracket: from the start the rate is doubled until one is broken, or halved until one is held. Bisection: between the
-two, in equal ratios. Confirmation: both ends of what is left are repeated until most of the repeats agree, since a run
-near the limit says one thing today and another one tomorrow; an end that does not stand opens the search again. At the
-end, shares of the rate that was found are tried, for the curve of latency against rate.
+Bracket: from the start the rate is doubled until one is broken, or halved until one is held. Bisect: between the two,
+in equal ratios. Return: to a rate below the limit and one above it in turn, since a run near the limit says one thing
+today and another one tomorrow; all runs together give the limit and its interval. At the end, shares of the limit are
+tried, for the curve of latency against rate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from market_spread.runs.searching.limit import Limit, limit_of
 from market_spread.runs.searching.objectives import Outcome
 
 CURVE_SHARES = (0.5, 0.8, 0.95)
 VOID_MAX = 3
-
-Tried = Mapping[int, Sequence[Outcome]]
+# The normal quantile at which a run holds its rate, or does not, in three cases of four.
+_THREE_QUARTERS = 0.67
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """The limits of a search, rates in messages a second.
 
-    precision: how far the ends may be apart, as a share. repeats: odd; most of so many runs must agree at both ends.
+    precision: how far the ends of the bisection may be apart, as a share. repeats: how often each end is returned to.
+    drift_share: by how much the machine's speed differs from hour to hour, standard deviation.
     """
 
     start: int
     low: int
     high: int
     precision: float = 0.05
-    repeats: int = 3
+    repeats: int = 4
+    drift_share: float = 0.12
     curve: bool = True
 
-    @property
-    def majority(self) -> int:
-        """How many runs settle an end."""
-        return self.repeats // 2 + 1
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A run at a rate, and what it says."""
+
+    rate: int
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +53,56 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of a search: the highest rate that is held, and the lowest above it that is not.
+    """The end of a search: the highest rate that most of its runs held, and the lowest above it that most did not.
 
-    held is None if even the lowest rate is broken; broken is None if even the highest one is held.
-    is_rig_bound: whether the broken end is one where all runs were void, so that the system may hold more.
+    held is None if even the lowest rate is broken; broken is None if even the highest one is held. is_rig_bound:
+    whether the broken end is one where all runs were void, so that the system may hold more. limit: None without two
+    ends.
     """
 
     held: int | None
     broken: int | None
     is_rig_bound: bool = False
+    limit: Limit | None = None
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether the runs at both ends do not agree on where the limit is."""
+        return self.limit is not None and not self.limit.is_bracketed
 
 
-def next_step(search: Search, tried: Tried) -> Try | Found:
-    """What to do next. The same outcomes give the same answer, so a search can be taken up at any time."""
-    ends = _Ends(search, tried)
-    if step := _narrowing(search, ends, has_begun=bool(tried)):
-        return step
-    for end in (ends.floor, ends.ceiling):
-        if end is not None and not ends.is_settled(end):
-            return Try(end, "confirm")
-    if search.curve and ends.floor is not None and (point := _next_of_curve(ends.floor, tried)):
+def next_step(search: Search, trials: Sequence[Trial]) -> Try | Found:
+    """What to do next. trials: in the order in which they were made.
+
+    The same trials give the same answer, so a search can be taken up at any time.
+    """
+    closed_at = next((n for n in range(len(trials) + 1) if _narrowing(search, _Ends(trials[:n])) is None), None)
+    ends = _Ends(trials)
+    limit = limit_of(ends.counts, search.drift_share)
+    has_two_ends = ends.floor is not None and ends.ceiling is not None and not ends.is_void(ends.ceiling)
+    if closed_at is None or not has_two_ends:
+        limit = None
+        if step := _narrowing(search, ends):
+            return step
+        end = ends.floor if ends.floor is not None else ends.ceiling
+        if end is not None and not ends.is_void(end) and sum(ends.counts[end]) < search.repeats:
+            return Try(end, "return")
+    elif limit is not None:
+        returns = sum(trial.outcome is not Outcome.VOID for trial in trials[closed_at:])
+        if returns < 2 * search.repeats:
+            return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
+    best = round(limit.rate) if limit is not None else ends.floor
+    if search.curve and best is not None and (point := _next_of_curve(best, trials)):
         return Try(point, "curve")
-    return Found(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling))
+    return Found(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
 
 
-def _narrowing(search: Search, ends: "_Ends", *, has_begun: bool) -> Try | None:
+def _narrowing(search: Search, ends: "_Ends") -> Try | None:
     """What brings the ends nearer to each other; None if they are near enough, or at the limits."""
     floor, ceiling = ends.floor, ends.ceiling
     if open_rate := ends.open_rate:
         return Try(open_rate, "again")
-    if not has_begun:
+    if floor is None and ceiling is None:
         return Try(search.start, "bracket")
     if ceiling is None:
         return Try(min(2 * floor, search.high), "bracket") if floor and floor < search.high else None
@@ -86,48 +112,45 @@ def _narrowing(search: Search, ends: "_Ends", *, has_begun: bool) -> Try | None:
     return Try(middle, "bisect") if middle else None
 
 
+def _return_rate(search: Search, limit: Limit, ends: "_Ends", *, is_above: bool) -> int:
+    """A rate that three runs of four hold, or do not; one that was tried if there is one near."""
+    distance = max(search.precision / 2, _THREE_QUARTERS * limit.spread)
+    wanted = limit.rate * (1 + distance) ** (1 if is_above else -1)
+    wanted = min(max(wanted, search.low), search.high)
+    near = [rate for rate in ends.counts if abs(rate / wanted - 1) <= search.precision / 2]
+    return min(near, key=lambda rate: abs(rate - wanted), default=round_rate(wanted))
+
+
 class _Ends:
-    """What the outcomes say of the rates."""
+    """What the outcomes say of the rates. counts: by rate, how many runs held it and how many did not."""
 
-    def __init__(self, search: Search, tried: Tried) -> None:
-        self._search = search
-        self._tried = tried
-        settled_floor = max((rate for rate in tried if self._count(rate, Outcome.HELD) >= search.majority), default=0)
-        bad = [rate for rate in tried if rate > settled_floor and self._is_bad(rate)]
-        self.ceiling = min(bad, default=None)
-        good = [rate for rate in tried if self._is_good(rate) and (self.ceiling is None or rate < self.ceiling)]
-        self.floor = max(good, default=None)
-
-    @property
-    def open_rate(self) -> int | None:
-        """A rate between the ends that must be tried again: its runs say both, or were void."""
-        between = [
-            rate
-            for rate in self._tried
-            if not self._is_good(rate)
-            and not self._is_bad(rate)
-            and (self.floor is None or rate > self.floor)
-            and (self.ceiling is None or rate < self.ceiling)
-        ]
-        return min(between, default=None)
-
-    def is_settled(self, rate: int) -> bool:
-        """Whether most of the repeats agree on it."""
-        most = max(self._count(rate, Outcome.HELD), self._count(rate, Outcome.BROKEN))
-        return most >= self._search.majority or self.is_void(rate)
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        outcomes: dict[int, list[Outcome]] = {}
+        for trial in trials:
+            outcomes.setdefault(trial.rate, []).append(trial.outcome)
+        self.counts = {rate: (of.count(Outcome.HELD), of.count(Outcome.BROKEN)) for rate, of in outcomes.items()}
+        self._void = {rate for rate, of in outcomes.items() if len(of) == of.count(Outcome.VOID) >= VOID_MAX}
+        settled_floor = max(
+            (rate for rate, (held, _) in self.counts.items() if held > 1 and self._is_good(rate)), default=0
+        )
+        self.ceiling = min((rate for rate in outcomes if rate > settled_floor and self._is_bad(rate)), default=None)
+        below = [rate for rate in outcomes if self.ceiling is None or rate < self.ceiling]
+        self.floor = max((rate for rate in below if self._is_good(rate)), default=None)
+        undecided = [rate for rate in below if not self._is_good(rate) and not self._is_bad(rate)]
+        # A rate between the ends that must be tried again: its runs say both, or were void.
+        self.open_rate = min((rate for rate in undecided if self.floor is None or rate > self.floor), default=None)
 
     def is_void(self, rate: int) -> bool:
         """Whether all its runs were void, often enough to give it up."""
-        return len(self._tried[rate]) == self._count(rate, Outcome.VOID) >= VOID_MAX
+        return rate in self._void
 
     def _is_good(self, rate: int) -> bool:
-        return self._count(rate, Outcome.HELD) > self._count(rate, Outcome.BROKEN)
+        held, broken = self.counts[rate]
+        return held > broken
 
     def _is_bad(self, rate: int) -> bool:
-        return self._count(rate, Outcome.BROKEN) > self._count(rate, Outcome.HELD) or self.is_void(rate)
-
-    def _count(self, rate: int, outcome: Outcome) -> int:
-        return sum(each is outcome for each in self._tried[rate])
+        held, broken = self.counts[rate]
+        return broken > held or self.is_void(rate)
 
 
 def _middle(floor: int, ceiling: int, precision: float) -> int | None:
@@ -145,12 +168,14 @@ def round_rate(rate: float) -> int:
     return round(int(rate), -digits)
 
 
-def _next_of_curve(held: int, tried: Tried) -> int | None:
+def _next_of_curve(best: int, trials: Sequence[Trial]) -> int | None:
     """The first share of the rate near which nothing was tried and judged."""
-    judged = [rate for rate, outcomes in tried.items() if len(outcomes) > outcomes.count(Outcome.VOID)]
-    given_up = [rate for rate, outcomes in tried.items() if outcomes.count(Outcome.VOID) >= VOID_MAX]
+    outcomes: dict[int, list[Outcome]] = {}
+    for trial in trials:
+        outcomes.setdefault(trial.rate, []).append(trial.outcome)
+    done = [rate for rate, of in outcomes.items() if set(of) != {Outcome.VOID} or len(of) >= VOID_MAX]
     for share in CURVE_SHARES:
-        wanted = round_rate(held * share)
-        if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in (*judged, *given_up)):
+        wanted = round_rate(best * share)
+        if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):
             return wanted
     return None

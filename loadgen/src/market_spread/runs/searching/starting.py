@@ -7,16 +7,29 @@ from market_spread.runs.workload import Workload
 
 
 def search_of(
-    workload: Workload, *, start: int | None, low: int, high: int, precision: float, repeats: int, curve: bool
+    workload: Workload,
+    *,
+    start: int | None,
+    low: int,
+    high: int,
+    precision: float,
+    repeats: int,
+    drift_share: float,
+    curve: bool,
 ) -> Search:
     """The search, from the workload's rate on if no start is given. UsageError for limits that allow none."""
     if not isinstance(workload.profile, Constant):
         raise UsageError(f"{workload.name} has no constant profile; a sweep needs one, whose rate it sets")
     if not low <= high <= RATE_PER_S_MAX:
         raise UsageError(f"--from {low} --to {high}; use rates that ascend, up to {RATE_PER_S_MAX}")
-    if repeats % 2 == 0:
-        raise UsageError(f"--repeats {repeats}; use an odd number, so that most can agree")
     if start is not None and not low <= start <= high:
         raise UsageError(f"--start {start}; use {low} to {high}, which --from and --to allow")
-    first = start if start is not None else min(max(workload.profile.rate_per_s, low), high)
-    return Search(start=first, low=low, high=high, precision=precision, repeats=repeats, curve=curve)
+    return Search(
+        start=start if start is not None else min(max(workload.profile.rate_per_s, low), high),
+        low=low,
+        high=high,
+        precision=precision,
+        repeats=repeats,
+        drift_share=drift_share,
+        curve=curve,
+    )

@@ -18,6 +18,8 @@ _STANDSTILL_US_MIN = 50_000
 
 _GROWTH_SLICES = 20
 _GROWTH_ALERTS_MIN = 40
+# Of a shorter span a trend says nothing: a few slow seconds are a third of it.
+_GROWTH_US_MIN = 10_000_000
 _GROWN_US_MIN = 200_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.
 _AGREEMENT_MIN = 0.5
@@ -54,16 +56,16 @@ class Boundary:
 class Growth:
     """How the median latency went on over the measured time: its trend, from the medians of slices of that time.
 
-    grown_us: the trend's slope times the time (`duration_us`); before_us, after_us: the medians of the first and of the
-    last third; agreement: of
-    the pairs of slices, how many more have the later one higher than lower, as a share (Kendall's tau), -1 to 1.
+    grown_us: the trend's slope times the time (`duration_us`); before_us: the median of the first third; agreement: of
+    the pairs of slices, how many more have the later one higher than lower, as a share (Kendall's tau), -1 to 1;
+    not_evaluated: why there is nothing of all this, empty if there is.
     """
 
     grown_us: int = 0
     before_us: int = 0
     duration_us: int = 0
     agreement: float = 0.0
-    after_us: int = 0
+    not_evaluated: str = ""
 
     @property
     def is_queue(self) -> bool:
@@ -114,6 +116,11 @@ def stages_us(alerts: Alerts) -> dict[str, Int64s]:
     }
 
 
+def stamp_faults(alerts: Alerts) -> dict[str, int]:
+    """Of each stage, how many alerts end it before it begins: by clocks that differ, or stamps that are false."""
+    return {name: int((values_us < 0).sum()) for name, values_us in stages_us(alerts).items()}
+
+
 def reordered(alerts: Alerts) -> int:
     """How many first alerts were received after one whose order was to be sent later; alerts in order of receipt."""
     firsts = judged_alerts(alerts, from_us=0)
@@ -148,8 +155,12 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     for boundary in boundaries:
         apart &= (alerts.intended_us < boundary.begin_us) | (alerts.intended_us >= boundary.caught_up_us)
     intended_us, received_us = alerts.intended_us[apart], alerts.received_us[apart]
-    if len(intended_us) < _GROWTH_ALERTS_MIN or intended_us.min() == intended_us.max():
-        return Growth()
+    if len(intended_us) < _GROWTH_ALERTS_MIN:
+        return Growth(not_evaluated=f"too few alerts ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
+    if (span_us := int(np.ptp(intended_us))) < _GROWTH_US_MIN:
+        return Growth(
+            not_evaluated=f"too short ({span_us / 1e6:.1f} s, at least {_GROWTH_US_MIN / 1e6:.0f} s are needed)"
+        )
     age_us = intended_us - intended_us.min()
     duration_us = int(age_us.max())
     slice_of = np.minimum(age_us * _GROWTH_SLICES // duration_us, _GROWTH_SLICES - 1)
@@ -161,7 +172,6 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     return Growth(
         grown_us=round(float(slope_us) * _GROWTH_SLICES),
         before_us=round(float(np.median((received_us - intended_us)[age_us <= duration_us // 3]))),
-        after_us=round(float(np.median((received_us - intended_us)[age_us >= duration_us - duration_us // 3]))),
         duration_us=duration_us,
         agreement=float(np.sign(risen_us).mean()),
     )

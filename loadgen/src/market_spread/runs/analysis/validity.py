@@ -1,4 +1,4 @@
-"""Whether a run is worth believing: its validity, from what its processes, its timeline and the machine say."""
+"""Decides whether a run is valid, from what its processes, its timeline and the machine say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,21 +8,26 @@ import numpy as np
 
 from market_spread.common.errors import RunVoidError
 from market_spread.common.histogram import HdrCounts, bucket_indices
+from market_spread.common.recording import pushes_missing
 from market_spread.common.schedule import Constant
+from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator import hlog, run_files
+from market_spread.runs.analysis.clocks import clock_bounds, clocks_apart
+from market_spread.runs.analysis.evidence import Assessment, Criterion, Evidence, at_most
+from market_spread.runs.analysis.generator import QueueLimits, generator_queue
+from market_spread.runs.analysis.keys import one_key
+from market_spread.runs.analysis.latency import stamp_faults
+from market_spread.runs.analysis.stalls import Stall, blamed
+from market_spread.runs.analysis.steadiness import Steadiness, Unsteady
 from market_spread.runs.document.timeline import Series, Timeline
-from market_spread.runs.evidence import Assessment, Evidence, at_most
 from market_spread.runs.gate import Check
-from market_spread.runs.latencies import Growth
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.run import Observed
+from market_spread.runs.workload import run_limits
 from market_spread.v1.metrics_pb2 import PushRequest
 
-LAG_GROWING = "lag_growing"
-
 _PAGE_BYTES = 4096
-# A median that falls by less is not worth a longer warm-up, however small it is.
-_DRIFT_MS_MIN = 200.0
+_FALSE_STAMPS_MAX = 0.001
 _Z95 = 1.96
 _SLOPE_POINTS_MAX = 600
 
@@ -55,15 +60,34 @@ class Backlog:
     slope_per_s_high: float | None = None
 
 
-def validity(plan: RunPlan, observed: Observed, growth: Growth | None, seen: Seen | None) -> Assessment:
-    """Whether the run is valid; every reason to call it void is evidence that does not hold."""
+def validity(
+    plan: RunPlan,
+    observed: Observed,
+    judged: Alerts | None,
+    steady: Steadiness,
+    stalls: Sequence[Stall],
+    seen: Seen | None,
+) -> Assessment:
+    """Whether the run is valid; every reason to call it void is evidence that does not hold.
+
+    judged: the alerts whose latencies count, None if the run did not come to any.
+    """
+    from_s = observed.starts_unix_ns.get("measured", 0) / 1e9
     evidence = [
         *_broken_off(observed),
+        *_not_judged(observed),
         _late_generator(plan, observed),
         _lost_by_sender(observed),
+        _rig_stalled(plan, observed, stalls),
+        _generator_queue(plan, observed),
         _stolen(plan, observed),
         *_undecided(observed),
-        *([] if growth is None else [_lag_growing(plan, growth), _not_steady(plan, growth)]),
+        *(
+            []
+            if judged is None
+            else [_not_steady(plan, steady, from_s=from_s), _stamps(judged), one_key(plan, judged.symbol)]
+        ),
+        _clock_offset(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
         *([] if seen is None else _of_gate(seen)),
     ]
@@ -109,27 +133,31 @@ def slope_per_s(
 
 
 def push_gaps(metrics: Path) -> tuple[int, int]:
-    """How many pushes a log has, and how many are missing between them or were dropped before they were sent."""
-    pushes = 0
-    newest: dict[tuple[str, int], tuple[int, int]] = {}
-    seen: dict[tuple[str, int], int] = {}
+    """How many pushes a log has, and how many never came."""
+    epochs: dict[tuple[str, int], tuple[int, int, int]] = {}
     for entry in run_files.read(metrics, hlog.Reading()):
         if isinstance(entry, PushRequest):
-            pushes += 1
             key = (entry.source, entry.epoch_unix_ns)
-            first, last = newest.get(key, (entry.sequence, entry.sequence))
-            newest[key] = (min(first, entry.sequence), max(last, entry.sequence))
-            seen[key] = seen.get(key, 0) + 1
-    return pushes, sum(last - first + 1 - seen[key] for key, (first, last) in newest.items())
+            last, seen, dropped = epochs.get(key, (0, 0, 0))
+            epochs[key] = max(last, entry.sequence), seen + 1, max(dropped, entry.pushes_dropped)
+    missing = sum(pushes_missing(last=last, seen=seen, dropped=dropped) for last, seen, dropped in epochs.values())
+    return sum(seen for _, seen, _ in epochs.values()), missing
 
 
 def _broken_off(observed: Observed) -> list[Evidence]:
     evidence = []
     if isinstance(observed.error, RunVoidError):
-        evidence.append(Evidence("broke_off", False, _with_step(observed)))
+        evidence.append(Evidence(Criterion.BROKE_OFF, False, _with_step(observed)))
     if observed.interrupted:
-        evidence.append(Evidence("interrupted", False, "the run was interrupted"))
+        evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
     return evidence
+
+
+def _not_judged(observed: Observed) -> list[Evidence]:
+    """A run that ended by itself, but whose alerts nobody has judged."""
+    if observed.judgement is not None or observed.error is not None or observed.interrupted:
+        return []
+    return [Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged")]
 
 
 def _with_step(observed: Observed) -> str:
@@ -139,7 +167,7 @@ def _with_step(observed: Observed) -> str:
 def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
     sent, workload = observed.sent, plan.workload
     if not sent.frames_sent:
-        return Evidence("late_generator", None, "no frame was sent")
+        return Evidence(Criterion.LATE_GENERATOR, None, "no frame was sent")
     delays = HdrCounts.decode(sent.frame_delay_histogram) if sent.frame_delay_histogram else HdrCounts()
     late = late_frames(plan, delays)
     share = late / sent.frames_sent
@@ -152,19 +180,73 @@ def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
         )
     else:
         text = f"{late} of {sent.frames_sent} frames went out more than {workload.late_ms:g} ms after their plan"
-    return Evidence("late_generator", late <= allowed * sent.frames_sent, text, share, allowed, "share")
+    return Evidence(Criterion.LATE_GENERATOR, late <= allowed * sent.frames_sent, text, share, allowed, "share")
 
 
 def _lost_by_sender(observed: Observed) -> Evidence:
     failed = observed.sent.messages_failed
     text = f"the broker did not take {failed} messages" if failed else "the broker took every message"
-    return at_most("lost_by_sender", failed, 0, unit="messages", text=text)
+    return at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=text)
+
+
+def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+    """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
+    limit_ms = run_limits(plan.workload).stall_us / 1000
+    silences = [silence for stall in stalls if (silence := blamed(stall, observed.silences))]
+    longest = max(silences, key=lambda silence: silence.duration_us, default=None)
+    if longest is None:
+        return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")
+    at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
+    found_ms = longest.duration_us / 1000
+    text = f"the {longest.component} stood still for {found_ms / 1000:.1f} s, from {at_s:.1f} s of the load on"
+    return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
+
+
+def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
+    """By the workload's own limits where these are wider: what it takes for late, and for a stall."""
+    limits, sent, least = run_limits(plan.workload), observed.sent, QueueLimits()
+    queue = QueueLimits(
+        acknowledge_p99_ms=max(least.acknowledge_p99_ms, limits.late_us / 1000),
+        age_ms_max=max(least.age_ms_max, limits.late_us / 1000, limits.stall_us / 1000),
+    )
+    acknowledged = HdrCounts.decode(sent.acknowledge_histogram) if sent.acknowledge_histogram else HdrCounts()
+    return generator_queue(acknowledged, sent.unacknowledged_age_us_max, queue)
+
+
+def _stamps(judged: Alerts) -> Evidence:
+    """Whether sent <= read <= emitted <= received: a job's stamps and the clocks of hosts are evidence, not truth."""
+    if not len(judged):
+        return Evidence(Criterion.STAMPS, None, "not evaluated: there are no alerts", None, _FALSE_STAMPS_MAX, "share")
+    stage, count = max(stamp_faults(judged).items(), key=lambda each: each[1])
+    share = count / len(judged)
+    text = f"no stage of more than {share:.2%} of the alerts ends before it begins"
+    if share > _FALSE_STAMPS_MAX:
+        text = (
+            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
+            f"of {len(judged):,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
+        )
+    return Evidence(Criterion.STAMPS, share <= _FALSE_STAMPS_MAX, text, share, _FALSE_STAMPS_MAX, "share")
+
+
+def _clock_offset(plan: RunPlan, observed: Observed) -> Evidence:
+    """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
+    limit_ms = plan.workload.void.clock_ms
+    apart = clocks_apart(clock_bounds(observed.round_trips))
+    if apart is None:
+        text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
+        return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
+    ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
+    text = f"the receiver's clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
+    holds = abs(ahead_ms) - bound_ms <= limit_ms
+    if not holds:
+        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
+    return Evidence(Criterion.CLOCK_OFFSET, holds, text, ahead_ms, limit_ms, "ms")
 
 
 def _stolen(plan: RunPlan, observed: Observed) -> Evidence:
     share = observed.stolen_share
     text = _unless(share, "stolen time", "{:.0%} of the CPU time was taken by the machine's neighbours")
-    return at_most("stolen", share, plan.workload.void.stolen_share, unit="share", text=text)
+    return at_most(Criterion.STOLEN, share, plan.workload.void.stolen_share, unit="share", text=text)
 
 
 def _undecided(observed: Observed) -> list[Evidence]:
@@ -172,34 +254,33 @@ def _undecided(observed: Observed) -> list[Evidence]:
     if judgement is None:
         return []
     if judgement.void_reason is not None:
-        return [Evidence("undecided", False, judgement.void_reason, judgement.undecided, unit="orders")]
-    return [Evidence("undecided", True, f"{judgement.undecided} orders are undecided", judgement.undecided)]
+        return [Evidence(Criterion.UNDECIDED, False, judgement.void_reason, judgement.undecided, unit="orders")]
+    return [Evidence(Criterion.UNDECIDED, True, f"{judgement.undecided} orders are undecided", judgement.undecided)]
 
 
-def _lag_growing(plan: RunPlan, growth: Growth) -> Evidence:
-    if not isinstance(plan.workload.profile, Constant):
-        return Evidence(LAG_GROWING, None, "the load is not constant, so growth is not judged")
-    grown = f"the median latency grew by {growth.grown_us / 1000:,.0f} ms in {growth.duration_us / 1e6:.1f} s"
-    steady = f"the trend of the median latency is {growth.grown_us / 1000:+,.0f} ms over the load"
-    text = f"the job does not keep up: {grown}; lower the rate" if growth.is_queue else steady
-    return Evidence(LAG_GROWING, not growth.is_queue, text, growth.grown_us / 1000, unit="ms")
-
-
-def _not_steady(plan: RunPlan, growth: Growth) -> Evidence:
+def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence:
     """A latency that still falls: the begin was not warm. One that rises is a lag that grows."""
     limit = plan.workload.void.drift_share
-    if not isinstance(plan.workload.profile, Constant) or not growth.after_us:
-        return Evidence("not_steady", None, "the load has too few alerts, or is not constant", limit=limit)
-    before_ms, after_ms = growth.before_us / 1000, growth.after_us / 1000
-    drift = (before_ms - after_ms) / after_ms
-    holds = drift <= limit or before_ms - after_ms < _DRIFT_MS_MIN
-    medians = f"the median latency was {before_ms:,.1f} ms in the first third and {after_ms:,.1f} ms in the last"
-    text = medians if holds else f"the warm-up was too short: {medians}; make warm_up longer"
-    return Evidence("not_steady", holds, text, drift, limit, "share")
+    if steady.unknown or not isinstance(plan.workload.profile, Constant):
+        text = f"not evaluated: {steady.unknown or 'the load is not constant'}"
+        return Evidence(Criterion.NOT_STEADY, None, text, limit=limit, unit="share")
+    change = steady.of_kind(Unsteady.TOO_SLOW_AT_START)
+    if change is None:
+        return Evidence(Criterion.NOT_STEADY, True, "the median latency kept its level", 0.0, limit, "share")
+    text = (
+        f"until {change.end_s - from_s:.0f} s of the load the median latency was {change.size / 1000:,.1f} ms higher "
+        f"than later, {change.share:.0%} of the run's"
+    )
+    holds = change.share <= limit
+    if not holds:
+        text = f"the warm-up was too short: {text}; make warm_up longer"
+    return Evidence(Criterion.NOT_STEADY, holds, text, change.share, limit, "share")
 
 
 def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
     void = plan.workload.void
+    if seen.to_s <= seen.from_s:
+        return []  # no load was measured to its end: there is nothing to have been sampled
     seconds = seen.to_s - seen.from_s
     foreign, throttled, clock_ms, swapped_mb = (
         _foreign_share(seen), _mean(seen.measured("machine", "throttled_share")), _clock_ms(seen), _swapped_mb(seen)
@@ -211,25 +292,25 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
         missing = max(missing, seen.pushes_missing / (seen.pushes + seen.pushes_missing))
     return [
         at_most(
-            "foreign_load", foreign, void.foreign_share, unit="share",
+            Criterion.FOREIGN_LOAD, foreign, void.foreign_share, unit="share",
             text=_unless(
                 foreign, "foreign load", "{:.0%} of the CPU time was used by processes that are not the run's"
             ),
         ),
         at_most(
-            "throttled", throttled, void.throttled_share, unit="share",
+            Criterion.THROTTLED, throttled, void.throttled_share, unit="share",
             text=_unless(throttled, "throttling", "the cgroup was held back for {:.1%} of the time"),
         ),
         at_most(
-            "clock_error", clock_ms, void.clock_ms, unit="ms",
+            Criterion.CLOCK_ERROR, clock_ms, void.clock_ms, unit="ms",
             text=_unless(clock_ms, "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time"),
         ),
         at_most(
-            "swap", swapped_mb, void.swap_mb, unit="MB",
+            Criterion.SWAP, swapped_mb, void.swap_mb, unit="MB",
             text=_unless(swapped_mb, "swap", "{:.1f} MB were read from swap or written to it"),
         ),
         at_most(
-            "missing_intervals", missing, void.missing_share, unit="share",
+            Criterion.MISSING_INTERVALS, missing, void.missing_share, unit="share",
             text=f"{missing:.1%} of the intervals are missing: {max(0, owed - sampled)} of {owed} samples of the "
             f"machine, {seen.pushes_missing} of {seen.pushes + seen.pushes_missing} pushes",
         ),
@@ -242,7 +323,7 @@ def _of_gate(seen: Seen) -> list[Evidence]:
         return []
     differing = [check.sentence for check in seen.gate if check.holds is False]
     text = "; ".join(differing) if differing else "the machine is what the workload wants"
-    return [Evidence("gate", None if differing else True, text, len(differing), 0, "checks")]
+    return [Evidence(Criterion.GATE, None if differing else True, text, len(differing), 0, "checks")]
 
 
 def _foreign_share(seen: Seen) -> float | None:

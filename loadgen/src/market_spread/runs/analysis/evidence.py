@@ -1,0 +1,193 @@
+"""What a run is judged by: criteria with their causes, evidence, and the verdict that follows from all of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """What a run says. The exit status of the command that made it is `exit_status`."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    VOID = "void"
+
+    @property
+    def exit_status(self) -> int:
+        """0 passed, 1 failed, 3 void."""
+        return {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.VOID: 3}[self]
+
+
+class Cause(StrEnum):
+    """Whose doing it is if a criterion is not met: the system under test, or the rig and its machine."""
+
+    SYSTEM = "system"
+    RIG = "rig"
+
+
+class Criterion(StrEnum):
+    """Everything that a run is judged by, under the names that `result.json` has."""
+
+    # Correct: what the system put out.
+    JOB_FAILED = "job_failed"
+    ALERTS_MISSING = "alerts_missing"
+    ALERTS_UNEXPECTED = "alerts_unexpected"
+    ALERTS_WRONG = "alerts_wrong"
+    ALERTS_DUPLICATED = "alerts_duplicated"
+    DECISIONS = "decisions"
+    MALFORMED = "malformed"
+    CONSERVATION = "conservation"
+    # Objectives: how fast and how steadily.
+    LAG_GROWING = "lag_growing"
+    STALLED = "stalled"
+    LATENCY_P50 = "latency_p50"
+    LATENCY_P95 = "latency_p95"
+    LATENCY_P99 = "latency_p99"
+    LATENCY_P99_9 = "latency_p99.9"
+    LATENCY_P99_99 = "latency_p99.99"
+    LATENCY_MAX = "latency_max"
+    RATE = "rate"
+    LOSS = "loss"
+    # Valid: whether the rig and its machine let the run say anything.
+    BROKE_OFF = "broke_off"
+    INTERRUPTED = "interrupted"
+    NOT_JUDGED = "not_judged"
+    LATE_GENERATOR = "late_generator"
+    LOST_BY_SENDER = "lost_by_sender"
+    GENERATOR_QUEUE = "generator_queue"
+    RIG_STALLED = "rig_stalled"
+    STOLEN = "stolen"
+    UNDECIDED = "undecided"
+    NOT_STEADY = "not_steady"
+    STAMPS = "stamps"
+    CLOCK_OFFSET = "clock_offset"
+    ONE_KEY = "one_key"
+    FOREIGN_LOAD = "foreign_load"
+    THROTTLED = "throttled"
+    CLOCK_ERROR = "clock_error"
+    SWAP = "swap"
+    MISSING_INTERVALS = "missing_intervals"
+    GATE = "gate"
+
+    @property
+    def cause(self) -> Cause:
+        """Whose doing it is if it is not met."""
+        return Cause.RIG if self in _OF_THE_RIG else Cause.SYSTEM
+
+
+_OF_THE_RIG = frozenset(list(Criterion)[list(Criterion).index(Criterion.BROKE_OFF) :])
+
+# What no fault of the rig explains away: the output itself, or the end of the job.
+_CERTAIN = frozenset({
+    Criterion.JOB_FAILED, Criterion.ALERTS_UNEXPECTED, Criterion.ALERTS_WRONG, Criterion.ALERTS_DUPLICATED,
+    Criterion.MALFORMED, Criterion.DECISIONS,
+})  # fmt: skip
+# These are certain as well, unless the rig itself lost messages.
+_LOST = frozenset({Criterion.ALERTS_MISSING, Criterion.CONSERVATION, Criterion.LOSS})
+# What a system that stands still or falls behind brings about; alone it is the rig's.
+_CONSEQUENCES = frozenset({Criterion.UNDECIDED, Criterion.NOT_STEADY})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that was looked at. holds: None if it was not evaluated; text: a sentence for people."""
+
+    criterion: Criterion
+    holds: bool | None
+    text: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For the result."""
+        return {
+            "check": self.criterion.value,
+            "cause": self.criterion.cause.value,
+            "holds": self.holds,
+            "text": self.text,
+            "value": self.value,
+            "limit": self.limit,
+            "unit": self.unit,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Evidence on one question. known: whether the question could be answered at all."""
+
+    evidence: tuple[Evidence, ...] = ()
+    known: bool = True
+
+    @property
+    def holds(self) -> bool | None:
+        """False if anything fails, None if nothing could be said."""
+        if any(each.holds is False for each in self.evidence):
+            return False
+        return True if self.known and any(each.holds for each in self.evidence) else None
+
+    @property
+    def failing(self) -> tuple[Evidence, ...]:
+        """What does not hold."""
+        return tuple(each for each in self.evidence if each.holds is False)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For the result."""
+        return {"holds": self.holds, "evidence": [each.to_mapping() for each in self.evidence]}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The evidence on the three questions of a run."""
+
+    correct: Assessment = Assessment()
+    valid: Assessment = Assessment()
+    objectives: Assessment = Assessment()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For the result."""
+        return {name: getattr(self, name).to_mapping() for name in ("correct", "valid", "objectives")}
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A verdict, whose doing it is, and why.
+
+    decisive: the criteria that decided it, in the order of the reasons; latencies_void: its latencies say nothing.
+    """
+
+    verdict: Verdict
+    cause: Cause | None
+    reasons: tuple[str, ...]
+    decisive: tuple[Criterion, ...]
+    latencies_void: bool
+
+
+def conclude(verdicts: Verdicts) -> Conclusion:
+    """The one place where a run is called passed, failed or void.
+
+    What is certainly the system's fault fails the run, whatever else spoiled it. Where the rig spoiled it, what the
+    system seems to have done too slowly counts for nothing. A system that stalls or falls behind also causes what would
+    otherwise be laid to the rig (undecided orders, unsteady latencies).
+    """
+    system = [*verdicts.correct.failing, *verdicts.objectives.failing]
+    behind = any(each.criterion in (Criterion.STALLED, Criterion.LAG_GROWING) for each in system)
+    rig = [each for each in verdicts.valid.failing if not (behind and each.criterion in _CONSEQUENCES)]
+    lost_by_rig = any(each.criterion in (Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF) for each in rig)
+    certain = [each for each in system if each.criterion in _CERTAIN or (each.criterion in _LOST and not lost_by_rig)]
+    if rig and certain:
+        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
+    elif rig:
+        verdict, cause, decisive = Verdict.VOID, Cause.RIG, [*rig, *system]
+    elif system:
+        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, system
+    else:
+        verdict, cause, decisive = Verdict.PASSED, None, []
+    besides = "its latencies are void as well: " if rig and certain else ""
+    reasons = tuple(f"{besides if each in rig else ''}{each.text}" for each in decisive)
+    return Conclusion(verdict, cause, reasons, tuple(each.criterion for each in decisive), latencies_void=bool(rig))
+
+
+def at_most(criterion: Criterion, value: float | None, limit: float, *, unit: str, text: str) -> Evidence:
+    """Evidence that a value is not above its limit; None is a value that there is not."""
+    return Evidence(criterion, None if value is None else value <= limit, text, value, limit, unit)

@@ -6,7 +6,7 @@ CODE := proto services spark loadgen charts tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster vendor bench bench-ladder bench-metrics bench-peers clean
+.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster mutants vendor bench bench-ladder bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test
+
+mutants: $(READY)  ## Judge wrong systems and right ones, some on real Kafka and Spark, and write the numbers into the README
+	@$(BIN)/python -m tests.mutants --real --write
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -37,7 +37,7 @@ def killed(runs: Path) -> Figures:
     result = json.loads(stdout)
     (ledger,) = (runs / result["run_id"]).glob("processes/receiver/*/alerts.ledger")
     rows = decode_ledger(ledger.read_bytes())
-    alerts = Alerts.from_rows(rows.alert_rows, rows.received_us)
+    alerts = Alerts.from_rows(rows.rows, rows.received_us)
     firsts = np.unique(alerts.order_id, return_index=True)[1]  # the ledger is in the order of receipt
     received_us = np.sort(alerts.received_us[firsts])
     near = received_us[(received_us > killed_us - 1_000_000) & (received_us < killed_us + _LOOK_US)]

@@ -27,6 +27,7 @@ PHASES = (
     (85, "draining"),
     (88, "judging"),
 )
+LIMITS = {"late_us": 10_000, "late_share_max": 0.001, "settle_us": 5_000_000, "stall_us": 2_000_000}
 _ORDERS_PER_S = 200
 _RATE_PER_S = 20_000
 _OFFSETS_MS = {"sender": 120, "receiver": 410, "job": 730}
@@ -108,7 +109,7 @@ class SyntheticRun:
                 source=source["source"], epoch_unix_ns=begin_ms * 1_000_000, sequence=second + 1, run_id=self.run_id,
                 start_unix_ns=round(start) * 1_000_000 + moved_ns, end_unix_ns=round(end) * 1_000_000 + moved_ns,
                 clock_error_us=source["clock_error_us"], clock_synchronised=source["clock_synchronised"],
-                pushes_dropped=source["pushes_dropped"],
+                pushes_dropped=source["pushes_dropped"], host=source["host"],
             )  # fmt: skip
         for (name, pairs), intervals in self._intervals.items():
             labels = dict(pairs)
@@ -130,7 +131,9 @@ class SyntheticRun:
         return [name for at, name in PHASES if at < end_s][-1] if end_s else ""
 
     def notes(self, from_s: int, to_s: int) -> list[dict[str, Any]]:
-        found = [
+        limits = {"unix_ms": BEGIN_MS, "kind": "limits", "name": "quick", "text": "", "limits": dict(LIMITS)}
+        found = [limits] if from_s == 0 else []
+        found += [
             {"unix_ms": BEGIN_MS + at * 1000, "kind": "phase", "name": name, "text": ""}
             for at, name in PHASES
             if from_s <= at < to_s
@@ -154,6 +157,7 @@ class SyntheticRun:
                 "pushes_dropped": 3 if self.trouble and source == "job" else 0,
                 "clock_error_us": 1_450 if source != "job" else 16_000_000,
                 "clock_synchronised": source != "job" or not self.trouble,
+                "host": "host-2" if self.trouble and source == "job" else "host-1",
             }
             for source, offset in _OFFSETS_MS.items()
         ]

@@ -15,12 +15,13 @@ from playwright.sync_api import Page, expect
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.rpc import channel_to
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 from tests.browser.conftest import Open
 from tests.browser.reading import blank_canvases, table
 from tests.browser.served import POLICY
-from tests.browser.synthetic import SyntheticRun
+from tests.browser.synthetic import BEGIN_MS, SyntheticRun
 from tests.browser.test_figures import END_TO_END, MEASURED, SERVICE, checked_row
 
 STARTED_S = 20.0
@@ -62,9 +63,8 @@ class Aggregator:
             stub = MetricsStub(channel)
             self._note(stub, "title", "quick: 20,000 messages/s", 0)
             for note in self.run.notes(self.pushed_s, seconds):
-                self._note(
-                    stub, note["kind"], note["name"], note["unix_ms"] - self.run.notes(0, 1)[0]["unix_ms"], note["text"]
-                )
+                limits = RunLimits(**note["limits"]) if "limits" in note else None
+                self._note(stub, note["kind"], note["name"], note["unix_ms"] - BEGIN_MS, note["text"], limits)
             pushes = [
                 request
                 for second in range(self.pushed_s, seconds)
@@ -74,9 +74,17 @@ class Aggregator:
             assert [answer.refusal for answer in answers] == [""] * len(pushes)
         self.pushed_s = seconds
 
-    def _note(self, stub: MetricsStub, kind: str, name: str, after_ms: float, text: str = "") -> None:
+    def _note(
+        self,
+        stub: MetricsStub,
+        kind: str,
+        name: str,
+        after_ms: float,
+        text: str = "",
+        limits: RunLimits | None = None,
+    ) -> None:
         unix_ns = round(self.begin_ms + after_ms) * 1_000_000
-        note = NoteRequest(run_id=self.run.run_id, unix_ns=unix_ns, kind=kind, name=name, text=text)
+        note = NoteRequest(run_id=self.run.run_id, unix_ns=unix_ns, kind=kind, name=name, text=text, limits=limits)
         stub.Note(note, timeout=5, wait_for_ready=True)
 
 

@@ -209,9 +209,9 @@ def test_out_of_the_ordinary_is_said_in_words(site: Site, watched: Open) -> None
 
     assert said == [
         "✓Verdict: passed; every alert was right, nothing was lost. ",
-        "▲Trouble: The query was started again once after a failure.",
-        "▲Trouble: job: 3 pushes dropped by the source; its figures lack what they held.",
-        "•17 frames of 59,880 (0.03%) left more than 10 ms after their plan.",
+        "•17 frames of 59,880 (0.03%) left more than 10.0 ms after their plan; the run allows 0.10%.",
+        "•The query was started again once after a failure.",
+        "•job: 3 pushes dropped by the source; its figures lack what they held.",
         "•2 pushes came again and were left out.",
         "•job: its clock is not synchronised; the kernel bounds its error by 16.00 s.",
     ]

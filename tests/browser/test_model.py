@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from market_spread.common.histogram import HdrCounts
 from market_spread.metrics_aggregator.page import one_file
-from tests.browser.synthetic import BEGIN_MS, SyntheticRun
+from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text
 
 Call = Callable[..., Any]
 
@@ -43,6 +44,59 @@ def test_range_has_every_value_whose_interval_lies_in_it(
 
     counts = histogram_of(run, choice["from"], choice["to"])
     assert found == [counts.count, counts.sum_us, counts.max_us, *counts.percentiles([50, 99])]
+
+
+def test_only_what_was_judged_has_the_latencies_of_the_result(run: SyntheticRun, call: Call) -> None:
+    """Which are not those of the range: here the result has three orders alone."""
+    result = HdrCounts()
+    result.record(np.array([4_000, 5_000, 600_000], np.int64))
+    end, until = BEGIN_MS + 90_000, BEGIN_MS + 87_000
+    told = [3, result.sum_us, 4_000, result.max_us, 0, 0, counts_text(result)]
+    judged = {
+        "from_unix_ms": BEGIN_MS + 30_000,
+        "to_unix_ms": until,
+        "series": [{"name": END_TO_END, "labels": {"phase": "measured"}, "total": told}],
+    }
+    data = run.data()
+    verdict = {"unix_ms": end, "kind": "verdict", "name": "passed", "text": "", "failed": [], "judged": judged}
+    data["notes"] = [note for note in data["notes"] if note["kind"] != "verdict"] + [verdict]
+
+    found = call(
+        "range.js",
+        f"""async (range, [data, name]) => {{ {VIEW}
+          const model = new RunModel(data);
+          const said = (choice, labels) => {{
+            const view = new View(model, resolve(choice, model.span(), model.judged), model.span());
+            const hist = view.hist({{name, labels}});
+            return [view.judged, view.range.from, view.range.to, hist.count, hist.maxUs];
+          }};
+          const {{from, to}} = model.judged;
+          const measured = {{phase: 'measured'}};
+          return [
+            said(range.choiceOf(null), measured), said({{kind: 'fixed', from, to}}, measured),
+            said(range.WHOLE, measured), said({{kind: 'fixed', from: from + 1000, to}}, measured),
+            said(range.JUDGED, {{...measured, source: 'receiver'}}),
+          ]; }}""",
+        [data, END_TO_END],
+    )
+
+    of_result = [True, BEGIN_MS + 30_000, until, 3, result.max_us]
+    assert found[:2] == [of_result, of_result]
+    assert [view[0] for view in found[2:]] == [False, False, True]
+    in_range = len(run.values(END_TO_END, {"phase": "measured"}, BEGIN_MS + 30_000, until))
+    assert (found[2][3], found[4][3]) == (60 * 200, in_range), "of a worker: what it pushed"
+
+
+@pytest.mark.parametrize(("choice", "text"), [({"kind": "judged"}, ""), ({"kind": "whole"}, "whole")])
+def test_address_without_a_range_is_that_of_what_was_judged(choice: object, text: str, call: Call) -> None:
+    assert call("range.js", "({choiceText}, choice) => choiceText(choice)", choice) == text
+    assert call("range.js", "({choiceOf}, text) => choiceOf(text)", text or None) == choice
+
+
+def test_before_a_verdict_what_was_judged_is_the_whole_run(call: Call) -> None:
+    resolved = call("range.js", "({resolve, JUDGED}, span) => resolve(JUDGED, span, null)", SPAN)
+
+    assert resolved == {**SPAN, "whole": True}
 
 
 def test_bins_hold_the_values_of_the_range_once(run: SyntheticRun, call: Call) -> None:

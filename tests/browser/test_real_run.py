@@ -1,12 +1,16 @@
 """The page of a real run: broker, Spark, sender and receiver push what they measure, and the page has their figures."""
 
 import json
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
@@ -22,24 +26,58 @@ TIMEOUT_S = 240
 pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a run has left behind, and what it said."""
+
+    folder: Path
+    said: str
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a run has left behind."""
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     runs = tmp_path_factory.mktemp("runs")
     command = [str(Path(sys.executable).parent / "market-spread"), "run", str(WORKLOAD), "--runs-folder", str(runs)]
-    ended = subprocess.run([*command, "--keep-input"], capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+    wide = {**os.environ, "COLUMNS": "200"}
+    ended = subprocess.run(
+        [*command, "--keep-input"], capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=wide
+    )
     assert ended.returncode == 0, ended.stderr
     assert "http://127.0.0.1:" in ended.stderr
     (folder,) = runs.iterdir()
-    return folder
+    return Ran(folder, ended.stdout + ended.stderr)
+
+
+@pytest.fixture(scope="module")
+def folder(ran: Ran) -> Path:
+    return ran.folder
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return read
+
+
+def shows(text: str, ns: int) -> bool:
+    """Whether a latency is written there as exactly as its digits are, in milliseconds unless it names its unit."""
+    number, _, unit = text.strip().partition(" ")
+    decimals = len(number.partition(".")[2])
+    per_unit = {"": 1e6, "ms": 1e6, "µs": 1e3, "s": 1e9}[unit]
+    return abs(float(number.replace(",", "")) - ns / per_unit) <= 0.5001 * 10**-decimals
+
+
+def line_of(text: str, begin: str) -> str:
+    (line,) = (line for line in text.splitlines() if line.strip().startswith(begin))
+    return line
 
 
 def test_latencies_are_those_of_the_alerts_in_the_ledger(folder: Path, watched: Open) -> None:
     rows = decode_ledger((folder / "alerts.ledger").read_bytes())
-    alerts = Alerts.from_rows(rows.alert_rows, rows.received_us)
+    alerts = Alerts.from_rows(rows.rows, rows.received_us)
     measured = np.flatnonzero(alerts.order_id < WARM_UP_ORDER_ID_MIN)
 
-    page = watched().open((folder / "metrics.html").as_uri())
+    page = watched().open((folder / "metrics.html").as_uri() + "#/overview?range=whole")
 
     triple = table(page, "The triple of latencies")
     checked_row(triple["Intended send to receipt"], (alerts.received_us - alerts.intended_us)[measured])
@@ -47,16 +85,53 @@ def test_latencies_are_those_of_the_alerts_in_the_ledger(folder: Path, watched: 
     assert key_figures(page)["lag"] == "0 messages"
 
 
-def test_judged_is_the_part_that_the_result_is_of(folder: Path, watched: Open) -> None:
-    result = json.loads((folder / "result.json").read_text())
+def test_percentiles_are_the_same_wherever_they_are_shown(ran: Ran, result: dict[str, Any], watched: Open) -> None:
+    names = ("p50", "p95", "p99")
+    latency_ns = [result["latency_ns"][name] for name in names]
+    assert None not in latency_ns
+    page = watched().open((ran.folder / "metrics.html").as_uri())
+    report = watched().open((ran.folder / "report.html").as_uri(), until="canvas")
+    triple = table(page, "The triple of latencies")["Intended send to receipt"]
+
+    shown = {
+        "terminal": line_of(ran.said, "intended send to receipt").split()[-6:][:3],
+        "run.md": [cell.strip() for cell in line_of((ran.folder / "run.md").read_text(), "| intended").split("|")[2:5]],
+        "page": list(key_figures(page).values())[4:7],
+        "report": list(key_figures(report).values())[:3],
+    }
+
+    for where, texts in shown.items():
+        assert [(text, shows(text, ns)) for text, ns in zip(texts, latency_ns, strict=True)] == [
+            (text, True) for text in texts
+        ], where
+    assert page.get_by_role("button", name="judged").get_attribute("aria-pressed") == "true"
+    assert triple["n"] == f"{result['latency_samples']:,}"
+    assert "those of the result" in page.locator(".about").first.inner_text()
+    assert list(key_figures(report))[:3] == ["latency p50", "p95", "p99"]
+
+
+def test_the_whole_run_is_not_taken_for_what_was_judged(folder: Path, result: dict[str, Any], watched: Open) -> None:
     page = watched().open((folder / "metrics.html").as_uri())
 
-    page.get_by_role("button", name="judged").click()
+    page.get_by_role("button", name="whole run").click()
 
+    expect(page.locator(".about").first).to_contain_text("came in this range")
     samples = int(table(page, "The triple of latencies")["Intended send to receipt"]["n"].replace(",", ""))
-    a_second = result["alerts_received"] / result["duration_s"]
-    assert samples == pytest.approx(result["latency_samples"], abs=1.5 * a_second)
-    assert result["latency_samples"] < result["alerts_received"]
+    assert samples == result["alerts_received"] > result["latency_samples"]
+
+
+def test_a_passed_run_of_one_host_has_no_trouble(folder: Path, result: dict[str, Any], watched: Open) -> None:
+    page = watched().open((folder / "metrics.html").as_uri())
+
+    assert result["verdict"] == "passed"
+    assert page.locator(".findings li.trouble").all_inner_texts() == []
+    assert [text for text in page.locator(".findings li").all_inner_texts() if "clock" in text] == []
+
+
+def test_the_sender_and_the_result_count_the_same_frames_as_late(folder: Path, result: dict[str, Any]) -> None:
+    evidence = json.loads((folder / "evidence.json").read_text())
+
+    assert int(evidence["sender"].get("framesLate", 0)) == result["frames_late"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -37,7 +37,9 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
             "reasons": ["41.0 MB were read from swap <b>"], "started": "2026-01-01T12:00:00+00:00",
             "offered_rate_per_s": 20_000.0, "achieved_rate_per_s": 19_990.4, "duration_s": 60.0,
             "cpu_us_per_message": 3.254, "backlog": {"messages_max": 1_234}, "settings": {"seed": 7},
-            "manifest_sha256": "a" * 64, "verdicts": verdicts,
+            "manifest_sha256": "a" * 64, "verdicts": verdicts, "latency_samples": 1_099,
+            "latency_ns": {"p50": 4_420_000, "p95": 45_410_000, "p99": 316_160_000, "p99.9": None, "p99.99": None,
+                           "max": 514_000_000},
         },
         "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
         "anomalies": ["the job's JVM collected for 250 ms within a second, at 12:00:30 UTC"],
@@ -85,6 +87,17 @@ def test_report_says_verdict_evidence_anomalies_and_environment(watched: Open, r
     assert page.locator(".facts dt", has_text="model").count() == 1
     assert "A CPU" in page.locator(".facts").inner_text()
     assert "19,990" in page.locator(".figures").inner_text()
+
+
+def test_headline_is_that_of_the_result_and_says_so(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    assert [page.locator(".figures > div").nth(at).inner_text().split("\n") for at in (0, 2, 3, 5)] == [
+        ["latency p50", "4.42 ms", "result"],
+        ["p99", "316.2 ms"],
+        ["p99.9", "n too small"],
+        ["max", "514.0 ms", "of 1,099 samples"],
+    ]
 
 
 def facts_anomaly() -> str:

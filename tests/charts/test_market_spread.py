@@ -10,6 +10,7 @@ import yaml
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.runs.broker import MESSAGE_BYTES_MAX
 from market_spread.runs.workload import read_workload
+from market_spread.streaming.modes.settings import APPLICATIONS
 from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
 from tests.charts.pods import pod, pods, selects
 
@@ -268,6 +269,15 @@ def test_brokers_elsewhere_leave_no_broker_here() -> None:
         found for found in made.objects if found["metadata"]["labels"].get("app.kubernetes.io/component") == "kafka"
     ]
     assert environment(made, "sender")["BOOTSTRAP_SERVERS"] == "b1:9092,b2:9092"
+
+
+def test_all_decisions_are_an_application_and_a_topic() -> None:
+    without, made = rendered(CI), rendered(CI, job__decisions="all")
+
+    assert "APPLICATION" not in environment(without, "job")
+    assert environment(made, "job")["APPLICATION"] == APPLICATIONS["all"]
+    assert pod(made, "topics").spec["containers"][0]["args"][-2:] == ["--decisions", "all"]
+    assert "--decisions" not in pod(without, "topics").spec["containers"][0]["args"]
 
 
 def test_topics_are_made_by_a_job_that_is_new_when_it_differs() -> None:

@@ -62,7 +62,7 @@ def test_committed_stubs_are_the_generated_ones_byte_for_byte(generated: Path) -
 def test_every_contract_has_stubs(generated: Path) -> None:
     names = set(files_below(generated))
 
-    assert {path.stem for path in CONTRACTS} == {"control", "metrics", "pod_resources"}
+    assert {path.stem for path in CONTRACTS} == {"control", "limits", "metrics", "pod_resources"}
     for path in CONTRACTS:
         for suffix in ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi"):
             assert f"market_spread/v1/{path.stem}{suffix}" in names

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.common.codec import decode
-from market_spread.common.layout import ALERT, NBBO, Field, Kind, Layout
+from market_spread.common.layout import ALERT, DECISION, NBBO, Field, Kind, Layout
 from market_spread.streaming.applications.counting import NUMBER, counting
-from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.applications.market_spread import market_spread, market_spread_all_decisions
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import SIZE, sequence_window
 from market_spread.streaming.applications.word_count import word_count
@@ -109,16 +109,18 @@ class TestInEveryMode:
     def test_market_spread_judges_on_the_newest_quote(self, sparks: Sparks, mode: str) -> None:
         """Quotes first, then orders, so that both modes must say the same; prices at the rule's borders."""
         random = np.random.default_rng(5)
-        bids = [0, 1, 499, 1_000, 10_000, 400_000, 1_000_000, 9_999_999_000]
+        bids = [-999_999_000, -1_000_000, -1, 0, 1, 499, 1_000, 10_000, 400_000, 1_000_000, 9_999_999_000]
         markets = {
-            f"S{i}": (bid, min(max(0, bid + spread), 9_999_999_999))
+            f"S{i}": (bid, min(max(-999_999_999, bid + spread), 9_999_999_999))
             for i, (bid, spread) in enumerate(itertools.product(bids, (-600, 0, 1, 25, 26, 499, 500, 501, 20_000)))
         }
         old = [quote(symbol, 0, 9_999, sequence=1) for symbol in markets]
         new = [quote(symbol, *market, sequence=2) for symbol, market in markets.items()]
         late = [quote(symbol, 0, 8_888, sequence=1) for symbol in markets]
         symbols = [*markets, "UNSEEN"]
-        orders = [order(symbols[i], number) for number, i in enumerate(random.integers(0, len(symbols), 500))]
+        prices = [(-1) ** number * number * 1_999_999 for number in range(500)]
+        drawn = zip(prices, random.integers(0, len(symbols), 500), strict=True)
+        orders = [order(symbols[i], number, price) for number, (price, i) in enumerate(drawn)]
 
         quotes = [b"".join(old), b"".join(new), b"".join(late)]
         found = outcome(
@@ -133,7 +135,53 @@ class TestInEveryMode:
         }
         by_order = {number: markets.get(order[1:7].decode().rstrip(), (0, 0)) for number, order in enumerate(orders)}
         assert judged == {number: market for number, market in by_order.items() if too_wide(*market)}
-        assert 100 < len(judged) < 400
+        assert 100 < len(judged) < 450
+        assert alerts.ints("price").tolist() == [prices[number] for number in alerts.ints("order_id")]
+        assert (alerts.ints("bid") < 0).sum() > 50
+
+    def test_rows_go_to_every_sink_that_keeps_them_and_malformed_ones_to_invalid(
+        self, sparks: Sparks, mode: str
+    ) -> None:
+        numbers = Source("numbers", NUMBER)
+        pipeline = numbers.to_sink(
+            Sink("small", Text("{value}"), keep=lambda row: row.value < 10),
+            Sink("all", Text("{value}")),
+            Sink("even", Text("{value}"), keep=lambda row: row.value % 2 == 0),
+            name="split",
+        )
+
+        with MemoryRun(sparks.of(mode), pipeline, mode) as run:
+            run.send("numbers", [number(i, value) for i, value in enumerate((3, 8, 11, 12))] + [b"noise"])
+            run.process()
+            found = {sink: run.received(sink) for sink in ("small", "all", "even", "invalid")}
+
+        (malformed,) = found.pop("invalid")
+        assert found == {"small": [b"3", b"8"], "all": [b"3", b"8", b"11", b"12"], "even": [b"8", b"12"]}
+        assert json.loads(malformed)["reason"] == "wrong_length"
+
+    def test_all_decisions_are_a_record_an_order_and_the_alerts_are_those_that_reject(
+        self, sparks: Sparks, mode: str
+    ) -> None:
+        quotes = [quote("TIGHT", 10_000, 10_100, sequence=3), quote("WIDE", 10_000, 20_000, sequence=4)]
+        symbols = ["TIGHT", "WIDE", "UNSEEN"]
+        orders = [order(symbols[i % 3], i) for i in range(30)]
+
+        with MemoryRun(sparks.of(mode), market_spread_all_decisions(), mode) as run:
+            run.send("nbbo", quotes)
+            run.process()
+            run.send("orders", [b"".join(orders), b"noise"])
+            run.process()
+            found, alerts = b"".join(run.received("decisions")), b"".join(run.received("alerts"))
+            assert len(run.received("invalid")) == 1
+
+        decisions, rows = decode(DECISION, found), np.frombuffer(found, np.uint8).reshape(-1, DECISION.width)
+        names = ("order_id", "bid", "offer", "quote_sequence")
+        said = sorted(zip(*(decisions.ints(name).tolist() for name in names), map(chr, rows[:, -1]), strict=True))
+        by_symbol = [(10_000, 10_100, 3, "A"), (10_000, 20_000, 4, "R"), (0, 0, 0, "R")]
+        assert decisions.readable.all()
+        assert said == [(i, *by_symbol[i % 3]) for i in range(30)]
+        rejected = decode(ALERT, alerts)
+        assert sorted(rejected.ints("order_id").tolist()) == [i for i in range(30) if i % 3]
 
     def test_market_spread_follows_flapping_markets_behind_fences(self, sparks: Sparks, mode: str) -> None:
         """Markets open and close, quotes come late and again, orders wait for the quotes: exactly what a loop says."""
@@ -205,8 +253,8 @@ def quote(symbol: str, bid: int, offer: int, *, sequence: int) -> bytes:
     return f"Q{symbol:<6}{bid:010}{offer:010}{sequence:016}{sequence:012}".encode()
 
 
-def order(symbol: str, order_id: int) -> bytes:
-    return f"O{symbol:<6}B000057{order_id:010}+00000100{1_000_000:010}{100 + order_id:016}".encode()
+def order(symbol: str, order_id: int, price: int = 1_000_000) -> bytes:
+    return f"O{symbol:<6}B000057{order_id:010}+00000100{price:010}{100 + order_id:016}".encode()
 
 
 class TestPythonInMicroBatchMode:

@@ -12,10 +12,16 @@ from pyspark.sql import functions as F
 
 from market_spread.common.codec import decode
 from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.loadgen.symbols import universe
+from market_spread.runs.state_partitions import state_partition_of
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.plans import real_time
+from market_spread.streaming.plans.joined import frames_of
+from market_spread.streaming.plans.packed import PackedRows
+from market_spread.streaming.plans.rows import united
 from market_spread.streaming.rule import too_wide
+from market_spread.streaming.states import Newest
 from market_spread.streaming.words import Packing, Part
 
 SCHEMA = (
@@ -195,7 +201,14 @@ def test_frame_of_wrong_length_is_one_malformed_row(spark: SparkSession) -> None
 UNREADABLE_QUOTES = [
     ("bid", b"00001x0000"),
     ("bid", b"0000100.50"),
-    ("bid", b"-000100000"),
+    ("bid", b"-00010000-"),
+    ("bid", b"--00100000"),
+    ("bid", b"+000100000"),
+    ("bid", b"-000 10000"),
+    ("bid", b"-00001e000"),
+    ("bid", b".000100000"),
+    ("offer", b"-         "),
+    ("intended_us", b"-000000000000017"),
     ("bid", b"          "),
     ("bid", b"1e00000005"),
     ("bid", b"0x00000010"),
@@ -209,7 +222,6 @@ UNREADABLE_QUOTES = [
     ("bid", b"   1000000"),
     ("bid", b"001000000 "),
     ("bid", b"+001000000"),
-    ("bid", b"-000000000"),
     ("offer", b"\n001000500"),
     ("offer", b"00100050\r\n"),
     ("offer", b"\x7f001000500"),
@@ -243,7 +255,7 @@ UNREADABLE_ORDERS = [
     ("quantity", b"--0000100"),
     ("quantity", b"         "),
     ("price", b"0100.00000"),
-    ("price", b"-000000001"),
+    ("price", b"-00000000-"),
     ("intended_us", b"                "),
     # What Spark's cast would take.
     ("account", b"+00057"),
@@ -436,6 +448,40 @@ def test_rule_on_columns_is_the_rule_on_arrays(spark: SparkSession) -> None:
     assert [row["rejects"] for row in verdicts] == expected.tolist()
 
 
+# Where a symbol's state is
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 16])
+def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: SparkSession, partitions: int) -> None:
+    market = universe(350, 4)
+    names = market.names[[*range(5), *market.probe_ids]]
+    quotes = b"".join(quote(name.decode().rstrip()) for name in names)
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    try:
+        state = market_spread().stream.state
+        assert isinstance(state, Newest)
+        packed = PackedRows.of(market_spread(), state)
+        rows = packed.rows({"nbbo": records(spark, quotes), "orders": records(spark, topic="orders")})
+        placed = rows.repartition(partitions, packed.key).select(packed.key, F.spark_partition_id()).collect()
+        one_by_bucket = [records(spark, QUOTE, partition=bucket) for bucket in range(4)]
+        frames = frames_of(market_spread().sources[:1], {"nbbo": united(one_by_bucket)})
+        by_bucket = frames.repartition(partitions, "bucket").select(F.spark_partition_id()).collect()
+        words = frames.repartition(partitions, "bucket").select("words").collect()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", 1)
+
+    def state_partitions(mode: str) -> list[int]:
+        found = state_partition_of(names, mode=mode, buckets=4, partitions=partitions)
+        return [int(partition) for partition in found]
+
+    assert dict(map(tuple, placed)) == dict(
+        zip((name.decode() for name in names), state_partitions("real-time"), strict=True)
+    )
+    of_bucket = {int(words.split(" ")[3]): place for (words,), (place,) in zip(words, by_bucket, strict=True)}
+    assert len(of_bucket) == 4
+    assert [of_bucket[int(bucket)] for bucket in market.bucket[market.ids_of(names)]] == state_partitions("micro-batch")
+
+
 # Decisions, and what leaves
 
 
@@ -521,6 +567,11 @@ def test_newest_quote_decides_whatever_the_order_of_arrival(spark: SparkSession,
 
 def test_prices_of_every_size_come_out_as_they_went_in(spark: SparkSession) -> None:
     prices = [
+        (-999_999_999, 9_999_999_999),
+        (-999_999_999, -999_999_999),
+        (-501, -1),
+        (-1, 499),
+        (-1_000, -1_000),
         (9_999_999_499, 9_999_999_999),
         (0, 9_999_999_999),
         (0, 0),
@@ -547,7 +598,7 @@ def test_orders_at_their_limits_come_out_as_they_went_in(spark: SparkSession) ->
         ("B", "B", 999_999, 9_999_999_996, 99_999_999, 9_999_999_999),
         ("C", "S", 999_999, 9_999_999_997, 99_999_999, 9_999_999_999),
         ("ZZZZZY", "B", 999_999, 9_999_999_998, -99_999_999, 9_999_999_999),
-        ("ZZZZZZ", "S", 999_999, 9_999_999_999, -99_999_999, 9_999_999_999),
+        ("ZZZZZZ", "S", 999_999, 9_999_999_999, -99_999_999, -999_999_999),
     ]
     orders = [order(**dict(zip(fields, values, strict=True))) for values in given]  # type: ignore[arg-type]
 

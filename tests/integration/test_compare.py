@@ -69,7 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     other.write_text(SMALL.read_text().replace("messages: 200", "messages: 100"))
     words = ("ab", SMALL, other, "--repeats", 1, "--folder", folder / "ab", "--seed", 1, "--", "--rate", 1000)
     with started(*words) as process:
-        said = output_until(process, "run 2 of 2")
+        said = output_until(process, "pair 1 of 1: ") + output_until(process, "pair 1 of 1: ")
         said += output_until(process, "metrics page: ")
         process.send_signal(signal.SIGINT)
         said += process.communicate(timeout=TIMEOUT_S)[0]
@@ -86,20 +86,22 @@ def test_an_interrupted_comparison_ends_as_void_and_says_so(made: Made) -> None:
     assert made.interrupted_output.endswith("market-spread: interrupted\n")
 
 
-def test_the_same_command_makes_what_was_missing_and_no_more(made: Made) -> None:
+def test_the_same_command_makes_the_interrupted_pair_again_and_no_more(made: Made) -> None:
     verdicts = [result["verdict"] for result in results(made.folder / "ab")]
+    places = [json.loads(path.read_text()) for path in (made.folder / "ab").rglob("pair.json")]
 
-    assert made.stderr.count("run 2 of 2") == 1
-    assert "run 1 of 2" not in made.stderr
+    assert made.stderr.count("pair 1 of 1: ") == 2
     assert verdicts.count("void") == 1
-    assert len(verdicts) == 3
+    assert len(verdicts) == 4
+    assert sorted((place["number"], place["arm"]) for place in places) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+    assert [place["number"] for place in places if place["interrupted"]] == [1]
 
 
 def test_one_run_of_each_is_undecided(made: Made) -> None:
     assert made.status == 3, made.stderr
     said = " ".join(made.stdout.split())
     assert "UNDECIDED small-frames against small: " in said
-    assert "1 run; a verdict needs 8 in each group" in said
+    assert "1 pair; a verdict needs 6" in said
 
 
 def test_what_the_workloads_differ_in_stands_beside_the_figures(made: Made) -> None:
@@ -108,8 +110,9 @@ def test_what_the_workloads_differ_in_stands_beside_the_figures(made: Made) -> N
     assert ended.returncode == 3, ended.stderr
     document = json.loads(ended.stdout)
     (name,) = [name for name in document["differences"] if "frame" in name]
-    assert document["differences"][name] == [{"200": 1}, {"100": 1}]
-    figures = {figure["figure"]: figure for figure in document["pairs"][0]["figures"]}
+    assert [list(values) for values in document["differences"][name]] == [["200"], ["100"]]
+    figures = {figure["figure"]: figure for figure in document["contrasts"][0]["figures"]}
+    assert document["contrasts"][0]["pairs"] == 1
     assert figures["latency_ns.p50"]["before"]["estimate"] > 0
     assert figures["latency_ns.p50"]["verdict"] == "undecided"
 
@@ -139,7 +142,7 @@ def test_history_has_the_runs(made: Made) -> None:
     ended = run("history", made.folder / "ab" / "a")
 
     assert ended.returncode == 0, ended.stderr
-    assert "0 changes in 1 run" in ended.stdout
+    assert "0 changes in " in ended.stdout
 
 
 def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
@@ -151,7 +154,7 @@ def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
     first, again = run(*words), run(*words)
 
     assert first.returncode == 0, first.stderr
-    assert "HELD    small holds 1,000 messages/s under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
+    assert "HELD    small holds 1,000 messages/s or more under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
     assert [result["offered_rate_per_s"] for result in results(tmp_path / "sweep")] == [1000.0]
     assert again.stdout == first.stdout
     assert "<svg" in (tmp_path / "sweep.html").read_text()

@@ -101,9 +101,9 @@ def test_same_workload_gives_the_same_bytes(generated: Files, tmp_path: Path) ->
     assert again.nbbo.read_bytes() == generated.nbbo.read_bytes()
     assert again.orders.read_bytes() == generated.orders.read_bytes()
     quotes, orders = again.nbbo.stat().st_size // 55, again.orders.stat().st_size // 59
-    assert quotes + orders == 351 + 4000
+    assert quotes + orders == 450 + 4000
     assert ended.stdout.splitlines() == [
-        f"{quotes:,} quotes, 351 of them initial, in {again.nbbo}",
+        f"{quotes:,} quotes, 450 of them initial, in {again.nbbo}",
         f"{orders:,} orders in {again.orders}",
     ]
 
@@ -123,9 +123,9 @@ def test_initial_quotes_come_before_everything_else(generated: Files) -> None:
     quotes = decode(NBBO, generated.nbbo.read_bytes()).columns
     intended_us = quotes["intended_us"].astype(np.int64)
 
-    assert len(set(quotes["symbol"][:351].tolist())) == 351
+    assert len(set(quotes["symbol"][:450].tolist())) == 450
     assert intended_us[0] == START_US - 10_000_000
-    assert intended_us[350] < START_US <= intended_us[351]
+    assert intended_us[449] < START_US <= intended_us[450]
     assert int(decode(ORDER, generated.orders.read_bytes()).ints("intended_us")[0]) >= START_US
 
 

@@ -103,7 +103,7 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
     finally:
         services.stop(("sender", "job", "receiver"))
 
-    oracle = Oracle(Alerts.from_rows(ledger.alert_rows, ledger.received_us))
+    oracle = Oracle(Alerts.from_rows(ledger.rows, ledger.received_us))
     for load, start_ns in zip((plan.initial, plan.measured), starts_ns, strict=True):
         for quotes in quotes_of(load.open(start_ns)):
             oracle.add_quotes(quotes)

@@ -45,7 +45,7 @@ def a_finished_run(ports: dict[str, int]) -> None:
     pusher = Pusher(recorder, f"127.0.0.1:{ports['grpc']}", clock=CLOCK)
     recorder.histogram(SEND_LAG).record_us(np.array([5, 7]))
     pusher.stop()
-    notes.say("verdict", "passed", "all is right")
+    notes.say_verdict("passed", "all is right")
     notes.close()
     assert (pusher.pending, notes.waiting) == (0, 0)
 

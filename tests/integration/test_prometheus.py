@@ -38,6 +38,9 @@ START_S, RUN_S = 120.0, 180.0
 SAMPLES = 2_500
 # Nothing that a run without a fault could have.
 NEVER = {"market_spread_receiver_invalid_total"}
+# The workload sets limits of its own, wide ones: what is compared with them has data, and nothing is above.
+LIMITS = "slo: {p50_ms: 50000, p99_ms: 60000, max_ms: 70000, rate_share: 0.1, loss: 1000}\n"
+JUDGING = "MarketSpreadLatencyAboveLimit|MarketSpreadFramesLate|MarketSpreadLagGrows|MarketSpreadClockNotSynchronised"
 LE = {repr((edge_us - 1) / 1e6): edge_us for edge_us in EDGES_US}
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
@@ -113,7 +116,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder, runs = tmp_path_factory.mktemp("prometheus"), tmp_path_factory.mktemp("runs")
     said, log, node_log = folder / "run.log", folder / "prometheus.log", folder / "node_exporter.log"
     node_address, address = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-    run_command = (COMMAND, "run", SMALL, "--monitored", "--keep", "--duration", 40, "--runs-folder", runs)
+    workload = folder / "limited.yaml"
+    workload.write_text(SMALL.read_text() + LIMITS)
+    run_command = (COMMAND, "run", workload, "--monitored", "--keep", "--duration", 40, "--runs-folder", runs)
     with (
         started(node_log, node_exporter, f"--web.listen-address={node_address}"),
         started(said, *run_command) as run,
@@ -209,6 +214,10 @@ def test_every_alert_is_about_something_that_is_there(name: str, watched: Watche
     metrics = metrics_in(alerts()[name]["expr"]) - NEVER
 
     assert [metric for metric in metrics if not watched.query(f"count({metric})", at=watched.at)] == []
+
+
+def test_what_the_workload_allows_is_no_alert(watched: Watched) -> None:
+    assert watched.query(f'count_over_time(ALERTS{{alertname=~"{JUDGING}", alertstate="firing"}}[5m])') == []
 
 
 def test_counts_in_prometheus_are_those_of_the_aggregator_to_the_last(watched: Watched) -> None:

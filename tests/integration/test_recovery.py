@@ -14,7 +14,7 @@ from market_spread.common.kafka import Producer
 from market_spread.common.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import Oracle
+from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.clients import Clients, sent_ends
 from market_spread.runs.ensemble import Ensemble
@@ -35,7 +35,9 @@ class Rig:
     """Running processes, and the loads that went through them."""
 
     def __init__(self, folder: Path, workload: Workload) -> None:
-        self.plan: RunPlan = plan_of_workload(workload)
+        plan = plan_of_workload(workload)
+        # Verdicts that do not change are certain however long a job was away: nothing at all may be missing.
+        self.plan: RunPlan = replace(plan, measured=plan.measured.with_parameters(tight_share=0))
         job = JobSettings.of(workload)
         self.ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=SystemClock())
         self.sent: list[SenderStatusResponse] = []
@@ -94,8 +96,8 @@ class Rig:
     def judge(self, *, duplicates_allowed: bool) -> Judgement:
         self.clients.drain_receiver(60)
         ledger = decode_ledger(self.clients.ledger("recovery", "alerts"))
-        alerts = Alerts.from_rows(ledger.alert_rows, ledger.received_us)
-        oracle = Oracle(alerts, duplicates_allowed=duplicates_allowed)
+        alerts = Alerts.from_rows(ledger.rows, ledger.received_us)
+        oracle = Oracle(alerts, replayed=WHOLE_RUN if duplicates_allowed else ())
         for load, start in self.starts_unix_ns:
             for quotes in quotes_of(load.open(start)):
                 oracle.add_quotes(quotes)

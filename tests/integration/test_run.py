@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from market_spread.loadgen.columns import Alerts
 
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
 WORKLOADS = Path(__file__).parent / "workloads"
-SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "changing"))
+SMALL, PAIR, CHANGING, STALLS = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "changing", "stalls"))
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
@@ -135,8 +136,8 @@ def test_a_run_passes_judges_every_alert_and_leaves_no_process(tmp_path: Path) -
     assert result["messages_sent"] == 24_000
     assert result["messages_processed"] == 24_000
     assert result["orders_sent"] == 12_000
-    assert result["alerts_received"] == result["alerts_expected"]
-    assert int(str(result["alerts_expected"])) > 1_300
+    expected, undecided = int(str(result["alerts_expected"])), int(str(result["alerts_undecided"]))
+    assert 900 < expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "duplicated", "wrong")] == [0, 0, 0, 0]
     assert result["invalid_records"] == 0
     latency = result["latency_ns"]
@@ -159,8 +160,9 @@ def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound
 
     assert ended.exit_status == 0, ended.stderr
     result = ended.result
-    assert 0 < int(str(result["alerts_undecided"])) < 120
-    assert int(str(result["alerts_received"])) >= int(str(result["alerts_expected"])) > 1_300
+    # Those that were sent within the delays of a change of their verdict: there are some, and most are decided.
+    assert 0 < int(str(result["alerts_undecided"])) < int(str(result["alerts_expected"])) / 2
+    assert int(str(result["alerts_received"])) >= int(str(result["alerts_expected"])) > 900
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
 
 
@@ -219,6 +221,49 @@ def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path)
 
 
+def test_a_killed_jvm_of_the_job_fails_the_run(tmp_path: Path) -> None:
+    with running(tmp_path, workload=STALLS) as run:
+        run.wait_until_said("measuring")
+        time.sleep(3)
+
+        run.child(lambda command: "org.apache.spark.deploy.SparkSubmit" in command).kill()
+        ended = run.end()
+
+    assert (ended.exit_status, ended.result["verdict"], ended.result["cause"]) == (1, "failed", "system")
+    assert "0 missing" not in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert_nothing_left(tmp_path)
+
+
+STANDING = {
+    "job": ("org.apache.spark.deploy.SparkSubmit", "failed", "system", r"the job stood still for (1[01]\.\d) s"),
+    "broker": ("kafka.Kafka", "void", "rig", r"the broker stood still for (10\.\d|9\.[5-9]) s"),
+    "receiver": ("market_spread.receiver", "void", "rig", r"the receiver stood still for (10\.\d|9\.[5-9]) s"),
+}
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("process", STANDING)
+def test_who_stands_still_for_ten_seconds_is_named(tmp_path: Path, process: str) -> None:
+    word, verdict, cause, sentence = STANDING[process]
+    with running(tmp_path, workload=STALLS) as run:
+        run.wait_until_said("measuring")
+        time.sleep(6)
+
+        stopped = run.child(lambda command: word in command)
+        stopped.suspend()
+        time.sleep(10)
+        stopped.resume()
+        ended = run.end()
+
+    result = ended.result
+    assert (result["verdict"], result["cause"]) == (verdict, cause), result["reasons"]
+    reasons = result["reasons"]
+    assert isinstance(reasons, list)
+    assert re.search(sentence, reasons[0]), reasons
+    assert_nothing_left(tmp_path)
+
+
 @pytest.mark.alone
 def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     with running(tmp_path, "--keep-input", workload=PAIR) as run:
@@ -233,11 +278,14 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     assert ended.exit_status == 0, ended.stderr
     result = ended.result
     assert (result["verdict"], result["job_restarts"]) == ("passed", 1)
-    assert result["alerts_received"] == result["alerts_expected"]
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
+    # The one that comes back judges again what the other has judged, some of it on newer quotes: those are undecided.
+    expected, undecided = int(str(result["alerts_expected"])), int(str(result["alerts_undecided"]))
+    assert expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert int(str(result["alerts_duplicated"])) > 100  # both were there, before and after
     (ledger,) = tmp_path.glob("*/alerts.ledger")
     rows = decode_ledger(ledger.read_bytes())
-    alerts = Alerts.from_rows(rows.alert_rows, rows.received_us)
+    alerts = Alerts.from_rows(rows.rows, rows.received_us)
     measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
     firsts = np.unique(measured.order_id, return_index=True)[1]  # the ledger is in the order of receipt
     received_us = np.sort(measured.received_us[firsts])

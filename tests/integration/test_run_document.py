@@ -40,8 +40,8 @@ def folder(runs: Path) -> RunFolder:
 def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
     result = json.loads(folder.result.read_text())
 
-    assert result["schema_version"] == 2
-    assert [result["verdicts"][name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, None]
+    assert result["schema_version"] == 3
+    assert [result["verdicts"][name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, True]
     flow = result["conservation"]
     assert flow["sent"] == flow["processed"] + flow["invalid"]
     assert flow["in_flight"] == 0

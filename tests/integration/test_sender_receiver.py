@@ -198,7 +198,8 @@ def system_on(broker: Broker, folder: Path, *, unacknowledged_bytes_max: int = 6
     with ExitStack() as stack:
         system = System(run_id, broker.bootstrap_servers, folder, stack, unacknowledged_bytes_max)
         topics = dict.fromkeys(map(system.topic, ("nbbo", "orders", "alerts")), BUCKETS)
-        kafka.create_topics(broker.bootstrap_servers, topics | {system.topic("invalid"): 1})
+        wanted = topics | {system.topic("invalid"): 1}
+        kafka.create_topics(broker.bootstrap_servers, wanted, appended=(system.topic("alerts"),))
         yield system
 
 
@@ -231,6 +232,13 @@ def test_every_message_arrives_once_in_order_and_every_alert_once(system: System
     assert HdrCounts.decode(sent.frame_delay_histogram).count == sent.frames_sent
     assert (status.alerts, status.alerts_duplicated, status.alerts_unreadable) == (sent.orders_sent, 0, 0)
     assert HdrCounts.decode(status.latency_histogram).count == sent.orders_sent
+    acknowledge = HdrCounts.decode(sent.acknowledge_histogram)
+    assert acknowledge.count == sent.frames_sent
+    assert 0 < acknowledge.percentile(99) <= sent.unacknowledged_age_us_max < 10_000_000
+    append, fetch = HdrCounts.decode(status.append_histogram), HdrCounts.decode(status.fetch_histogram)
+    assert append.count == fetch.count == sent.orders_sent
+    assert max(append.max_us, fetch.max_us) < 10_000_000
+    assert abs(sent.unix_ns - status.unix_ns) < 60_000_000_000
     assert _ledger_order_ids(system, receiver) == list(range(1, sent.orders_sent + 1))
 
 
@@ -521,7 +529,7 @@ def _ledger_order_ids(system: System, receiver: ReceiverStub) -> list[int]:
     pieces = receiver.ReadLedger(ReadLedgerRequest(run_id=system.run_id, name="alerts"), timeout=20)
     ledger = decode_ledger(b"".join(piece.data for piece in pieces))
     assert ledger.incomplete_bytes == 0
-    order_ids = decode(ALERT, np.ascontiguousarray(ledger.alert_rows).tobytes()).ints("order_id")
+    order_ids = decode(ALERT, np.ascontiguousarray(ledger.rows).tobytes()).ints("order_id")
     return sorted(order_ids.tolist())
 
 

@@ -35,7 +35,7 @@ market: {{symbols: 350, changing_symbols: 1, rejected_orders: 0.1, order_share: 
 frames: {{messages: 200, linger_ms: 2}}
 job: {{mode: real-time, batch_s: 10, shuffle_partitions: 1, memory: 2g}}
 warm_up: {{batches: 5, duration_s: 5, settle_s: 1}}
-limits: {{late_ms: 10, late_share: 0.001, p99_ms: 50}}
+limits: {{late_ms: 10, late_share: 0.001, stall_ms: 2000, p99_ms: 50}}
 purpose: a test
 slo: {{p50_ms: 5, p95_ms: 20, p99_ms: 50, p99.9_ms: 80, p99.99_ms: 100, max_ms: 500, rate_share: 0.99, loss: 0}}
 void: {{stolen_share: 0.1, foreign_share: 0.1, throttled_share: 0.1, clock_ms: 1, missing_share: 0, drift_share: 1,

@@ -21,7 +21,7 @@ from document import publish
 from measure import Bench, Drained
 from metrics_price import MESSAGES, PARTITIONS, STATE_PARTITIONS
 from picture import draw
-from rungs import rungs
+from rungs import rungs, shipped
 
 from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
 
@@ -66,9 +66,9 @@ class Result:
 
 
 def ladder() -> Iterator[Case]:
-    """The rungs of both modes."""
+    """The rungs of both modes, up to the job as shipped."""
     for mode in MODES:
-        for rung in rungs(mode):
+        for rung in rungs(mode)[: rungs(mode).index(shipped(mode)) + 1]:
             yield Case("ladder", mode, rung.name, rung.name)
 
 
@@ -76,21 +76,28 @@ def symbols() -> Iterator[Case]:
     """The job as shipped on other numbers of symbols."""
     for mode in MODES:
         for number in (350, 3_500, 35_000, 100_000):
-            yield Case("symbols", mode, f"{number:,}", rungs(mode)[-1].name, symbols=number)
+            yield Case("symbols", mode, f"{number:,}", shipped(mode).name, symbols=number)
 
 
 def partitions() -> Iterator[Case]:
     """The job as shipped on other numbers of partitions of each topic."""
     for mode in MODES:
         for number in (1, 4, 16):
-            yield Case("partitions", mode, f"{number}", rungs(mode)[-1].name, partitions=number)
+            yield Case("partitions", mode, f"{number}", shipped(mode).name, partitions=number)
 
 
 def frames() -> Iterator[Case]:
     """The job as shipped on other numbers of messages a record."""
     for mode in MODES:
         for number in (1, 10, 200, 900):
-            yield Case("frames", mode, f"{number}", rungs(mode)[-1].name, frame_messages=number)
+            yield Case("frames", mode, f"{number}", shipped(mode).name, frame_messages=number)
+
+
+def decisions() -> Iterator[Case]:
+    """The job as shipped, and one that writes every decision, in turn."""
+    for mode in MODES:
+        yield Case("decisions", mode, "rejected", shipped(mode).name)
+        yield Case("decisions", mode, "all", "decisions")
 
 
 TABLES: dict[str, Callable[[], Iterator[Case]]] = {
@@ -98,6 +105,7 @@ TABLES: dict[str, Callable[[], Iterator[Case]]] = {
     "symbols": symbols,
     "partitions": partitions,
     "frames": frames,
+    "decisions": decisions,
 }
 
 

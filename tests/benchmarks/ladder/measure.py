@@ -90,10 +90,11 @@ class Bench:
         query goes on in the JVM without it.
         """
         place = next(self._numbers)
-        topics = {name: f"{name}-{place}" for name in ("nbbo", "orders", "alerts", INVALID)}
+        ends = ("alerts", "decisions", INVALID)
+        topics = {name: f"{name}-{place}" for name in ("nbbo", "orders", *ends)}
         servers = self._broker.bootstrap_servers
-        ends = {topics["alerts"]: 1, topics[INVALID]: 1}
-        create_topics(servers, {topics["nbbo"]: backlog.partitions, topics["orders"]: backlog.partitions, **ends})
+        partitions = dict.fromkeys((topics["nbbo"], topics["orders"]), backlog.partitions)
+        create_topics(servers, partitions | {topics[name]: 1 for name in ends})
         folder = self._folder / f"rung-{place}"
         folder.mkdir()
         with ExitStack() as stack:

@@ -1,7 +1,7 @@
 """The rungs of the ladder: what a message costs with one feature more each time, as queries.
 
-Each rung ends in the same filter and the same sink: what is malformed leaves for `invalid`, and of the rest next to
-nothing. So the last record of a backlog, which is malformed, shows when the backlog is worked off.
+Each rung but the last ends in the same filter and the same sink: what is malformed leaves for `invalid`, and of the
+rest next to nothing. So the last record of a backlog, which is malformed, shows when the backlog is worked off.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,6 +75,7 @@ def rungs(mode: str) -> tuple[Rung, ...]:
             Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", leaving, batch_s=_COMMITS_S),
             Rung("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
             Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
+            Rung("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
     shipped = int(micro_batch_mode.SOURCE_OPTIONS["maxOffsetsPerTrigger"])
     leaving = partial(micro_batch.leaving, checked)
@@ -88,7 +89,13 @@ def rungs(mode: str) -> tuple[Rung, ...]:
         Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", leaving, frames_max=shipped),
         Rung("metrics", "the job's service, counts and pushes", application=with_metrics),
         Rung("stage times", "as shipped", application="market_spread"),
+        Rung("decisions", "all decisions", application="market_spread_all_decisions"),
     )
+
+
+def shipped(mode: str) -> Rung:
+    """The rung that is the job as shipped; those above it are what a workload may ask for besides."""
+    return next(rung for rung in rungs(mode) if rung.application == "market_spread")
 
 
 def slots(mode: str, *, partitions: int, state_partitions: int) -> int:

@@ -2,7 +2,7 @@
 
 import signal
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -12,7 +12,6 @@ from rig import CLOCK, Rig, rig
 
 from market_spread.common.processes import cpu_us_of
 from market_spread.common.schedule import Constant
-from market_spread.loadgen.parameters import MarketParameters
 from market_spread.runs.plan import PlannedLoad
 
 MESSAGES = 3_000_000
@@ -59,9 +58,9 @@ def _round(running: Rig, messages: int, seed: int) -> Drained:
 
 
 def _backlog(running: Rig, messages: int, seed: int) -> PlannedLoad:
-    parameters = MarketParameters.from_mapping(running.plan.measured.parameters)
-    changed = replace(parameters, seed=seed, profile=Constant(_RATE_PER_S, messages / _RATE_PER_S))
-    return PlannedLoad("market", changed.to_mapping())
+    profile = Constant(_RATE_PER_S, messages / _RATE_PER_S).to_mapping()
+    # Quotes and orders of a backlog race: only where no verdict changes is it known how many alerts to wait for.
+    return running.plan.measured.with_parameters(seed=seed, profile=profile, tight_share=0)
 
 
 def _cpu_us(running: Rig) -> int:

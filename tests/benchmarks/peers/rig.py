@@ -13,7 +13,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import Oracle
+from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
 from market_spread.loadgen.symbols import universe
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.clients import Clients, sent_ends
@@ -119,7 +119,7 @@ class Rig:
     def judgement(self) -> Judgement:
         """The oracle's, of all that was sent; an alert may come twice."""
         ledger = decode_ledger(self.clients.ledger(RUN_ID, "alerts"))
-        oracle = Oracle(Alerts.from_rows(ledger.alert_rows, ledger.received_us), duplicates_allowed=True)
+        oracle = Oracle(Alerts.from_rows(ledger.rows, ledger.received_us), replayed=WHOLE_RUN)
         for load, start in self._starts:
             for quotes in quotes_of(load.open(start)):
                 oracle.add_quotes(quotes)
@@ -129,9 +129,9 @@ class Rig:
         return oracle.judgement()
 
     def rejected(self, load: PlannedLoad) -> int:
-        """How many orders of a load are rejected: those on symbols that always reject."""
+        """How many orders of a load are rejected, if it has a tight_share of 0: then probes always reject."""
         symbols = universe(self._workload.symbols, self._workload.partitions)
-        names = symbols.names[symbols.rejecting]
+        names = symbols.names[np.concatenate((symbols.rejecting_ids, symbols.probe_ids))]
         return sum(int(np.isin(orders.symbol, names).sum()) for orders in orders_of(load.open(0)))
 
     def wait_for_alerts(self, count: int) -> None:

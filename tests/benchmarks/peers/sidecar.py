@@ -102,11 +102,15 @@ class PeerService(JobServicer):
         self._counts = counts
         self._clock = clock
         self._offsets: Mapping[Partition, int] = {}
+        self._counted_unix_ns = self._counted_cpu_us = 0
         self.stopping = threading.Event()
 
     def look(self) -> None:
         """Read the peer's commits again. What it has committed once, it has; so a failed look changes nothing."""
-        self._offsets = {**self._offsets, **self._committed.offsets()}
+        offsets = {**self._offsets, **self._committed.offsets()}
+        if offsets != self._offsets:
+            self._counted_unix_ns, self._counted_cpu_us = self._clock.unix_ns(), self._peer.cpu_us()
+        self._offsets = offsets
 
     def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
         offsets = self._offsets
@@ -123,6 +127,9 @@ class PeerService(JobServicer):
             messages_processed=messages,
             restarts=self._peer.restarts,
             cpu_us=self._peer.cpu_us(),
+            counted_unix_ns=self._counted_unix_ns,
+            counted_cpu_us=self._counted_cpu_us,
+            unix_ns=self._clock.unix_ns(),
             process_ids=self._peer.process_ids(),
         )
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.codec import decode, encode
 from market_spread.common.fields import Fields
-from market_spread.common.layout import ALERT, NBBO, ORDER, Kind, Layout
+from market_spread.common.layout import ALERT, DECISION, NBBO, ORDER, Kind, Layout
 
-LAYOUTS = st.sampled_from([NBBO, ORDER, ALERT])
+LAYOUTS = st.sampled_from([NBBO, ORDER, ALERT, DECISION])
 
 
 def messages(layout: Layout, count: int, seed: int) -> bytes:
@@ -22,9 +22,9 @@ def messages(layout: Layout, count: int, seed: int) -> bytes:
             names = [b" /.A09Z"[i:] for i in range(7)]
             columns[field.name] = np.array(names, f"S{field.width}")[random.integers(0, len(names), count)]
         else:
-            signed = field.kind is Kind.SIGNED
-            high = 10 ** (field.width - signed) - 1
-            columns[field.name] = random.integers(-high if signed else 0, high, count, endpoint=True)
+            ends = [field.lowest, -(field.lowest < 0), 0, field.highest]
+            values = random.integers(field.lowest, field.highest, count, endpoint=True)
+            columns[field.name] = np.where(random.random(count) < 0.2, random.choice(ends, count), values)
     return encode(layout, columns).tobytes().replace(b"\0", b" ")
 
 
@@ -37,16 +37,18 @@ def field_of(layout: Layout, data: bytes, name: str) -> list[bytes]:
 def is_readable(layout: Layout, message: bytes) -> bool:
     for field in layout.fields:
         (text,) = field_of(layout, message, field.name)
-        digits = text[1:] if field.kind is Kind.SIGNED else text
+        has_sign = field.kind is Kind.SIGNED or (field.kind is Kind.INTEGER and text[:1] == b"-")
+        digits = text[1:] if has_sign else text
         if field.kind is Kind.LETTER and text not in [letter.encode() for letter in field.letters]:
             return False
         if field.kind is Kind.SIGNED and text[:1] not in (b"+", b"-"):
             return False
-        if field.kind in (Kind.DIGITS, Kind.SIGNED) and not all(ord("0") <= byte <= ord("9") for byte in digits):
+        if field.is_number and not all(ord("0") <= byte <= ord("9") for byte in digits):
             return False
     return True
 
 
+@settings(deadline=None)
 @given(LAYOUTS, st.integers(0, 300), st.integers(0, 9))
 def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> None:
     data = messages(layout, count, seed)
@@ -58,7 +60,7 @@ def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> Non
     assert decoded.readable.all()
     for field in layout.fields:
         texts = field_of(layout, data, field.name)
-        if field.kind in (Kind.DIGITS, Kind.SIGNED):
+        if field.is_number:
             assert fields.number(field.name).tolist() == decoded.ints(field.name).tolist() == [int(t) for t in texts]
         elif field.kind is Kind.TEXT:
             assert decoded.texts(field.name).tolist() == [text.rstrip(b" ") for text in texts]
@@ -66,6 +68,7 @@ def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> Non
             assert bytes(decoded.columns[field.name].tolist()) == b"".join(texts)
 
 
+@settings(deadline=None)
 @given(LAYOUTS, st.lists(st.tuples(st.integers(0, 49), st.integers(0, 138), st.integers(0, 255)), max_size=5))
 def test_a_wrong_byte_anywhere_makes_its_message_unreadable(
     layout: Layout, changes: list[tuple[int, int, int]]
@@ -119,3 +122,22 @@ def test_what_is_no_number_is_refused(ask: str, reason: str) -> None:
 def test_what_does_not_fit_a_word_is_refused() -> None:
     with pytest.raises(ValueError, match="has 10 bytes, and a word 8"):
         Fields(NBBO, []).word("bid")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("price", 10**10), ("price", -(10**9)), ("quantity", 10**8), ("account", -1)]
+)
+def test_number_that_does_not_fit_is_refused(name: str, value: int) -> None:
+    columns = {"symbol": np.array([b"A     "]), "side": np.array([ord("B")], np.uint8)}
+    numbers = {field.name: np.zeros(1, np.int64) for field in ORDER.fields if field.is_number}
+
+    with pytest.raises(ValueError, match=f"{name} has values outside"):
+        encode(ORDER, {**columns, **numbers, name: np.array([value])})
+
+
+def test_negative_price_is_written_as_printf_does() -> None:
+    numbers = {field.name: np.zeros(2, np.int64) for field in NBBO.fields if field.is_number}
+
+    rows = encode(NBBO, {"symbol": np.array([b"A     "] * 2), **numbers, "bid": np.array([-1, 1])})
+
+    assert [bytes(row[7:17]) for row in rows] == [b"%010d" % -1, b"%010d" % 1] == [b"-000000001", b"0000000001"]

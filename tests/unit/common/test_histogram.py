@@ -284,3 +284,22 @@ def test_restore_refuses_what_the_counts_contradict(exact: dict[str, int], messa
 
     with pytest.raises(ValueError, match=message):
         histogram.restore(**{"sum_us": 4102, "min_us": 5, "max_us": 4097, "overflow": 0, "negative": 0, **exact})
+
+
+@pytest.mark.parametrize("count", [3, 30], ids=["one by one", "in bulk"])
+def test_negatives_and_overflow_are_kept_by_either_path(count: int) -> None:
+    values = np.resize(np.array([-7, 5, HIGHEST_US + 11]), count)
+    histogram = recorded(*values.tolist())
+
+    third = count // 3
+    assert (histogram.count, histogram.negative, histogram.overflow) == (count, third, third)
+    assert histogram.sum_us == third * (5 + HIGHEST_US + 11)
+    assert (histogram.min_us, histogram.max_us) == (0, HIGHEST_US + 11)
+    used = histogram.counts[bucket_indices(np.array([0, 5, HIGHEST_US]))]
+    assert used.tolist() == [third] * 3
+
+    merged = recorded(1)
+    merged.merge(histogram)
+    merged.merge(histogram)
+    assert (merged.count, merged.negative, merged.overflow) == (2 * count + 1, 2 * third, 2 * third)
+    assert (merged.sum_us, merged.max_us) == (2 * histogram.sum_us + 1, HIGHEST_US + 11)

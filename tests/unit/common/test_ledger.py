@@ -51,7 +51,7 @@ def test_lines_read_back_and_a_cut_line_is_told(partition: int, receipts: list[t
 
     columns = decode_ledger(encode_ledger(rows, partition, offsets, received_us) + cut_line)
 
-    assert columns.alert_rows.tobytes() == rows.tobytes()
+    assert columns.rows.tobytes() == rows.tobytes()
     assert columns.partitions.tolist() == [partition] * len(receipts)
     assert columns.offsets.tolist() == offsets.tolist()
     assert columns.received_us.tolist() == received_us.tolist()

@@ -104,6 +104,7 @@ def rig() -> Rig:
 
 def test_a_push_has_cpu_memory_and_clock(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_module, "read_clock_error", lambda: ClockError(bound_us=12, synchronised=True))
+    monkeypatch.setattr(push_module, "host_id", lambda: "a-boot-id")
 
     rig.step()
 
@@ -114,6 +115,7 @@ def test_a_push_has_cpu_memory_and_clock(rig: Rig, monkeypatch: pytest.MonkeyPat
     assert counters[CPU.name] > 0
     assert gauges[MEMORY.name] > 1_000_000
     assert (push.clock_error_us, push.clock_synchronised) == (12, True)
+    assert push.host == "a-boot-id"
 
 
 def test_nothing_is_pushed_without_work(rig: Rig) -> None:
@@ -343,3 +345,30 @@ def test_a_stop_with_a_backlog_still_takes_two_seconds_at_most(rig: Rig) -> None
 
     assert rig.aggregator.sequences() == [1, 2, 3, 4, 5, 6]
     assert rig.clock.monotonic_ns() - begin_ns == 2_000_000_000
+
+
+def test_drops_are_told_by_the_run_that_they_are_of() -> None:
+    rig = Rig(pending_max=2)
+    rig.aggregator.away = True
+    for _ in range(3):
+        rig.step()
+    rig.recorder.run_id = "r2"
+    for _ in range(1):
+        rig.step()
+    rig.aggregator.away = False
+    rig.step()
+
+    assert rig.pusher.dropped == 3
+    told = [(push.run_id, push.sequence, push.pushes_dropped) for push in rig.aggregator.taken]
+    assert told == [("r2", 1, 0), ("r2", 2, 0)]
+
+
+def test_an_interval_that_was_ended_is_pushed_before_the_one_that_goes_on(rig: Rig) -> None:
+    rig.work()
+    rig.recorder.begin_interval()
+    rig.work()
+
+    rig.pusher.step()
+
+    assert [(push.run_id, push.sequence) for push in rig.aggregator.taken] == [("r1", 1), ("r1", 2)]
+    assert [push.counters[0].value for push in rig.aggregator.taken] == [1, 2]

@@ -16,7 +16,7 @@ from market_spread.common.metric_names import (
     Metric,
     MetricKind,
 )
-from market_spread.common.recording import Recorder
+from market_spread.common.recording import Recorder, pushes_missing
 from market_spread.v1.metrics_pb2 import PushRequest
 
 START = 1_700_000_000_000_000_000
@@ -202,3 +202,18 @@ def test_threads_lose_nothing() -> None:
     assert sum(item.count for push in pushes for item in push.histograms) == 2_400
     assert pushes[-1].counters[0].value == 800.0
     assert [push.sequence for push in pushes] == list(range(1, len(pushes) + 1))
+
+
+@pytest.mark.parametrize(
+    ("last", "seen", "dropped", "missing"),
+    [
+        (3, 3, 0, 0),
+        (42, 3, 39, 39),  # the first 39 were dropped before an aggregator answered
+        (42, 3, 0, 39),  # and none of those was told of
+        (10, 8, 0, 2),
+        (3, 3, 5, 5),  # dropped after the last one that came, which was sent again and told of it
+        (0, 0, 0, 0),
+    ],
+)
+def test_pushes_that_are_missing(last: int, seen: int, dropped: int, missing: int) -> None:
+    assert pushes_missing(last=last, seen=seen, dropped=dropped) == missing

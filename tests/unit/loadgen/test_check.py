@@ -83,7 +83,7 @@ def test_true_files_are_ok(files: tuple[Path, Path, Path]) -> None:
     judgement = check_files(*files)
 
     assert judgement.ok
-    assert (judgement.orders, judgement.expected, judgement.received, judgement.delay_us) == (3, 2, 2, 300)
+    assert (judgement.orders, judgement.expected, judgement.received, judgement.delay_us) == (3, 2, 2, 400)
 
 
 def test_alert_cut_short_is_missing(files: tuple[Path, Path, Path]) -> None:

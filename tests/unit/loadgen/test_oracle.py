@@ -12,7 +12,7 @@ from market_spread.common.codec import Int64s, encode
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.oracle import Oracle, judge
+from market_spread.loadgen.oracle import WHOLE_RUN, Oracle, judge
 from market_spread.loadgen.quote_book import QuoteBook, naming
 from market_spread.loadgen.verdicts import Judgement
 
@@ -103,7 +103,7 @@ def test_true_alerts_are_ok() -> None:
     assert judgement.ok
     assert judgement.void_reason is None
     assert (judgement.orders, judgement.expected, judgement.received, judgement.undecided) == (5, 3, 3, 0)
-    assert judgement.delay_us == 51
+    assert judgement.delay_us == 52
     assert judgement.sentences == {"missing": (), "unexpected": (), "duplicated": (), "wrong": ()}
 
 
@@ -146,22 +146,42 @@ def test_doubled_alert_is_duplicated() -> None:
     assert judgement.sentences["duplicated"] == ("order 1 (WIDE): it has another alert, on the same quote 3",)
 
 
-def test_duplicates_are_no_fault_where_they_are_allowed() -> None:
-    again = altered(ALERTS[:1], 0, offer=1_010_000, quote_sequence=1)
+def test_duplicates_are_no_fault_where_all_may_have_been_read_again() -> None:
+    quotes, orders = quotes_of(("A", *WIDE, 1, 0), ("A", *WIDE, 2, 990)), orders_of((1, "A", 1_000))
+    alerts = alerts_of(orders, (1, *WIDE, 1, 1_050), (1, *WIDE, 2, 9_000))
 
-    judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, again]), duplicates_allowed=True)
+    judgement = judge(quotes, orders, alerts, replayed=WHOLE_RUN)
 
     assert judgement.ok
-    assert (judgement.duplicated, judgement.disagreeing) == (1, 1)
-    assert judgement.sentences["duplicated"] == (
-        "order 1 (WIDE): it has another alert, on quote 1, the first time on 3",
+    assert (judgement.duplicated, judgement.replayed, judgement.disagreeing) == (0, 1, 1)
+    assert judgement.sentences["duplicated"] == ()
+    assert judge(quotes, orders, alerts).sentences["duplicated"] == (
+        "order 1 (A): it has another alert, on quote 2, the first time on 1",
     )
+
+
+@pytest.mark.parametrize(
+    ("replayed", "duplicated"),
+    [
+        ((1_051, 1_010), 0),  # alerts are received 2 us after they are read
+        ((1_052, 1_000), 0),
+        ((1_053, 2_000), 1),  # the first alert was received before anything was read that was read again
+        ((0, 999), 1),  # the order was to be sent when nothing was read again any more
+    ],
+)
+def test_only_what_can_have_been_read_again_may_have_a_second_alert(replayed: tuple[int, int], duplicated: int) -> None:
+    alerts = Alerts.concatenate([ALERTS, altered(ALERTS[:1], 0, received_us=9_000)])
+
+    judgement = judge(QUOTES, ORDERS, alerts, replayed=[(-9, -1), replayed])
+
+    assert (judgement.duplicated, judgement.replayed) == (duplicated, 1 - duplicated)
+    assert judgement.ok == (not duplicated)
 
 
 def test_wrong_duplicate_is_wrong_even_where_duplicates_are_allowed() -> None:
     again = altered(ALERTS[:1], 0, account=58)
 
-    judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, again]), duplicates_allowed=True)
+    judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, again]), replayed=WHOLE_RUN)
 
     assert not judgement.ok
     assert judgement.wrong == 1
@@ -240,25 +260,62 @@ def test_quote_from_the_future_is_wrong_though_its_symbol_always_rejects() -> No
     orders = orders_of((1, "WIDE", 1_000))
     alerts = alerts_of(orders, (1, *WIDE, 2, 1_060))
 
-    assert judge(quotes, orders, alerts).sentences["wrong"] == (
+    received_early = altered(alerts, 0, received_us=1_061)
+    assert judge(quotes, orders, received_early).sentences["wrong"] == (
         "order 1 (WIDE): quote 2 came too late for the order to meet it",
     )
+    assert judge(quotes, orders, alerts, delay_us=61).wrong == 1
     assert judge(quotes, orders, alerts, delay_us=62).ok
 
 
-def test_order_that_was_read_may_meet_a_quote_that_overtook_it_before_its_alert_was_emitted() -> None:
+@pytest.mark.parametrize("stamp", ["read_us", "emitted_us", "sent_us"])
+def test_what_the_job_stamps_changes_no_judgement(stamp: str) -> None:
     quotes = quotes_of(("WIDE", *WIDE, 1, 0), ("WIDE", *WIDE, 2, 1_300))
     orders = orders_of((1, "WIDE", 1_000))
     alerts = alerts_of(orders, (1, *WIDE, 2, 1_060))
 
-    assert judge(quotes, orders, altered(alerts, 0, emitted_us=1_300)).ok
-    assert judge(quotes, orders, altered(alerts, 0, emitted_us=1_299)).wrong == 1
+    for value in (0, 1_400, 10**10):
+        judgement = judge(quotes, orders, altered(alerts, 0, **{stamp: value}))
+        assert (judgement.wrong, judgement.delay_us) == (1, 62)
+    assert judge(quotes, orders, altered(alerts, 0, received_us=1_300)).ok
 
 
-def test_old_quote_will_do_where_the_symbol_always_rejects() -> None:
-    judgement = judge(QUOTES, ORDERS, altered(ALERTS, 0, offer=1_010_000, quote_sequence=1))
+def test_old_quote_is_wrong_though_the_symbol_always_rejects() -> None:
+    again = altered(ALERTS, 0, offer=1_010_000, quote_sequence=1)
 
-    assert judgement.ok
+    assert judge(QUOTES, ORDERS, again).ok  # 500 us are within what messages can take
+    assert judge(QUOTES, ORDERS, again, delay_us=100).sentences["wrong"] == (
+        "order 1 (WIDE): quote 1 was replaced too early for the order to meet it",
+    )
+
+
+def test_alert_on_an_older_quote_than_was_known_before_its_order_was_sent_is_wrong() -> None:
+    orders = orders_of((1, "WIDE", 1_000), (2, "WIDE", 1_053), (3, "WIDE", 1_051), (4, "UNSEEN", 1_060))
+    alerts = alerts_of(
+        orders,
+        (1, 1_000_000, 1_020_000, 3, 1_050), (2, *WIDE, 1, 1_060), (3, *WIDE, 1, 1_060), (4, 0, 0, 0, 1_070),
+    )  # fmt: skip
+
+    judgement = judge(QUOTES, orders, alerts)
+
+    assert judgement.sentences["wrong"] == (
+        "order 2 (WIDE): it names quote 1, after an alert on quote 3 that was received before the order was sent",
+    )
+    assert judge(QUOTES, orders, alerts, replayed=WHOLE_RUN).ok  # another state may have been asked
+    assert judge(QUOTES, orders, alerts, replayed=[(1_053, 1_061)]).ok  # and so after a restart
+    assert judge(QUOTES, orders, alerts, replayed=[(900, 1_051)]).wrong == 1
+    assert judge(QUOTES, orders, alerts, replayed=[(1_063, 1_070)]).wrong == 1
+
+
+def test_receipts_are_held_against_the_clock_of_the_sender() -> None:
+    quotes = quotes_of(("WIDE", *WIDE, 1, 0), ("WIDE", *WIDE, 2, 1_030))
+    orders = orders_of((1, "WIDE", 1_000), (2, "WIDE", 2_000))
+    alerts = alerts_of(orders, (1, *WIDE, 2, 1_043), (2, *WIDE, 2, 2_001))
+    behind = dataclasses.replace(alerts, received_us=alerts.received_us - 30)
+
+    assert judge(quotes, orders, alerts).ok
+    assert judge(quotes, orders, behind[:1]).wrong == 1  # nothing tells that it is behind
+    assert judge(quotes, orders, behind).ok  # order 2 was received 27 us before it was sent
 
 
 def test_ten_of_many_faults_are_spelled_out() -> None:
@@ -316,19 +373,21 @@ def test_alert_near_a_change_names_a_quote_that_its_order_can_have_met(
     assert judgement.sentences["wrong"] == wrong
 
 
-def test_one_undecided_order_in_a_hundred_is_allowed_and_two_are_void() -> None:
-    decided = [(number, "B", 1_000) for number in range(1, 100)]
+def test_run_is_void_when_nothing_can_be_said_of_more_than_two_in_three_orders() -> None:
     quotes = Quotes.concatenate([CHANGING, quotes_of(("B", *TIGHT, 5, 0))])
-    none = alerts_of(ORDERS)[:0]
+    accepted = [(number, "B", 1_000) for number in range(10, 100)]
+    orders = orders_of((1, "A", 1_000), (2, "A", 1_001), (3, "A", 1_500), (4, "A", 1_001), *accepted)
+    alert = alerts_of(orders, (3, *WIDE, 2, 1_550))
+    more = alerts_of(orders, (1, *WIDE, 2, 1_001))
 
-    one = judge(quotes, orders_of(*decided, (100, "A", 1_000)), none, delay_us=100)
-    two = judge(quotes, orders_of(*decided[:-1], (100, "A", 1_000), (101, "A", 1_001)), none, delay_us=100)
+    without = judge(quotes, orders, alert, delay_us=100)
+    alerted = judge(quotes, orders, Alerts.concatenate([alert, more]), delay_us=100)
 
-    assert (one.undecided_share, one.void_reason, one.ok) == (0.01, None, True)
-    assert not two.ok
-    assert two.void_reason == (
-        "2 of 100 orders (2.0%) cannot be decided with delays up to 100 us; at most 1% may be; "
-        "let verdicts change less often"
+    assert (alerted.expected, alerted.undecided, alerted.unchecked, alerted.ok) == (1, 3, 2, True)
+    assert (without.expected, without.undecided, without.unchecked, without.ok) == (1, 3, 3, False)
+    assert without.void_reason == (
+        "nothing can be said of 3 of the 4 orders that can be rejected: their verdict changed within the delays, "
+        "of up to 100 us, and they have no alert; at most 67% may be so; let verdicts change less often"
     )
 
 

@@ -13,8 +13,8 @@ SIZES = [350, 2926, 100_000]
 def test_names_are_distinct_and_fit_the_field(symbols: int) -> None:
     names = [name.decode() for name in universe(symbols, 16).names]
 
-    assert len(names) == symbols + 16
-    assert len({name.rstrip() for name in names}) == symbols + 16
+    assert len(names) == symbols + max(100, symbols // 10)
+    assert len({name.rstrip() for name in names}) == len(names)
     assert all(len(name) == 6 and name[0] != " " for name in names)
     assert {letter for name in names for letter in name.rstrip()} <= set(SYMBOL_ALPHABET)
 
@@ -25,8 +25,6 @@ def test_the_share_of_rejecting_symbols_is_that_of_the_reference(symbols: int, r
 
     assert len(found.rejecting_ids) == rejecting
     assert len(found.accepting_ids) == symbols - rejecting
-    assert len(found.probe_ids) == 4
-    assert int(found.rejecting.sum()) == rejecting + 4
 
 
 @pytest.mark.parametrize("symbols", SIZES)
@@ -40,14 +38,29 @@ def test_the_first_rejecting_symbols_are_the_reference_s(symbols: int) -> None:
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 7, 64, 1024])
-def test_every_bucket_has_a_probe_of_its_own(buckets: int) -> None:
+def test_every_bucket_has_probes_and_one_that_tells_readiness(buckets: int) -> None:
     found = universe(350, buckets)
 
-    names = [found.names[probe].decode().rstrip() for probe in found.probe_ids]
+    names = [found.names[probe].decode().rstrip() for probe in found.readiness_ids]
 
+    assert all(name[0] == "/" for name in names)
     assert [bucket_of(name, buckets) for name in names] == list(range(buckets))
-    assert found.bucket[found.probe_ids].tolist() == list(range(buckets))
-    assert found.probe_ids.tolist() == list(range(350, 350 + buckets))
+    assert found.bucket[found.readiness_ids].tolist() == list(range(buckets))
+    assert found.probe_ids.tolist() == list(range(350, len(found)))
+    assert len(found.probe_ids) >= 100
+    for bucket, first in enumerate(found.readiness_ids):
+        assert first == found.probe_ids[found.bucket[found.probe_ids] == bucket].min()
+
+
+def test_a_fifth_of_the_accepting_symbols_and_of_the_probes_is_hot() -> None:
+    found = universe(350, 8)
+
+    assert np.flatnonzero(found.hot).tolist() == [*range(15, 15 + 67), *range(350, 370)]
+    asked = np.array([found.names[350], b"/A", b"INSM  ", found.names[369], found.names[370], b"none", b""], "S6")
+    assert found.ids_of(asked).tolist() == [350, 350, 0, 369, 370, -1, -1]
+    assert found.is_hot(asked).tolist() == [True, True, False, True, False, False, False]
+    assert found.ids_of(found.names[::-1]).tolist() == list(range(449, -1, -1))
+    assert len(found.is_hot(np.empty(0, "S6"))) == 0
 
 
 def test_every_bucket_has_symbols_that_accept() -> None:
@@ -60,13 +73,16 @@ def test_every_bucket_has_symbols_that_accept() -> None:
 
 
 @pytest.mark.parametrize("symbols", SIZES)
-def test_prices_are_whole_cents_from_one_dollar(symbols: int) -> None:
-    prices = universe(symbols, 4).price
+def test_prices_are_whole_cents_and_one_symbol_in_eight_is_cheap(symbols: int) -> None:
+    found = universe(symbols, 4)
+    is_cheap = found.price < 10_000
 
-    assert prices.min() >= 10_000
-    assert prices.max() <= 9_990_000
-    assert (prices % 100 == 0).all()
-    assert len(np.unique(prices)) > 250
+    assert (found.price % 100 == 0).all()
+    assert found.price[~is_cheap].max() <= 9_990_000
+    assert 500 <= found.price[is_cheap].min() < found.price[is_cheap].max() <= 9_400
+    assert len(np.unique(found.price[~is_cheap])) > 250
+    for ids, share in ((found.rejecting_ids, 1 / 8), (found.accepting_ids, 1 / 8), (found.probe_ids, 1 / 4)):
+        assert abs(int(is_cheap[ids].sum()) - share * len(ids)) <= 1
 
 
 def test_a_universe_is_always_the_same() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,15 +15,18 @@ from starlette.types import ASGIApp, Message
 
 from market_spread.common.buckets import Buckets
 from market_spread.common.clock import ManualClock
+from market_spread.common.errors import UsageError
+from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import ALERTS, END_TO_END, JOB_BATCH
-from market_spread.common.recording import Recorder
+from market_spread.common.recording import Recorder, interval_histogram
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.event_stream import BEHIND_MAX
 from market_spread.metrics_aggregator.feed import RING_TICKS, Feeds
 from market_spread.metrics_aggregator.run_files import RunFiles
 from market_spread.metrics_aggregator.store import Store
 from market_spread.metrics_aggregator.web import web_app
-from market_spread.v1.metrics_pb2 import NoteRequest
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, SeriesKey
 
 START = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
@@ -79,8 +83,8 @@ class Rig:
         assert push is not None
         self.store.push(push)
 
-    def note(self, kind: str, name: str, text: str = "") -> None:
-        request = NoteRequest(run_id="r1", unix_ns=self.clock.unix_ns(), kind=kind, name=name, text=text)
+    def note(self, kind: str, name: str, text: str = "", **parts: Any) -> None:
+        request = NoteRequest(run_id="r1", unix_ns=self.clock.unix_ns(), kind=kind, name=name, text=text, **parts)
         self.store.note(request)
 
     def get(self, path: str, **headers: str) -> httpx.Response:
@@ -155,6 +159,64 @@ def series(view: Any, name: str) -> Any:
 def counts(text: str) -> dict[int, int]:
     found = Buckets.unpack(b64decode(text)).counts
     return {int(index): int(found[index]) for index in np.flatnonzero(found)}
+
+
+def of_result(*values_us: int, **labels: str) -> IntervalHistogram:
+    values = HdrCounts()
+    values.record(np.array(values_us, np.int64))
+    return interval_histogram(END_TO_END, values, **labels)
+
+
+def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.push(5, 7)
+    rig.note("limits", "quick", limits=RunLimits(late_us=0, late_share_max=0.01, latency_us_max={"p99": 9, "max": 20}))
+    failed = FailedCheck(check="missing", text="3 alerts are missing", cause="system")
+    judgement = Judgement(
+        failed=[failed], histograms=[of_result(7, phase="measured")], from_unix_ns=START, to_unix_ns=START + SECOND
+    )
+    rig.note("verdict", "failed", "3 alerts are missing", judgement=judgement)
+
+    limits, verdict = rig.data()["notes"]
+
+    assert limits["limits"] == {"late_us": 0, "late_share_max": 0.01, "latency_us_max": {"p99": 9, "max": 20}}
+    assert verdict["failed"] == [{"check": "missing", "text": "3 alerts are missing", "cause": "system"}]
+    judged = verdict["judged"]
+    (histogram,) = judged["series"]
+    assert (judged["from_unix_ms"], judged["to_unix_ms"]) == (START / 1e6, (START + SECOND) / 1e6)
+    assert (histogram["name"], histogram["labels"]) == (END_TO_END.name, {"phase": "measured"})
+    assert histogram["total"][:6] == [1, 7, 7, 7, 0, 0]
+    assert counts(histogram["total"][6]) == {7: 1}
+    assert rig.files is not None
+    rig.files.close()
+    again = Rig(tmp_path)  # another aggregator, which has the log alone
+    assert again.data()["notes"] == [limits, verdict]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "reason"),
+    [
+        ("limits", {}, "a note of the kind limits has limits if and only if it is of the kind limits"),
+        ("phase", {"limits": RunLimits()}, "a note of the kind phase has limits if and only if"),
+        ("limits", {"limits": RunLimits(late_share_max=1.5)}, "late_share_max=1.5; use a share from 0 to 1"),
+        ("limits", {"limits": RunLimits(rate_share_min=float("nan"))}, "rate_share_min=nan; use a share from 0 to 1"),
+        ("limits", {"limits": RunLimits(latency_us_max={"p98": 1})}, "latency_us_max has 'p98'; use p50, p95"),
+        ("phase", {"judgement": Judgement()}, "a note of the kind phase has a judgement; only a verdict has one"),
+        ("verdict", {"judgement": Judgement(failed=[FailedCheck()] * 101)}, "101 failed checks; send at most 100"),
+        ("verdict", {"judgement": Judgement(failed=[FailedCheck(text="x" * 2001)])}, "text has 2001 characters"),
+        ("verdict", {"judgement": Judgement(from_unix_ns=2, to_unix_ns=1)}, "what is judged ends before it begins"),
+        (
+            "verdict",
+            {"judgement": Judgement(histograms=[IntervalHistogram(key=SeriesKey(name="x"))])},
+            "'x' is no registered metric",
+        ),
+    ],
+)
+def test_note_that_makes_no_sense_is_refused(rig: Rig, kind: str, parts: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(reason)):
+        rig.note(kind, "a name", **parts)
+
+    assert rig.store.refused == 1
 
 
 def test_data_have_every_interval_and_the_total(rig: Rig) -> None:

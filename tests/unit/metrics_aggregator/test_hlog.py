@@ -13,7 +13,8 @@ from market_spread.metrics_aggregator.hlog import Entry, Reading, decode, header
 from market_spread.metrics_aggregator.intake import Measured
 from market_spread.metrics_aggregator.intervals import HistogramInterval
 from market_spread.metrics_aggregator.series import SeriesId
-from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 
 SECOND = 1_000_000_000
 BEGIN = 1_700_000_000 * SECOND
@@ -51,8 +52,34 @@ PUSHES = st.builds(
     clock_error_us=st.integers(-1, 2**62),
     clock_synchronised=st.booleans(),
     pushes_dropped=UNSIGNED,
+    host=TEXTS,
 )
-NOTES = st.builds(NoteRequest, run_id=TEXTS, unix_ns=UNSIGNED, kind=TEXTS, name=TEXTS, text=TEXTS)
+SHARES = st.floats(0, 1)
+LIMITS = st.builds(
+    RunLimits,
+    late_us=st.none() | UNSIGNED,
+    late_share_max=st.none() | SHARES,
+    stall_us=st.none() | UNSIGNED,
+    latency_us_max=st.dictionaries(TEXTS, UNSIGNED, max_size=2),
+    loss_max=st.none() | UNSIGNED,
+)
+JUDGEMENTS = st.builds(
+    Judgement,
+    failed=st.lists(st.builds(FailedCheck, check=TEXTS, text=TEXTS, cause=TEXTS), max_size=2),
+    histograms=st.lists(HISTOGRAMS, max_size=2),
+    from_unix_ns=UNSIGNED,
+    to_unix_ns=UNSIGNED,
+)
+NOTES = st.builds(
+    NoteRequest,
+    run_id=TEXTS,
+    unix_ns=UNSIGNED,
+    kind=TEXTS,
+    name=TEXTS,
+    text=TEXTS,
+    limits=st.none() | LIMITS,
+    judgement=st.none() | JUDGEMENTS,
+)
 
 
 def encode(entry: Entry) -> bytes:
@@ -136,6 +163,17 @@ def test_what_a_later_version_wrote_is_no_entry() -> None:
     assert decode([b'#push {"shape": "another"}\n', *block[1:]]) is None
     assert decode([b"#push nonsense\n", *block[1:]]) is None
     assert decode(block[:1]) is None
+
+
+def test_what_an_earlier_version_wrote_has_neither_host_nor_limits() -> None:
+    push = a_push()
+    push.host = "a-boot-id"
+    (block,) = whole_blocks(encode(push).splitlines(keepends=True), Reading())
+    note = b'#note {"run_id":"r1","unix_ns":5,"kind":"verdict","name":"passed","text":""}\n'
+
+    assert decode([block[0].replace(b',"host":"a-boot-id"', b""), *block[1:]]) == a_push()
+    assert decode([note]) == NoteRequest(run_id="r1", unix_ns=5, kind="verdict", name="passed")
+    assert decode([note.replace(b'"text":""', b'"text":"","limits":{"late_us":"soon"}')]) is None
 
 
 def test_the_text_is_a_log_of_the_format_1_2() -> None:

@@ -299,3 +299,14 @@ def test_an_internal_error_is_one_sentence_too(rig: Rig, monkeypatch: pytest.Mon
 
 def test_own_metrics_are_not_registered_for_pushes() -> None:
     assert not {metric.name for metric in OWN_METRICS} & METRICS.keys()
+
+
+def test_a_request_that_names_two_hosts_is_refused() -> None:
+    hosts = Hosts("127.0.0.1")
+    ours, theirs = (b"host", b"localhost"), (b"host", b"evil.example")
+
+    assert hosts.accept([ours])
+    assert not hosts.accept([ours, theirs])
+    assert not hosts.accept([theirs, ours])
+    assert not hosts.accept([ours, ours])
+    assert not hosts.accept([])

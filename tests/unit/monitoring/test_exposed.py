@@ -6,11 +6,12 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.common.exposition import ExposedSeries
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import END_TO_END
+from market_spread.common.metric_names import END_TO_END, FRAMES_LATE, FRAMES_SENT
 from market_spread.metrics_aggregator import exposed
 from market_spread.metrics_aggregator.exposed import exposed_series
 from market_spread.metrics_aggregator.store import Store
-from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 
 SECOND_NS = 1_000_000_000
 START_NS = 1_700_000_000 * SECOND_NS
@@ -58,6 +59,25 @@ def interval(value_us: int) -> IntervalHistogram:
     )
 
 
+def limits_note(limits: RunLimits) -> NoteRequest:
+    return NoteRequest(run_id="r1", unix_ns=START_NS, kind="limits", name="quick", limits=limits)
+
+
+def verdict_note(*failed: FailedCheck) -> NoteRequest:
+    judgement = Judgement(failed=failed)
+    return NoteRequest(run_id="r1", unix_ns=NOW_NS, kind="verdict", name="void", judgement=judgement)
+
+
+def frames(sequence: int = 1, *, sent: int, late: int) -> PushRequest:
+    """A second of the sender; counters since its start."""
+    labels = {"topic": "orders", "partition": "0"}
+    counters = [
+        Sample(key=SeriesKey(name=FRAMES_SENT.name, labels=labels), value=sent),
+        Sample(key=SeriesKey(name=FRAMES_LATE.name), value=late),
+    ]
+    return push(sequence, source="sender", counters=counters)
+
+
 def shown(store: Store, metric: exposed.Metric) -> list[ExposedSeries]:
     return [series for series in exposed_series(store, NOW_NS) if series.metric == metric]
 
@@ -90,7 +110,7 @@ def test_starts_of_a_process_are_counted_and_its_losses_summed_over_them(store: 
 
     assert value(store, exposed.STARTS) == 2
     assert value(store, exposed.DROPPED) == 4
-    assert value(store, exposed.MISSING) == 1
+    assert value(store, exposed.MISSING) == 4, "more were dropped than are missing below the last: they came after it"
 
 
 def test_a_run_shows_its_phase_and_what_it_is(store: Store) -> None:
@@ -151,10 +171,73 @@ def test_the_aggregator_shows_itself(store: Store, clock: ManualClock) -> None:
 
 
 def test_every_own_metric_is_shown_with_the_labels_that_it_is_registered_with(store: Store) -> None:
-    store.push(push())
+    store.push(push(histograms=[interval(1_000)]))
+    store.note(limits_note(RunLimits(
+        late_us=1, late_share_max=0.1, settle_us=0, stall_us=1, latency_us_max={"max": 1}, rate_share_min=1, loss_max=0,
+        stolen_share_max=0.1,
+    )))  # fmt: skip
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="phase", name="measuring"))
+    store.push(frames(sent=100, late=1))
 
     seen = {series.metric: set(series.labels) for series in exposed_series(store, NOW_NS)}
+    store.note(verdict_note(FailedCheck(check="late_generator", text="the generator was late", cause="rig")))
+    seen |= {series.metric: set(series.labels) for series in exposed_series(store, NOW_NS)}
 
     assert {metric: seen.get(metric) for metric in exposed.OWN_METRICS} == {
         metric: set(metric.labels) for metric in exposed.OWN_METRICS
     }
+
+
+def test_limits_are_shown_as_they_were_said_and_others_not_at_all(store: Store) -> None:
+    store.push(push())
+    store.note(limits_note(RunLimits(late_us=250_000, loss_max=0, latency_us_max={"p99": 300_000, "max": 2_000_000})))
+
+    assert value(store, exposed.LIMIT_LATE) == 0.25
+    assert value(store, exposed.LIMIT_LOSS) == 0
+    assert [(series.labels["q"], series.value) for series in shown(store, exposed.LIMIT_LATENCY)] == [
+        ("1", 2.0),
+        ("0.99", 0.3),
+    ]
+    for absent in (exposed.LIMIT_LATE_SHARE, exposed.LIMIT_STALL, exposed.LIMIT_RATE, exposed.LIMIT_STOLEN):
+        assert shown(store, absent) == []
+
+
+def test_late_frames_are_a_share_of_the_measured_load_alone(store: Store) -> None:
+    store.push(frames(1, sent=1_000, late=900))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS + SECOND_NS, kind="phase", name="measuring"))
+    store.push(frames(2, sent=2_000, late=910))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS + 2 * SECOND_NS, kind="phase", name="draining"))
+    store.push(frames(3, sent=2_500, late=1_410))
+
+    assert value(store, exposed.RUN_LATE_SHARE) == 0.01
+    assert shown(store, exposed.RUN_MEASURING) == []
+
+
+def test_latency_that_has_a_limit_is_of_the_load_that_has_settled(store: Store) -> None:
+    store.note(limits_note(RunLimits(settle_us=2_000_000, latency_us_max={"max": 50_000, "p50": 20_000})))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="phase", name="measuring"))
+    for sequence, value_us in ((1, 900_000), (2, 800_000), (3, 10_000), (4, 11_000)):
+        store.push(push(sequence, histograms=[interval(value_us)]))
+
+    (series,) = shown(store, exposed.RUN_LATENCY)  # two values are too few for a median
+
+    assert (series.labels, series.value) == ({"run_id": "r1", "q": "1"}, 0.011)
+    assert value(store, exposed.RUN_MEASURING) == START_NS / 1e9
+    store.note(verdict_note())
+    assert shown(store, exposed.RUN_LATENCY) == []
+
+
+def test_a_verdict_shows_what_failed_and_whose_doing_it_is(store: Store) -> None:
+    store.note(verdict_note(FailedCheck(check="missing", text="3 alerts are missing", cause="system")))
+
+    (series,) = shown(store, exposed.RUN_FAILED)
+
+    assert series.labels == {"run_id": "r1", "check": "missing", "cause": "system"}
+
+
+@pytest.mark.parametrize(("hosts", "shown_hosts"), [(("a", "a"), 1), (("a", "b"), 2), (("", ""), 0), (("a", ""), 1)])
+def test_hosts_are_those_that_are_known(store: Store, hosts: tuple[str, str], shown_hosts: int) -> None:
+    for source, host in zip(("job", "sender"), hosts, strict=True):
+        store.push(push(source=source, host=host))
+
+    assert value(store, exposed.RUN_HOSTS) == shown_hosts

@@ -46,7 +46,7 @@ def test_alerts_of_a_market_are_those_that_the_oracle_expects(plan: RunPlan) -> 
     assert {len(row) for row in rows} == {ALERT.width}
     received_us = np.full(len(rows), 1_700_000_000_000_004, np.int64)
     cells = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, ALERT.width)
-    oracle = Oracle(Alerts.from_rows(cells, received_us))
+    oracle = Oracle(Alerts.from_rows(cells, received_us), delay_us=300_000)  # a block is shorter
     for load in (plan.initial, plan.measured):
         for quotes in quotes_of(load.open(0)):
             oracle.add_quotes(quotes)
@@ -54,7 +54,8 @@ def test_alerts_of_a_market_are_those_that_the_oracle_expects(plan: RunPlan) -> 
         oracle.add_orders(orders)
     judgement = oracle.judgement()
     assert (judgement.missing, judgement.unexpected, judgement.wrong) == (0, 0, 0), judgement.sentences
-    assert judgement.received == judgement.expected > 200
+    assert 150 < judgement.expected <= judgement.received <= judgement.expected + judgement.undecided
+    assert judgement.undecided < 100
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,12 @@ def test_drain_of_nothing_is_refused(service: ReceiverService) -> None:
             "alerts_topic and invalid_topic are both 'a'; use two topics; "
             "run_id='../up' cannot name a folder; use letters, digits, '.', '_' and '-', at most 100",
         ),
+        (
+            StartReceivingRequest(
+                run_id="r", alerts_topic="a", invalid_topic="b", decisions_topic="a", warm_up_order_id_min=1
+            ),
+            "alerts_topic and decisions_topic are both 'a'; use two topics",
+        ),
     ],
 )
 def test_wrong_request_is_refused_in_words(
@@ -129,5 +135,5 @@ def test_ledger_of_a_path_outside_is_refused(service: ReceiverService) -> None:
 
 
 def test_unknown_ledger_is_refused(service: ReceiverService) -> None:
-    with pytest.raises(UsageError, match="name='orders' is no ledger; use one of alerts, invalid"):
+    with pytest.raises(UsageError, match="name='orders' is no ledger; use one of alerts, decisions, invalid"):
         list(service.ReadLedger(ReadLedgerRequest(run_id="run-1", name="orders"), CONTEXT))

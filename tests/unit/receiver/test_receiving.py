@@ -12,10 +12,11 @@ from market_spread.common.clock import ManualClock
 from market_spread.common.codec import encode
 from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
 from market_spread.common.kafka import Partition, Record
-from market_spread.common.layout import ALERT
+from market_spread.common.layout import ALERT, DECISION, Layout
+from market_spread.common.ledger import decode_ledger
 from market_spread.common.recording import Recorder
 from market_spread.receiver.consumer import Receiving
-from market_spread.receiver.ledger import ALERTS, INVALID, Ledger, ledger_path
+from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, Ledger, ledger_path
 from market_spread.v1.control_pb2 import Phase
 
 WARM_UP = 9_000_000_000
@@ -50,12 +51,17 @@ class FakeConsumer:
         self.closed = True
 
 
-def alert(order_id: int, *, sequence: int = 5) -> bytes:
+def alert(order_id: int, *, sequence: int = 5, layout: Layout = ALERT) -> bytes:
     numbers = ("account", "quantity", "price", "bid", "offer", "intended_us", "sent_us", "read_us", "emitted_us")
     columns = {name: np.array([1], np.int64) for name in numbers}
     columns |= {"order_id": np.array([order_id]), "quote_sequence": np.array([sequence])}
     letters = {"side": np.array([ord("B")], np.uint8), "symbol": np.array([b"AAPL  "])}
-    return encode(ALERT, columns | letters).tobytes()
+    letters["verdict"] = np.array([ord("A")], np.uint8)
+    return encode(layout, columns | letters).tobytes()
+
+
+def decision(order_id: int) -> bytes:
+    return alert(order_id, layout=DECISION)
 
 
 def report(position: int, reason: str = "wrong_length") -> bytes:
@@ -66,13 +72,21 @@ def records(*values: bytes, first: int = 0) -> list[Record]:
     return [Record(offset, value) for offset, value in enumerate(values, first)]
 
 
-def receiving(folder: Path, consumer: FakeConsumer, *, recorder: Recorder | None = None) -> Receiving:
-    clock = ManualClock()
+def receiving(
+    folder: Path,
+    consumer: FakeConsumer,
+    *,
+    recorder: Recorder | None = None,
+    clock: ManualClock | None = None,
+    decisions_topic: str = "",
+) -> Receiving:
+    clock = clock or ManualClock()
     ledger = Ledger(folder, "run-1")
     return Receiving(
         alerts_topic="alerts",
         invalid_topic="invalid",
-        partitions={"alerts": 2, "invalid": 1},
+        decisions_topic=decisions_topic,
+        partitions={"alerts": 2, "invalid": 1, "decisions": 1},
         consumer=consumer,
         ledger=ledger,
         recovered=ledger.open(),
@@ -204,3 +218,128 @@ def test_error_of_the_broker_fails_the_run_and_who_waits_for_it(tmp_path: Path) 
 
     subject.stop()
     assert subject.phase == Phase.PHASE_FAILED
+
+
+# Decisions
+
+
+def pushed_counts(recorder: Recorder) -> dict[str, float]:
+    pushed = recorder.take()
+    assert pushed is not None
+    return {
+        "/".join(
+            [sample.key.name.removeprefix("market_spread_receiver_"), *dict(sample.key.labels).values()]
+        ): sample.value
+        for sample in pushed.counters
+        if "decision" in sample.key.name
+    }
+
+
+def test_decisions_are_counted_once_an_order_and_apart_from_alerts(tmp_path: Path) -> None:
+    consumer = FakeConsumer(
+        {("decisions", 0): records(decision(1), decision(2), decision(1)), ("alerts", 0): records(alert(1))},
+        {("decisions", 0): records(decision(2), decision(WARM_UP), decision(3), first=3)},
+    )
+    recorder = Recorder(source="receiver", clock=ManualClock())
+    subject = receiving(tmp_path, consumer, recorder=recorder, decisions_topic="decisions")
+
+    positions = received_all(subject)
+
+    counts = subject.received()
+    assert (counts.decisions, counts.warm_up_decisions, counts.decisions_duplicated) == (3, 1, 2)
+    assert (counts.alerts, counts.duplicated, counts.latency.count, counts.decision_latency.count) == (1, 0, 1, 3)
+    assert positions["decisions", 0] == 6
+    assert ledger_path(tmp_path, "run-1", DECISIONS).read_bytes().count(b"\n") == 6
+    assert pushed_counts(recorder) == {
+        "decisions_total/measured": 3, "decisions_total/warm_up": 1, "decisions_duplicated_total": 2,
+    }  # fmt: skip
+
+
+def test_run_without_decisions_reads_and_shows_none(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("alerts", 0): records(alert(1))})
+    recorder = Recorder(source="receiver", clock=ManualClock())
+    subject = receiving(tmp_path, consumer, recorder=recorder)
+
+    received_all(subject)
+
+    assert set(consumer.assigned) == {("alerts", 0), ("alerts", 1), ("invalid", 0)}
+    assert subject.received().decisions == 0
+    assert pushed_counts(recorder) == {}
+
+
+def test_what_is_no_decision_is_kept_with_its_place(tmp_path: Path) -> None:
+    bad = [alert(1), b"", decision(1)[:-1] + b"X", b"x" * DECISION.width]
+    consumer = FakeConsumer({("decisions", 0): records(*bad, decision(2))})
+    recorder = Recorder(source="receiver", clock=ManualClock())
+    subject = receiving(tmp_path, consumer, recorder=recorder, decisions_topic="decisions")
+
+    received_all(subject)
+
+    counts = subject.received()
+    assert (counts.decisions, counts.decisions_unreadable, counts.unreadable, counts.invalid) == (1, 4, 0, 0)
+    lines = list(map(json.loads, ledger_path(tmp_path, "run-1", INVALID).read_bytes().splitlines()))
+    assert [line["offset"] for line in lines if "unreadable_decision" in line] == [0, 1, 2, 3]
+    assert pushed_counts(recorder)["decisions_unreadable_total"] == 4
+
+
+def test_drain_awaits_the_decisions(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("decisions", 0): records(decision(1))})
+    consumer.ends = {("decisions", 0): 2}
+    subject = receiving(tmp_path, consumer, decisions_topic="decisions")
+    subject.start()
+
+    with pytest.raises(DeadlineError, match=r"decisions/0 is at 1 of 2"):
+        subject.drain(0.2)
+
+    subject.stop()
+
+
+def test_new_process_goes_on_with_the_decisions(tmp_path: Path) -> None:
+    first = FakeConsumer({("decisions", 0): records(decision(1), b"no", decision(2))})
+    received_all(receiving(tmp_path, first, decisions_topic="decisions"))
+    with ledger_path(tmp_path, "run-1", DECISIONS).open("ab") as file:
+        file.write(b"D000")  # cut short by a kill
+    consumer = FakeConsumer({("decisions", 0): records(decision(2), decision(3), first=3)})
+    recorder = Recorder(source="receiver", clock=ManualClock())
+    subject = receiving(tmp_path, consumer, recorder=recorder, decisions_topic="decisions")
+
+    received_all(subject)
+
+    counts = subject.received()
+    assert consumer.assigned["decisions", 0] == 3
+    assert (counts.decisions, counts.decisions_duplicated, counts.decisions_unreadable) == (3, 1, 1)
+    assert pushed_counts(recorder) == {"decisions_total/measured": 1, "decisions_duplicated_total": 1}
+    assert len(ledger_path(tmp_path, "run-1", DECISIONS).read_bytes()) == 4 * (DECISION.width + 36)
+
+
+class SlowConsumer(FakeConsumer):
+    """Each poll takes 40 ms, and what it brings has come at the end of it."""
+
+    def __init__(self, clock: ManualClock, *batches: dict[Partition, list[Record]]) -> None:
+        super().__init__(*batches)
+        self._clock = clock
+
+    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
+        self._clock.advance_ns(40_000_000)
+        return super().poll(timeout_s)
+
+
+def test_an_alert_is_received_when_the_poll_returns(tmp_path: Path) -> None:
+    clock = ManualClock()
+    appended_ms = clock.unix_ns() // 1_000_000 + 30
+    subject = receiving(tmp_path, SlowConsumer(clock, {("alerts", 0): [Record(0, alert(1), appended_ms)]}), clock=clock)
+
+    subject.receive_once()
+
+    subject.receive_once()  # takes what is held
+    ledger = decode_ledger(ledger_path(tmp_path, "run-1", ALERTS).read_bytes())
+    assert ledger.received_us.tolist() == [1_700_000_000_040_000]
+    assert subject.received().fetch.max_us == 9_500
+
+
+def test_alerts_whose_append_is_not_told_have_no_share_of_it(tmp_path: Path) -> None:
+    subject = receiving(tmp_path, FakeConsumer({("alerts", 0): records(alert(1), alert(2))}))
+
+    received_all(subject)
+
+    assert (subject.received().alerts, subject.received().append.count, subject.received().fetch.count) == (2, 0, 0)

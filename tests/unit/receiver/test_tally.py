@@ -1,10 +1,14 @@
 """Each order counts once, and its latency falls into stages that add up."""
 
+from typing import Any
+
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from market_spread.common.codec import Bytes2D, encode
-from market_spread.common.layout import ALERT
-from market_spread.receiver.tally import InvalidReport, RunPhase, Tally, readable_alerts
+from market_spread.common.layout import ALERT, DECISION
+from market_spread.receiver.tally import DecisionTally, InvalidReport, RunPhase, Tally, readable_alerts
 
 WARM_UP = 9_000_000_000
 RECEIVED_US = 1_700_000_000_010_000
@@ -132,3 +136,57 @@ def test_letters_in_a_number_make_an_alert_unreadable() -> None:
 
     assert readable.tolist() == [True, False]
     assert alerts.order_id.tolist() == [1]
+
+
+def decisions(order_ids: list[int], *, intended_us: int = 1_000) -> Bytes2D:
+    count = len(order_ids)
+    numbers = ("account", "quantity", "price", "bid", "offer", "quote_sequence", "sent_us", "read_us", "emitted_us")
+    columns: dict[str, np.ndarray[Any, Any]] = {name: np.ones(count, np.int64) for name in numbers}
+    columns |= {"order_id": np.array(order_ids, np.int64), "intended_us": np.full(count, intended_us)}
+    letters = {"side": np.full(count, ord("B"), np.uint8), "verdict": np.full(count, ord("A"), np.uint8)}
+    return encode(DECISION, {**columns, **letters, "symbol": np.full(count, b"AAPL  ")})
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0, 1, 1_023, 1_024, 5 * 10**9, WARM_UP, WARM_UP + 5, 9_999_999_999])), max_size=6
+    )
+)
+def test_each_order_has_one_first_decision(batches: list[list[int]]) -> None:
+    tally = DecisionTally(warm_up_order_id_min=WARM_UP)
+    seen: set[int] = set()
+
+    for batch in batches:
+        firsts, duplicated = tally.add(decisions(batch), np.full(len(batch), 3_500))
+        new = set(batch) - seen
+        seen |= new
+        assert duplicated == len(batch) - len(new)
+        assert len(firsts[RunPhase.WARM_UP]) == sum(order_id >= WARM_UP for order_id in new)
+        assert firsts[RunPhase.MEASURED].tolist() == [2_500] * sum(order_id < WARM_UP for order_id in new)
+
+    measured = sum(order_id < WARM_UP for order_id in seen)
+    assert tally.decisions == {RunPhase.MEASURED: measured, RunPhase.WARM_UP: len(seen) - measured}
+    assert tally.end_to_end.count == measured
+    assert tally.duplicated == sum(map(len, batches)) - len(seen)
+
+
+def test_later_duplicates_are_held_against_the_first_alert() -> None:
+    """Quotes 5, 6 and 5: the second disagrees with the first, the third does not."""
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+
+    for sequence in (5, 6, 5):
+        add(tally, alert_rows([1], sequence=sequence))
+
+    assert (tally.duplicated, tally.disagreeing) == (2, 1)
+
+
+def test_delivery_is_parted_at_the_brokers_append() -> None:
+    """Emitted at 6 ms, appended within the 8th, received at 10 ms; neither warm-up nor a duplicate is in it."""
+    tally = Tally(warm_up_order_id_min=WARM_UP)
+    alerts, _ = readable_alerts(alert_rows([1, 2, 1, WARM_UP]), np.full(4, RECEIVED_US, np.int64))
+
+    tally.add_alerts(alerts, np.array([1_700_000_000_008, -1, 1_700_000_000_009, 1_700_000_000_009]))
+
+    assert (tally.append.count, tally.append.max_us) == (1, 2_500)
+    assert (tally.fetch.count, tally.fetch.max_us) == (1, 1_500)

@@ -10,8 +10,9 @@ from rich.console import Console
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import HdrCounts
+from market_spread.runs.analysis.evidence import Cause, Verdict
 from market_spread.runs.display import live_progress, result_table
-from market_spread.runs.result import Result, Verdict
+from market_spread.runs.result import Result
 from market_spread.runs.run import Progress
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
@@ -133,7 +134,8 @@ def shown_table(result: Result) -> str:
 @pytest.fixture
 def result() -> Result:
     return Result(
-        run_id="20261121-144301-quick", workload="quick", verdict=Verdict.PASSED, reasons=(), faults={},
+        run_id="20261121-144301-quick", workload="quick", verdict=Verdict.PASSED, cause=None,
+        latencies_void=False, decisive=(), reasons=(), faults={},
         started="2026-11-21T14:43:01+00:00", duration_s=60.0, mode="real-time",
         messages_sent=1_200_000, quotes_sent=600_000, orders_sent=600_123, messages_processed=1_200_000,
         alerts_expected=12_009, alerts_received=12_007, alerts_missing=2, alerts_unexpected=3, alerts_duplicated=4,
@@ -167,7 +169,7 @@ def test_table_begins_with_the_verdict(result: Result, verdict: Verdict) -> None
         "11,000",
         "17 of 55,795",
         "5, median 210.0 ms, longest 480.0 ms",
-        "3.25 us a message (reference: 5.3, another machine, no Kafka)",
+        "3.25 us a message, in the second half 0.00 (reference: 5.3, another machine, no Kafka)",
         "1.10 us a message",
         "2 cores, A CPU",
     ],
@@ -186,6 +188,8 @@ def test_reasons_and_faults_are_listed(result: Result) -> None:
     failed = replace(
         result,
         verdict=Verdict.FAILED,
+        cause=Cause.SYSTEM,
+        latencies_void=False,
         reasons=("1 alerts are missing",),
         faults={"missing": ("order 7 (AAPL): it is rejected, but has no alert",), "wrong": ()},
     )

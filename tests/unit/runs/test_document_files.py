@@ -14,15 +14,29 @@ from hdrh.histogram import HdrHistogram
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.histogram import HdrCounts, latency_summary_ns
+from market_spread.common.metric_names import END_TO_END, FRAME_DELAY, FRAMES_LATE, SEND_LAG, SERVICE, STAGE
+from market_spread.common.recording import Recorder
+from market_spread.loadgen.columns import Alerts
+from market_spread.metrics_aggregator.hlog import push_block
+from market_spread.metrics_aggregator.intake import read_push
+from market_spread.metrics_aggregator.run_files import RunFiles
+from market_spread.metrics_aggregator.store import Store
+from market_spread.runs.analysis.clocks import RoundTrip
+from market_spread.runs.analysis.cpu import Look
+from market_spread.runs.analysis.latency import latencies_of
+from market_spread.runs.analysis.objectives import Objectives
+from market_spread.runs.analysis.validity import push_gaps
 from market_spread.runs.document import histograms, observation
 from market_spread.runs.document.effective import job_settings, jvm_options, stable
 from market_spread.runs.document.folder import RunFolder, locked
-from market_spread.runs.document.histograms import by_second, merged
+from market_spread.runs.document.histograms import by_second, judged_histograms, merged
 from market_spread.runs.document.state import State
 from market_spread.runs.run import Observed
-from market_spread.runs.terms import MACHINE_CHECKS, Objectives, VoidLimits, Wanted
+from market_spread.runs.terms import MACHINE_CHECKS, VoidLimits, Wanted
 from market_spread.runs.workload import read_workload, to_yaml
 from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
+from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 
 WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
 
@@ -40,6 +54,7 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
     workload = dataclasses.replace(
         read_workload(WORKLOADS[0]),
         purpose="to see: a test",
+        decisions="all",
         slo=Objectives({"p50": 5.0, "p99.9": 80.0, "max": 500.0}, 0.99, 3),
         void=VoidLimits(stolen_share=0.5, drift_share=3),
         wanted=Wanted("strict", 4, 8.0, tuple(name for name in MACHINE_CHECKS if name != "smt")),
@@ -104,11 +119,11 @@ def test_an_observation_is_read_back(tmp_path: Path) -> None:
         job=JobStatusResponse(messages_committed=7, batch_id=3),
         starts_unix_ns={"initial": 1, "measured": 2},
         stolen_share=0.25,
-        broker_cpu_us=None,
         drained=True,
         error=RunVoidError("the broker ended"),
         failed_step="draining",
         ledger=b"",
+        decisions_ledger=b"D1\n",
     )
     folder = RunFolder(tmp_path)
 
@@ -116,7 +131,8 @@ def test_an_observation_is_read_back(tmp_path: Path) -> None:
     read = observation.read(folder)
 
     assert (read.sent, read.job, read.starts_unix_ns) == (observed.sent, observed.job, observed.starts_unix_ns)
-    assert (read.stolen_share, read.broker_cpu_us, read.failed_step) == (0.25, None, "draining")
+    assert (read.stolen_share, read.failed_step) == (0.25, "draining")
+    assert read.decisions_ledger == b"D1\n"
     assert isinstance(read.error, RunVoidError)
     assert str(read.error) == "the broker ended"
     assert read.alerts is not None
@@ -194,3 +210,108 @@ def test_settings_of_one_run_alone_are_left_out() -> None:
 
 def test_of_a_jvms_arguments_those_count_that_change_how_it_runs() -> None:
     assert jvm_options("-Xmx2g -Dname=value --add-opens=a -Xlog:gc:file=x -XX:+UseG1GC") == ["-Xmx2g", "-XX:+UseG1GC"]
+
+
+def test_what_the_page_is_told_is_what_the_result_has() -> None:
+    random, orders = np.random.default_rng(5), np.arange(3_000)
+    intended_us = 1_000_000 + orders * 1_000
+    stages_us = random.integers(100, 30_000, (4, len(orders)))
+    sent_us, read_us, emitted_us, received_us = intended_us + np.cumsum(stages_us, axis=0)
+    zeros = np.zeros(len(orders), np.int64)
+    alerts = Alerts(
+        orders, zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros, intended_us, sent_us, read_us, emitted_us,
+        received_us,
+    )  # fmt: skip
+    again = dataclasses.replace(alerts, received_us=received_us + 5_000_000)
+    observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC), alerts=Alerts.concatenate([alerts, again]))
+    lags = HdrCounts()
+    lags.record(np.array([3, 5, 900], np.int64))
+    observed.sent.send_lag_histogram = lags.encode()
+
+    told = {
+        (each.key.name, each.key.labels.get("stage")): latency_summary_ns(HdrCounts.decode(each.encoded))
+        for each in judged_histograms(observed, from_us=2_000_000)
+    }
+
+    result = latencies_of(alerts, [], from_us=2_000_000)
+    expected = {(END_TO_END.name, None): result.end_to_end, (SERVICE.name, None): result.service}
+    expected |= {(STAGE.name, stage): histogram for stage, histogram in result.stages.items()}
+    expected |= {(SEND_LAG.name, None): lags}
+    for key, histogram in expected.items():
+        percentiles = {name: told[key][name] for name in ("p50", "p95", "p99", "p99.9")}
+        assert percentiles == {name: latency_summary_ns(histogram)[name] for name in percentiles}
+    assert told.keys() == expected.keys()
+    assert judged_histograms(observed, from_us=10**12) == []
+
+
+def test_looks_and_round_trips_are_read_back_and_may_be_absent(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    looks = (Look(1, 2, 3, 4, None, 6, 1), Look(2, 3, 4, 5, 6, None))
+    trips = {"before": {"sender": RoundTrip(1, 2, 3, 4)}, "after": {}}
+    observation.write(folder, Observed(datetime(2026, 11, 21, tzinfo=UTC), looks=looks, round_trips=trips), {})
+
+    read = observation.read(folder)
+
+    assert (read.looks, read.round_trips) == (looks, trips)
+    older = {
+        name: value
+        for name, value in json.loads(folder.evidence.read_text()).items()
+        if name not in ("looks", "round_trips")
+    }
+    folder.evidence.write_text(json.dumps(older))
+    assert observation.read(folder).looks == ()
+
+
+def test_histograms_of_a_load_have_all_of_it_and_nothing_of_the_warm_up(tmp_path: Path) -> None:
+    """The load begins in the middle of what was one push, half a second after the sender was told of it."""
+    clock = ManualClock(1_700_000_000_000_000_000)
+    recorder = Recorder(source="sender-0", clock=clock, run_id="r1")
+    log = RunFiles(tmp_path)
+
+    def push() -> None:
+        while True:
+            more, taken = recorder.has_cut, recorder.take()
+            if taken is not None:
+                log.append("r1", push_block(taken, read_push(taken)), taken.start_unix_ns)
+            if not more:
+                return
+
+    def send(count: int, seconds: float) -> None:
+        for _ in range(round(seconds * 10)):
+            recorder.histogram(FRAME_DELAY).record_us(np.full(count, 700))
+            clock.advance_ns(100_000_000)
+
+    send(3, 1.2)  # the warm-up
+    push()
+    send(3, 0.3)
+    recorder.begin_interval()
+    begin_ns = clock.unix_ns() + 500_000_000
+    clock.advance_ns(500_000_000)
+    send(2, 0.2)
+    push()
+    send(2, 1.0)
+    push()
+    send(2, 0.1)
+    end_ns = clock.unix_ns()
+    push()
+
+    pushed = list(histograms.pushed(log.path("r1"), FRAME_DELAY.name, from_unix_ns=begin_ns, to_unix_ns=end_ns))
+
+    assert merged(pushed).count == 2 * 13
+    assert len(pushed) == 3
+
+
+def test_pushes_lost_at_the_begin_of_a_process_are_missing(tmp_path: Path) -> None:
+    """Those with 40 to 42 came, the others were dropped: by the controller as by the aggregator 39 are missing."""
+    log, store = RunFiles(tmp_path), Store()
+    for sequence in (40, 41, 42):
+        push = PushRequest(
+            source="sender-0", run_id="r1", epoch_unix_ns=1, sequence=sequence, pushes_dropped=39,
+            start_unix_ns=sequence, end_unix_ns=sequence + 1,
+            counters=[Sample(key=SeriesKey(name=FRAMES_LATE.name), value=sequence)],
+        )  # fmt: skip
+        log.append("r1", push_block(push, read_push(push)), push.start_unix_ns)
+        store.push(push)
+
+    assert push_gaps(log.path("r1")) == (3, 39)
+    assert [epoch.missing for epoch in store.epochs()] == [39]

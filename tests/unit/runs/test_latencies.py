@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.loadgen.columns import Alerts
-from market_spread.runs.latencies import (
+from market_spread.runs.analysis.latency import (
     STAGES,
     Batch,
     Boundary,
@@ -16,6 +16,7 @@ from market_spread.runs.latencies import (
     find_boundaries,
     latencies_of,
     latency_growth,
+    stamp_faults,
 )
 
 T0_US = 1_700_000_000_000_000
@@ -62,7 +63,7 @@ def test_no_alerts_have_no_latency() -> None:
 
     assert latencies.end_to_end.count == 0
     assert latencies.boundaries == ()
-    assert latencies.growth == Growth()
+    assert latencies.growth == Growth(not_evaluated="too few alerts (0, at least 40 are needed)")
 
 
 def test_stages_are_what_lies_between_the_stamps() -> None:
@@ -113,6 +114,20 @@ def test_receipt_before_intended_send_is_counted_as_negative() -> None:
 
     assert latencies.end_to_end.negative == 1
     assert latencies.end_to_end.max_us == 0
+
+
+def test_stamps_in_order_have_no_fault_also_where_stages_took_no_time() -> None:
+    alerts = alerts_of([0, 10, 20], send_lag_us=0, ingest_us=0, compute_us=0, delivery_us=0)
+
+    assert stamp_faults(alerts) == dict.fromkeys(STAGES, 0)
+    assert stamp_faults(alerts[:0]) == dict.fromkeys(STAGES, 0)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stage_that_ends_before_it_begins_is_counted(stage: str) -> None:
+    alerts = alerts_of([0, 10, 20], **{f"{stage}_us": [-1, 5, -3_600_000_000]})
+
+    assert stamp_faults(alerts) == {**dict.fromkeys(STAGES, 0), stage: 2}
 
 
 # Standstills
@@ -329,8 +344,12 @@ def test_queue_is_a_clear_growth_by_more_than_the_latency_of_before(
 
 
 def test_few_alerts_do_not_tell_growth() -> None:
-    assert latency_growth(with_latency(np.arange(39) * 100_000), ()) == Growth()
+    growth = latency_growth(with_latency(np.arange(39) * 100_000), ())
+
+    assert growth == Growth(not_evaluated="too few alerts (39, at least 40 are needed)")
 
 
 def test_alerts_of_one_moment_do_not_tell_growth() -> None:
-    assert latency_growth(alerts_of([7] * 50, delivery_us=list(range(50))), ()) == Growth()
+    growth = latency_growth(alerts_of([7] * 50, delivery_us=list(range(50))), ())
+
+    assert growth == Growth(not_evaluated="too short (0.0 s, at least 10 s are needed)")

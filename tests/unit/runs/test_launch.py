@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from rich.console import Console
@@ -21,6 +21,7 @@ from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.result import Verdict
 from market_spread.runs.run import Observed, Progress
 from market_spread.runs.workload import read_workload
+from market_spread.v1.limits_pb2 import RunLimits
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
@@ -29,6 +30,21 @@ ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
 class FakeResult:
     verdict = Verdict.VOID
     reasons = ("the generator was late", "the run was interrupted")
+    decisive = ("late_generator",)
+    verdicts: ClassVar[dict[str, Any]] = {
+        "correct": {
+            "evidence": [{"check": "missing", "holds": False, "text": "3 alerts are missing", "cause": "system"}]
+        },
+        "valid": {
+            "evidence": [
+                {"check": "late_generator", "holds": False, "text": "the generator was late", "cause": "rig"},
+                {"check": "swap", "holds": True, "text": "nothing was swapped", "cause": "rig"},
+            ]
+        },
+        "objectives": {
+            "evidence": [{"check": "rate", "holds": None, "text": "no rate was achieved", "cause": "system"}]
+        },
+    }
 
 
 class Story:
@@ -85,6 +101,12 @@ class Story:
             def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
                 tell(f"{kind}: {name}" + (f" ({text})" if text else "") + (f" at {unix_ns}" if unix_ns else ""))
 
+            def say_limits(self, workload: str, limits: RunLimits, text: str) -> None:
+                tell(f"limits of {workload}: {limits.late_us / 1000:g} ms")
+
+            def say_verdict(self, verdict: str, text: str, *, failed: Any, histograms: Any, of_unix_ns: Any) -> None:
+                tell(f"verdict: {verdict} ({text}), failed {failed}")
+
             def follow(self, progress: Progress) -> None:
                 self.say("phase", progress.phase)
 
@@ -130,13 +152,14 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
 
     assert story.told == [
         "title: quick: 20,000 messages/s",
+        "limits of quick: 250 ms",
         "phase: starting",
         "notes to 127.0.0.1:5",
         "phase: measuring",
         "logs captured",
         "others stopped",
-        "event: judged from here (the result's latencies are of orders due after this) at 5000001000",
-        "verdict: void (the generator was late; the run was interrupted)",
+        "verdict: void (the generator was late; the run was interrupted), "
+        "failed [('late_generator', 'the generator was late', 'rig')]",
         "notes closed",
         "page of http://127.0.0.1:6",
         "report",

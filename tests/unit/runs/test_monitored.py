@@ -57,7 +57,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     Started.commands, Started.environments = {}, {}
     monkeypatch.setattr(Child, "start", Started.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
-    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics: None)
+    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
 
 
 def processes(folder: Path, *, monitored: bool) -> Ensemble:

@@ -10,7 +10,8 @@ from market_spread.common.clock import ManualClock, SystemClock
 from market_spread.runs.noting import WAITING_MAX, RunNotes
 from market_spread.runs.run import Progress
 from market_spread.v1.control_pb2 import JobStatusResponse
-from market_spread.v1.metrics_pb2 import NoteRequest, NoteResponse
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, NoteResponse
 
 BEGIN = 1_700_000_000_000_000_000
 
@@ -60,13 +61,32 @@ def test_notes_come_in_order_with_the_time_when_they_were_said() -> None:
 
     notes.start("unused", aggregator)
     clock.advance_ns(5)
-    notes.say("verdict", "passed", "all is right")
+    notes.say_verdict("passed", "all is right")
     notes.close()
 
     assert aggregator.names() == ["title: quick: 20,000 messages/s", "phase: starting", "verdict: passed"]
     assert [note.unix_ns for note in aggregator.taken] == [BEGIN, BEGIN + 5, BEGIN + 10]
     assert {note.run_id for note in aggregator.taken} == {"r1"}
     assert aggregator.taken[2].text == "all is right"
+
+
+def test_limits_and_what_failed_are_noted_as_they_are() -> None:
+    aggregator, limits = Aggregator(), RunLimits(late_us=250_000, late_share_max=0.01)
+
+    def say(notes: RunNotes) -> None:
+        notes.say_limits("quick", limits, "in words")
+        notes.say_verdict("void", "late", failed=[("late_generator", "late", "rig")], of_unix_ns=(BEGIN, BEGIN + 7))
+
+    delivered(say, aggregator)
+
+    first, second = aggregator.taken
+    assert (first.kind, first.name, first.text, first.limits) == ("limits", "quick", "in words", limits)
+    assert second.judgement == Judgement(
+        failed=[FailedCheck(check="late_generator", text="late", cause="rig")],
+        from_unix_ns=BEGIN,
+        to_unix_ns=BEGIN + 7,
+    )
+    assert not second.HasField("limits")
 
 
 def test_progress_is_noted_where_it_changes() -> None:

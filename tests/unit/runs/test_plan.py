@@ -11,6 +11,7 @@ from market_spread.common.codec import encode
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import NBBO, ORDER, bucket_of
 from market_spread.loadgen.columns import Quotes
+from market_spread.runs.environment import topic_partitions
 from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_recording, plan_of_workload, quotes_of
 from market_spread.runs.workload import Overrides, read_workload
 
@@ -35,12 +36,19 @@ def test_every_symbol_has_one_initial_quote_and_no_order(plan: RunPlan) -> None:
 
     symbols = [symbol for quotes in quotes_of(load) for symbol in quotes.symbol.tolist()]
 
-    assert len(symbols) == len(set(symbols)) == 350 + len(plan.probe_symbols)
+    assert len(symbols) == len(set(symbols)) == 350 + 100
     assert list(orders_of(load)) == []
 
 
 def test_probes_cover_every_partition(plan: RunPlan) -> None:
     assert {bucket_of(symbol, 2) for symbol in plan.probe_symbols} == {0, 1}
+
+
+def test_load_with_other_parameters_is_the_same_otherwise(plan: RunPlan) -> None:
+    steady = plan.measured.with_parameters(tight_share=0)
+
+    assert {**steady.parameters, "tight_share": 0.2} == plan.measured.parameters
+    assert steady.open(START_NS).messages == plan.measured.open(START_NS).messages
 
 
 def test_warm_up_probes_every_bucket_and_has_order_ids_of_its_own(plan: RunPlan) -> None:
@@ -165,3 +173,11 @@ def test_slices_of_a_load_are_the_whole_together() -> None:
 def test_recording_is_sent_by_one_sender() -> None:
     with pytest.raises(UsageError, match="there are 2 senders, and a recording is sent by one; scale them to one"):
         PlannedLoad("recorded", {}).slices(2)
+
+
+def test_only_who_asks_for_all_decisions_gets_their_topic() -> None:
+    """It has one partition, which keeps a symbol's decisions in order; the judge counts on that."""
+    rejected, every = (topic_partitions(4, decisions) for decisions in ("rejected", "all"))
+
+    assert rejected == {"nbbo": 4, "orders": 4, "alerts": 1, "invalid": 1}
+    assert every == {**rejected, "decisions": 1}

@@ -75,3 +75,9 @@ def test_replica_that_does_not_answer_may_not_run() -> None:
 def test_no_replica_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="unpack"):
         merged([])
+
+
+def test_the_moment_of_a_count_is_that_of_the_oldest_and_its_cpu_is_that_of_all() -> None:
+    both = merged([replica(counted_unix_ns=9, counted_cpu_us=600), replica(counted_unix_ns=7, counted_cpu_us=500)])
+
+    assert (both.counted_unix_ns, both.counted_cpu_us) == (7, 1_100)

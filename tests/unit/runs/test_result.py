@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.runs.result import SCHEMA_VERSION, Result, Verdict
+from market_spread.runs.analysis.evidence import Cause, Verdict
+from market_spread.runs.result import SCHEMA_VERSION, Result
 
 NONE = {"p50": None, "p95": None, "p99": None, "p99.9": None, "p99.99": None, "max": None}
 LATENCY = {"p50": 6_900_000, "p95": 9_000_000, "p99": 22_000_000, "p99.9": None, "p99.99": None, "max": 31_000_000}
@@ -37,6 +38,9 @@ def result() -> Result:
         run_id="20261121-144301-quick",
         workload="quick",
         verdict=Verdict.FAILED,
+        cause=Cause.SYSTEM,
+        latencies_void=False,
+        decisive=(),
         reasons=("2 alerts are missing",),
         faults={"missing": ("order 7 (AAPL): it is rejected, but has no alert",), "wrong": ()},
         started="2026-11-21T14:43:01+00:00",
@@ -94,7 +98,7 @@ def test_schema_has_every_promised_key(result: Result, key: str) -> None:
 
 
 def test_schema_is_versioned(result: Result) -> None:
-    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 2
+    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 3
 
 
 def test_document_says_what_the_result_says(result: Result) -> None:
@@ -118,7 +122,8 @@ def test_document_says_what_the_result_says(result: Result) -> None:
 
 def test_document_makes_the_same_result_again(result: Result) -> None:
     document = parsed(result)
-    document["verdict"] = Verdict(document["verdict"])
+    document["verdict"], document["cause"] = Verdict(document["verdict"]), Cause(document["cause"])
+    document["decisive"] = tuple(document["decisive"])
     document["reasons"], document["steps"] = tuple(document["reasons"]), tuple(document["steps"])
     document["faults"] = {kind: tuple(sentences) for kind, sentences in document["faults"].items()}
 

@@ -82,7 +82,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> Callable[[MarketSpreadError], F
 
     def refuse(error: MarketSpreadError) -> FakeClients:
         clients = FakeClients(error)
-        monkeypatch.setattr(run_module, "Clients", lambda addresses, outage_s: clients)
+        monkeypatch.setattr(run_module, "Clients", lambda addresses, **settings: clients)
         return clients
 
     return refuse
@@ -124,7 +124,7 @@ def test_run_where_another_one_goes_on_is_refused(monkeypatch: pytest.MonkeyPatc
     clients = FakeClients(UsageError("not asked"))
     going_on = SenderStatusResponse(phase=Phase.PHASE_RUNNING, run_id="20261122-quick")
     monkeypatch.setattr(clients, "sender_status", lambda: going_on)
-    monkeypatch.setattr(run_module, "Clients", lambda addresses, outage_s: clients)
+    monkeypatch.setattr(run_module, "Clients", lambda addresses, **settings: clients)
     monkeypatch.setattr(FakeEnvironment, "is_new", False)
 
     with pytest.raises(UsageError, match="run 20261122-quick is going on here; wait for its end"):

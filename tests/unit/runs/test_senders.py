@@ -47,3 +47,17 @@ def test_one_that_failed_is_told() -> None:
     merged = merged_senders([status(Phase.PHASE_RUNNING), status(Phase.PHASE_FAILED)])
 
     assert (merged.phase, merged.detail) == (Phase.PHASE_FAILED, "the topic is gone")
+
+
+def test_what_waits_is_that_of_the_worst_and_acknowledgements_add_up() -> None:
+    one, other = status(Phase.PHASE_FINISHED), status(Phase.PHASE_FINISHED)
+    for each, took_us, age_us, deviation_us in ((one, 900, 1_000, 300), (other, 50_000, 60_000, -400)):
+        acknowledge = HdrCounts()
+        acknowledge.record(np.array([took_us]))
+        each.acknowledge_histogram = acknowledge.encode()
+        each.unacknowledged_age_us_max, each.clock_deviation_us_max = age_us, deviation_us
+
+    merged = merged_senders([one, other])
+
+    assert HdrCounts.decode(merged.acknowledge_histogram).count == 2
+    assert (merged.unacknowledged_age_us_max, merged.clock_deviation_us_max) == (60_000, -400)

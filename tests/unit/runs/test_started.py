@@ -54,7 +54,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     FakeChild.started = []
     monkeypatch.setattr(Child, "start", FakeChild.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
-    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics: None)
+    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
     told: list[tuple[str, int, list[str]]] = []
 
     Ensemble(

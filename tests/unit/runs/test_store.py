@@ -13,9 +13,9 @@ from market_spread.runs.cli import main
 from market_spread.runs.store import Store, listing
 
 RESULT = {
-    "schema_version": 2, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
+    "schema_version": 3, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
     "latency_ns": {"p50": 6_900_000, "p99": None}, "cpu_us_per_message": 3.254,
-    "verdicts": {"valid": {"holds": False}},
+    "cause": None,
 }  # fmt: skip
 
 
@@ -45,20 +45,29 @@ def test_runs_are_listed_newest_first_with_the_step_of_those_that_broke_off(tmp_
     a_run(tmp_path / "20260102-120000-quick", ended=False)
 
     assert listing(Store(str(tmp_path)).summaries()).splitlines() == [
-        "run                    verdict  valid  offered/s  p50 ms  p99 ms  CPU us  step",
+        "run                    verdict  cause  offered/s  p50 ms  p99 ms  CPU us  step",
         "20260102-120000-quick  -        -      -          -       -       -       measuring",
-        "20260101-120000-quick  passed   no     20,000     6.9     -       3.25    done",
+        "20260101-120000-quick  passed   -      20,000     6.9     -       3.25    done",
     ]
 
 
-def test_a_result_of_the_first_schema_is_valid_unless_it_is_void(tmp_path: Path) -> None:
-    old = {"schema_version": 1, "workload": "quick", "verdict": "failed", "latency_ns": {}}
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "result.json").write_text(json.dumps(old))
+def test_an_older_or_a_damaged_result_is_listed_and_marked(tmp_path: Path) -> None:
+    for name, text in {
+        "old": json.dumps({"schema_version": 2, "verdict": "failed"}),
+        "torn": '{"verd',
+        "odd": "[]",
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(text)
+    a_run(tmp_path / "well")
 
-    (summary,) = Store(str(tmp_path)).summaries()
+    lines = {line.split()[0]: line for line in listing(Store(str(tmp_path)).summaries()).splitlines()}
 
-    assert (summary["verdict"], summary["valid"]) == ("failed", True)
+    assert lines["old"].endswith("- schema 2")
+    assert "failed" in lines["old"]
+    assert lines["torn"].endswith("- result.json cannot be read")
+    assert lines["odd"].endswith("- result.json cannot be read")
+    assert "passed" in lines["well"]
 
 
 def test_a_run_is_copied_without_what_its_processes_left_and_is_read_there(tmp_path: Path, memory: str) -> None:

@@ -13,15 +13,21 @@ from market_spread.common.errors import DeadlineError, RunFailedError, RunVoidEr
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.schedule import Constant, Steps
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.oracle import WHOLE_RUN
 from market_spread.loadgen.verdicts import Judgement
-from market_spread.runs.believing import Seen, slope_per_s
+from market_spread.runs.analysis.clocks import RoundTrip
+from market_spread.runs.analysis.cpu import Look
+from market_spread.runs.analysis.evidence import Cause, Verdict
+from market_spread.runs.analysis.objectives import Objectives
+from market_spread.runs.analysis.stalls import Silence
+from market_spread.runs.analysis.validity import Seen, slope_per_s
+from market_spread.runs.analysis.verdict import result_of
 from market_spread.runs.document.timeline import Series, Timeline
 from market_spread.runs.gate import Check
 from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.result import Result, Verdict
-from market_spread.runs.run import Observed, judge_run
-from market_spread.runs.terms import Objectives, VoidLimits
-from market_spread.runs.verdict import result_of
+from market_spread.runs.result import Result, alerts_text
+from market_spread.runs.run import Observed, judge_run, replays_of
+from market_spread.runs.terms import VoidLimits
 from market_spread.runs.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
@@ -29,6 +35,8 @@ from market_spread.v1.control_pb2 import (
     ReceiverStatusResponse,
     SenderStatusResponse,
 )
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 STARTS_NS = {
@@ -38,15 +46,15 @@ STARTS_NS = {
 }
 SENT, SENT_BEFORE = 6_000, 12_352
 GOOD = Judgement(
-    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, disagreeing=0, wrong=0,
-    undecided=0, delay_us=200, duplicates_allowed=False,
+    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, replayed=0, disagreeing=0,
+    wrong=0, stale=0, undecided=0, unchecked=0, delay_us=200,
     sentences={"missing": (), "unexpected": (), "duplicated": (), "wrong": ()},
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def plan() -> RunPlan:
-    workload = read_workload(QUICK, Overrides(rate_per_s=2_000, duration_s=3))
+    workload = read_workload(QUICK, Overrides(rate_per_s=500, duration_s=12))
     return plan_of_workload(
         dataclasses.replace(workload, warm_up_s=1.0, settle_s=1.0, late_ms=10, late_share_max=0.001)
     )
@@ -111,11 +119,19 @@ def observed(alerts: Alerts) -> Observed:
             messages_processed=SENT_BEFORE + SENT,
             batches=[CommittedBatch(batch_id=0, start_unix_ns=STARTS_NS["initial"], duration_ns=10_100_000_000)],
         ),
-        job_before=JobStatusResponse(messages_processed=SENT_BEFORE, cpu_us=1_000_000),
-        job_after=JobStatusResponse(messages_processed=SENT_BEFORE + 5_000, cpu_us=1_015_000),
         starts_unix_ns=dict(STARTS_NS),
         sent_before=SENT_BEFORE,
-        broker_cpu_us=9_000,
+        looks=tuple(
+            Look(
+                STARTS_NS["measured"] + second * 1_000_000_000,
+                SENT_BEFORE + 500 * second,
+                500 * second,
+                1_000_000 + 1_500 * second,
+                0,
+                750 * second,
+            )
+            for second in range(1, 13)
+        ),
         stolen_share=0.01,
         time_to_first_order_s=21.5,
         alerts=alerts,
@@ -174,9 +190,9 @@ VOID = {
     ),
     "a stolen CPU": (having(stolen_share=0.25), "25% of the CPU time was taken by the machine's neighbours"),
     "too many undecided orders": (
-        judged(undecided=31),
-        "31 of 3000 orders (1.0%) cannot be decided with delays up to 200 us; at most 1% may be; "
-        "let verdicts change less often",
+        judged(expected=299, undecided=601, unchecked=601),
+        "nothing can be said of 601 of the 900 orders that can be rejected: their verdict changed within the delays, "
+        "of up to 200 us, and they have no alert; at most 67% may be so; let verdicts change less often",
     ),
     "no orders": (judged(orders=0, expected=0), "the input has no orders"),
 }
@@ -229,22 +245,200 @@ def test_run_is_failed_by_each_thing_that_the_job_does_wrong(plan: RunPlan, obse
     assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
 
 
-def test_spoiled_run_is_void_even_if_the_job_failed_and_says_both(plan: RunPlan, observed: Observed) -> None:
+def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(plan: RunPlan, observed: Observed) -> None:
     judged(missing=3)(observed)
     observed.stolen_share = 0.5
 
     result = result_of(plan, observed, "a-run")
 
-    assert result.verdict is Verdict.VOID
+    assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
     assert result.reasons == (
-        "50% of the CPU time was taken by the machine's neighbours",
         "3 alerts are missing",
+        "its latencies are void as well: 50% of the CPU time was taken by the machine's neighbours",
     )
+
+
+def test_alerts_of_messages_that_the_rig_lost_are_not_held_against_the_job(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=3)(observed)
+    observed.sent.messages_failed = 17
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+
+
+def test_a_slow_run_on_a_spoiled_machine_is_void(plan: RunPlan, observed: Observed) -> None:
+    observed.stolen_share = 0.5
+
+    result = result_of(asking(plan, latency_ms={"p50": 0.5}), observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert result.reasons[0].startswith("50% of the CPU time")
+
+
+def test_a_run_that_nobody_judged_is_void_and_counts_nothing_as_missing(plan: RunPlan, observed: Observed) -> None:
+    observed.judgement = None
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the run ended before its alerts could be judged",))
+    assert (result.alerts_missing, result.messages_lost, alerts_text(result)) == (
+        None, None, f"{result.alerts_received:,} received; not judged",
+    )  # fmt: skip
+
+
+def test_a_dead_job_is_failed_though_nothing_was_sampled_since(plan: RunPlan, observed: Observed) -> None:
+    """Its JVM was killed: the end of the measured load was never set, and that made the run void."""
+    observed.error, observed.drained, observed.judgement = RunFailedError("the job ended"), False, None
+    seen = Seen(Timeline({}), (), 2, from_s=STARTS_NS["measured"] / 1e9, to_s=0.0)
+
+    result = result_of(plan, observed, "a-run", seen=seen)
+
+    assert (result.verdict, result.cause, result.reasons) == (Verdict.FAILED, Cause.SYSTEM, ("the job ended",))
+
+
+SPOILED_STAMPS: dict[str, Callable[[Alerts], Alerts]] = {
+    "read_us is 0": lambda alerts: dataclasses.replace(alerts, read_us=alerts.read_us * 0),
+    "emitted an hour late": lambda alerts: dataclasses.replace(alerts, emitted_us=alerts.emitted_us + 3_600_000_000),
+    "the receiver's clock is 20 ms behind": lambda alerts: dataclasses.replace(
+        alerts, received_us=alerts.received_us - 20_000
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SPOILED_STAMPS)
+def test_stamps_that_cannot_be_are_seen(plan: RunPlan, observed: Observed, alerts: Alerts, fault: str) -> None:
+    observed.alerts = SPOILED_STAMPS[fault](alerts)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.decisive) == (Verdict.VOID, Cause.RIG, ("stamps",))
+
+
+def test_clocks_that_are_apart_are_told_with_their_bound(plan: RunPlan, observed: Observed) -> None:
+    start_ns = STARTS_NS["measured"]
+    observed.round_trips = {
+        "during": {
+            "sender": RoundTrip.of_status(start_ns, start_ns + 500_000, start_ns + 1_000_000),
+            "receiver": RoundTrip.of_status(start_ns, start_ns - 19_500_000, start_ns + 1_000_000),
+        }
+    }
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("clock_offset",))
+    assert result.reasons[0].startswith("the receiver's clock is -20.00 ms ahead of the sender's, to within 1.00 ms;")
+
+
+def test_the_brokers_part_is_told_apart_from_the_jobs(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.acknowledge_histogram = histogram(*[1_000] * 1_000)
+    observed.received.append_histogram = histogram(*[1_500] * 100)
+    observed.received.fetch_histogram = histogram(*[1_700] * 100)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.acknowledge_ns["p50"], result.append_ns["p50"], result.fetch_ns["p50"]) == (
+        1_000_000, 1_500_000, 1_700_000,
+    )  # fmt: skip
+
+
+def test_latencies_of_one_key_say_nothing(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = dataclasses.replace(alerts, symbol=np.full(len(alerts), alerts.symbol[0]))
+
+    assert result_of(plan, observed, "a-run").decisive == ("one_key",)
+
+
+def test_a_load_that_waited_for_the_broker_is_not_the_jobs(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.acknowledge_histogram = histogram(*[2_000] * 900, *[400_000] * 100)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("generator_queue",))
+
+
+def test_latencies_are_told_by_heat_of_the_key_and_by_state_partition(plan: RunPlan, observed: Observed) -> None:
+    workload = dataclasses.replace(plan.workload, shuffle_partitions=4)
+
+    result = result_of(dataclasses.replace(plan, workload=workload), observed, "a-run")
+
+    assert set(result.latency_by_key_ns) == {"hot", "cold"}
+    assert set(result.latency_by_state_partition_ns) == {"0", "1", "2", "3"}
+    assert {each["p50"] for each in result.latency_by_state_partition_ns.values()} == {1_000_000}
+
+
+# Stalls
+
+
+def standing_still(alerts: Alerts, seconds: float, *, at_s: float = 5.0) -> Alerts:
+    """Alerts as they come if nothing is read for so long."""
+    begin_us = STARTS_NS["measured"] // 1_000 + round(at_s * 1e6)
+    end_us = begin_us + round(seconds * 1e6)
+    stood = (alerts.read_us >= begin_us) & (alerts.read_us < end_us)
+    delay_us = np.where(stood, end_us - alerts.read_us, 0)
+    return dataclasses.replace(
+        alerts, read_us=alerts.read_us + delay_us, emitted_us=alerts.emitted_us + delay_us,
+        received_us=alerts.received_us + delay_us,
+    )  # fmt: skip
+
+
+def test_a_job_that_stands_still_fails_and_the_sentence_says_when_and_where(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 3.0)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.reasons[0].startswith("the job stood still for 3.0 s, from 5.0 s of the load on, in the middle of a ")
+    assert "100% of the time of the orders that waited went to ingest; at most 2 s is allowed" in result.reasons[0]
+
+
+@pytest.mark.parametrize("component", ["broker", "sender", "receiver", "machine"])
+def test_the_same_of_the_rig_is_void_and_names_it(
+    plan: RunPlan, observed: Observed, alerts: Alerts, component: str
+) -> None:
+    observed.alerts = standing_still(alerts, 3.0)
+    begin_us = STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (
+        Silence("sender", begin_us - 9_000_000, begin_us - 8_000_000),
+        Silence(component, begin_us + 100_000, begin_us + 3_100_000),
+    )
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert result.reasons == (f"the {component} stood still for 3.0 s, from 5.1 s of the load on",)
+
+
+def test_a_short_pause_of_the_rig_does_not_excuse_a_long_one_of_the_job(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 5.0)
+    begin_us = STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (Silence("broker", begin_us, begin_us + 1_000_000),)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.2, 1.9])
+def test_a_standstill_within_the_limit_is_no_fault(
+    plan: RunPlan, observed: Observed, alerts: Alerts, seconds: float
+) -> None:
+    observed.alerts = standing_still(alerts, seconds)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_a_pause_of_the_load_is_no_stall(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = alerts[(age_us < 4_000_000) | (age_us > 9_000_000)]
+
+    assert result_of(plan, observed, "a-run").stalls == 0
 
 
 def test_limits_themselves_are_allowed(plan: RunPlan, observed: Observed) -> None:
     late_frames(1)(observed)
-    judged(undecided=30)(observed)
+    judged(expected=300, undecided=300, unchecked=300)(observed)
     observed.stolen_share = 0.1
 
     result = result_of(plan, observed, "a-run")
@@ -260,7 +454,7 @@ def test_frame_just_within_its_time_is_not_late(plan: RunPlan, observed: Observe
 
 
 def test_duplicates_after_a_restart_are_no_fault(plan: RunPlan, observed: Observed) -> None:
-    judged(duplicated=5, duplicates_allowed=True)(observed)
+    judged(replayed=5)(observed)
     observed.job.restarts = 1
 
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
@@ -273,9 +467,19 @@ def test_restarted_job_counts_anew_and_is_not_held_to_the_count(plan: RunPlan, o
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
 
 
+def test_a_replica_that_counts_anew_is_no_backlog_that_grows(plan: RunPlan, observed: Observed) -> None:
+    behind = seen(path__messages_processed=[100.0 * second for second in range(10)])
+    assert result_of(plan, observed, "a-run", seen=behind).decisive == ("lag_growing",)
+
+    observed.job_restarts = 1
+
+    assert result_of(plan, observed, "a-run", seen=behind).verdict is Verdict.PASSED
+
+
 def test_lost_replica_takes_its_cpu_time_along(plan: RunPlan, observed: Observed) -> None:
     observed.job_restarts = 1
     observed.job.messages_committed = 5
+    observed.looks = (*observed.looks[:-1], dataclasses.replace(observed.looks[-1], restarts=1))
 
     result = result_of(plan, observed, "a-run")
 
@@ -288,14 +492,14 @@ def with_latency(alerts: Alerts, latency_us: np.ndarray[Any, np.dtype[np.int64]]
 
 def test_queue_that_grows_fails_the_run(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
     age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
-    observed.alerts = with_latency(alerts, 100_000 + np.maximum(0, age_us - 1_500_000))
+    observed.alerts = with_latency(alerts, 100_000 + np.maximum(0, age_us - 1_500_000) // 6)
 
     result = result_of(plan, observed, "a-run")
 
     assert result.verdict is Verdict.FAILED
     assert len(result.reasons) == 1
     assert result.reasons[0].startswith("the job does not keep up: the median latency grew by 1,")
-    assert result.reasons[0].endswith(" ms in 2.0 s; lower the rate")
+    assert result.reasons[0].endswith(" ms in 11.0 s; lower the rate")
 
 
 def test_queue_of_a_load_that_is_not_constant_does_not_fail_the_run(
@@ -311,14 +515,14 @@ def test_queue_of_a_load_that_is_not_constant_does_not_fail_the_run(
 
 def test_small_latency_may_grow(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
     age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
-    observed.alerts = with_latency(alerts, 1_000 + np.maximum(0, age_us - 2_000_000) // 20)
+    observed.alerts = with_latency(alerts, 1_000 + np.maximum(0, age_us - 2_000_000) // 80)
 
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize(
     ("p99_ms_max", "verdict", "reasons"),
-    [(40.0, Verdict.PASSED, ()), (39.9, Verdict.FAILED, ("p99 is 40.0 ms, the workload allows 39.9 ms",))],
+    [(40.0, Verdict.PASSED, ()), (39.9, Verdict.FAILED, ("p99 is 40.0 ms; the objective is 39.9 ms",))],
 )
 def test_latency_above_the_workloads_limit_fails_the_run(
     plan: RunPlan, observed: Observed, p99_ms_max: float, verdict: Verdict, reasons: tuple[str, ...]
@@ -328,8 +532,8 @@ def test_latency_above_the_workloads_limit_fails_the_run(
     zeros = np.zeros(2_000, np.int64)
     at = STARTS_NS["measured"] // 1_000 + order_ids * 1_500
     observed.alerts = Alerts(
-        order_ids, np.full(2_000, b"AAPL  "), np.full(2_000, 66, np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
-        at, at, at, at, at + 40_000,
+        order_ids, np.array([b"A%-5d" % (number % 20) for number in range(2_000)]), np.full(2_000, 66, np.uint8), zeros,
+        zeros, zeros, zeros, zeros, zeros, at, at, at, at, at + 40_000,
     )  # fmt: skip
 
     result = result_of(limited, observed, "a-run")
@@ -339,6 +543,8 @@ def test_latency_above_the_workloads_limit_fails_the_run(
 
 def test_limit_is_not_held_against_too_few_alerts(plan: RunPlan, observed: Observed) -> None:
     limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=0.5))
+    assert observed.alerts is not None
+    observed.alerts = observed.alerts[:: len(observed.alerts) // 500]
 
     result = result_of(limited, observed, "a-run")
 
@@ -351,8 +557,8 @@ def test_figures_are_those_that_were_observed(plan: RunPlan, observed: Observed)
 
     assert (result.messages_sent, result.quotes_sent, result.orders_sent) == (6_000, 3_000, 3_000)
     assert result.messages_processed == 6_000
-    assert result.offered_rate_per_s == 2_000
-    assert result.achieved_rate_per_s == pytest.approx(2_000, rel=0.01)
+    assert result.offered_rate_per_s == 500
+    assert result.achieved_rate_per_s == pytest.approx(500, rel=0.01)
     assert result.cpu_us_per_message == 3.0
     assert result.broker_cpu_us_per_message == 1.5
     assert result.time_to_first_order_s == 21.5
@@ -454,8 +660,8 @@ def test_right_alerts_are_judged_right(plan: RunPlan, observed: Observed, alerts
 
     assert judgement.ok
     assert judgement.orders == 3_000
-    assert judgement.expected == judgement.received == len(alerts) > 500
-    assert judgement.delay_us == 200
+    assert 500 < judgement.expected <= judgement.received == len(alerts) <= judgement.expected + judgement.undecided
+    assert judgement.delay_us == 1_000
 
 
 FAULTS: dict[str, tuple[Callable[[Alerts], Alerts], str, str]] = {
@@ -535,8 +741,41 @@ def test_duplicates_are_allowed_once_the_job_was_restarted(plan: RunPlan, observ
 
     result = result_of(plan, observed, "a-run")
 
-    assert observed.judgement.duplicated == 3
+    assert (observed.judgement.duplicated, observed.judgement.replayed) == (0, 3)
     assert result.verdict is Verdict.PASSED
+
+
+def committed(*spans_s: tuple[float, float]) -> list[CommittedBatch]:
+    return [
+        CommittedBatch(batch_id=i, start_unix_ns=round(begin * 1e9), duration_ns=round((end - begin) * 1e9))
+        for i, (begin, end) in enumerate(spans_s)
+    ]
+
+
+def test_what_restarts_had_read_again_was_read_in_the_longest_gaps_between_commits(observed: Observed) -> None:
+    del observed.job.batches[:]
+    observed.job.batches.extend(committed((10, 40.4), (40.5, 70), (90, 120), (120.1, 150), (165, 200)))
+    assert replays_of(observed) == ()
+
+    observed.job.restarts = 1
+    assert replays_of(observed) == ((69_000_000, 91_000_000), (149_000_000, 166_000_000))  # 15 s are no pause
+    observed.job_restarts = 2
+    assert len(replays_of(observed)) == 3
+    observed.job_restarts = 4  # one before the first commit
+    assert replays_of(observed) == WHOLE_RUN
+
+
+def test_duplicates_out_of_reach_of_a_restart_are_a_fault(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    begin_s = STARTS_NS["measured"] / 1e9
+    del observed.job.batches[:]
+    observed.job.batches.extend(committed((begin_s - 9, begin_s + 10.5), (begin_s + 12.5, begin_s + 18)))
+    observed.job.restarts = 1
+    observed.alerts = Alerts.concatenate([alerts, alerts[-3:], alerts[:2]])
+
+    observed.judgement = judge_run(plan, observed)
+
+    assert (observed.judgement.duplicated, observed.judgement.replayed) == (2, 3)
+    assert result_of(plan, observed, "a-run").reasons == ("2 alerts came twice without a restart",)
 
 
 def test_run_without_any_alert_misses_all_of_them(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
@@ -546,7 +785,7 @@ def test_run_without_any_alert_misses_all_of_them(plan: RunPlan, observed: Obser
     result = result_of(plan, observed, "a-run")
 
     assert result.verdict is Verdict.FAILED
-    assert result.alerts_missing == result.alerts_expected == len(alerts)
+    assert 500 < (result.alerts_missing or 0) == result.alerts_expected <= len(alerts)
     assert len(result.faults["missing"]) == 10
 
 
@@ -584,10 +823,12 @@ def evidence(result: Result, verdict: str) -> dict[str, dict[str, Any]]:
 def test_verdicts_hold_with_their_evidence_where_nothing_is_wrong(plan: RunPlan, observed: Observed) -> None:
     result = result_of(plan, observed, "a-run", seen=seen(pushes=40))
 
-    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, None]
+    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, True]
+    assert set(evidence(result, "objectives")) == {"lag_growing", "stalled"}
     assert set(evidence(result, "valid")) == {
-        "late_generator", "lost_by_sender", "stolen", "undecided", "lag_growing", "not_steady", "foreign_load",
-        "throttled", "clock_error", "swap", "missing_intervals",
+        "late_generator", "lost_by_sender", "generator_queue", "stamps", "one_key", "clock_offset", "stolen",
+        "undecided", "rig_stalled", "not_steady", "foreign_load", "throttled", "clock_error", "swap",
+        "missing_intervals",
     }  # fmt: skip
     assert evidence(result, "valid")["foreign_load"]["value"] == 0.0
     assert result.conservation == {"sent": 18_352, "processed": 18_352, "invalid": 0, "in_flight": 0}
@@ -669,29 +910,54 @@ def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Obs
     assert evidence(result, "valid")["gate"]["text"] == "swappiness is 60, wanted is 0"
 
 
-def test_latency_that_still_falls_makes_the_run_void(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
-    later = alerts.intended_us - alerts.intended_us.min()
-    observed.alerts = with_latency(alerts, np.where(later < later.max() * 0.6, 900_000, 100_000))
+def a_minute_of_alerts(latency_us_at: Callable[[Ints], Ints]) -> Alerts:
+    """Alerts of 20 symbols in turn, 40 a second, with latencies by their age and some noise."""
+    ids = np.arange(1, 2_401)
+    zeros = np.zeros(len(ids), np.int64)
+    at = STARTS_NS["measured"] // 1_000 + 1_000_000 + ids * 25_000
+    noise = np.random.default_rng(4).lognormal(0, 0.2, len(ids))
+    latency_us = np.rint(latency_us_at(at - at[0]) * noise).astype(np.int64)
+    return Alerts(
+        ids, np.array([b"A%-5d" % (number % 20) for number in ids]), np.full(len(ids), 66, np.uint8), zeros, zeros,
+        zeros, zeros, zeros, zeros, at, at, at, at, at + latency_us,
+    )  # fmt: skip
+
+
+def test_latency_that_still_falls_makes_the_run_void_by_its_own_measure(plan: RunPlan, observed: Observed) -> None:
+    """190 ms in the first third where p50 is 5 ms: below any floor that fits a slow system."""
+    observed.alerts = a_minute_of_alerts(lambda age_us: np.where(age_us < 20_000_000, 195_000, 5_000))
 
     result = result_of(plan, observed, "a-run")
 
-    assert result.verdict is Verdict.VOID
-    assert result.reasons == (
-        "the warm-up was too short: the median latency was 900.0 ms in the first third and 100.0 ms in the last; "
-        "make warm_up longer",
-    )
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("not_steady",))
+    assert result.reasons[0].startswith("the warm-up was too short: until 2")
 
 
-def test_lag_that_grows_fails_the_run_and_its_latencies_are_not_valid(
+def test_latency_that_rises_in_the_end_fails_the_run_by_its_own_measure(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: np.where(age_us > 40_000_000, 155_000, 5_000))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("lag_growing",))
+    assert result.reasons[0].startswith("the job does not keep up: from 4")
+
+
+@pytest.mark.parametrize("rises_us", [0, 4_000])
+def test_a_level_that_hardly_changes_is_steady(plan: RunPlan, observed: Observed, rises_us: int) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: 5_000 + rises_us * age_us // 60_000_000)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_lag_that_grows_fails_the_run_and_is_the_systems_doing(
     plan: RunPlan, observed: Observed, alerts: Alerts
 ) -> None:
     observed.alerts = with_latency(alerts, alerts.intended_us - alerts.intended_us.min())
 
     result = result_of(plan, observed, "a-run")
 
-    assert result.verdict is Verdict.FAILED
-    assert result.verdicts["valid"]["holds"] is False
-    assert result.verdicts["correct"]["holds"] is True
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, False]
 
 
 def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed) -> None:
@@ -712,13 +978,13 @@ def asking(plan: RunPlan, **slo: Any) -> RunPlan:
 @pytest.mark.parametrize(
     ("slo", "holds", "text"),
     [
-        ({"latency_ms": {"p50": 1.0}}, True, "p50 is 1.0 ms, the workload allows 1 ms"),
-        ({"latency_ms": {"max": 0.9}}, False, "max is 1.0 ms, the workload allows 0.9 ms"),
+        ({"latency_ms": {"p50": 1.0}}, True, "p50 is 1.0 ms; the objective is 1 ms"),
+        ({"latency_ms": {"max": 0.9}}, False, "max is 1.0 ms; the objective is 0.9 ms"),
         (
             {"latency_ms": {"p99.99": 1.0}}, None,
-            "there are too few alerts for p99.99, the workload allows 1 ms",
+            "not evaluated: there are too few alerts for p99.99; the objective is 1 ms",
         ),
-        ({"loss": 0}, True, "0 messages and alerts were lost, the workload allows 0"),
+        ({"loss": 0}, True, "0 messages and alerts were lost; the objective is 0"),
         ({"rate_share": 0.5}, True, None),
     ],
 )  # fmt: skip
@@ -727,10 +993,9 @@ def test_objectives_are_held_against_the_figures(
 ) -> None:
     result = result_of(asking(plan, **slo), observed, "a-run")
 
-    (found,) = result.verdicts["objectives"]["evidence"]
+    found = result.verdicts["objectives"]["evidence"][-1]
     assert found["holds"] is holds
     assert text is None or found["text"] == text
-    assert result.verdicts["objectives"]["holds"] is holds
     assert result.verdict is (Verdict.FAILED if holds is False else Verdict.PASSED)
 
 
@@ -746,9 +1011,10 @@ def test_a_loss_is_what_was_not_taken_not_processed_or_not_alerted(plan: RunPlan
     judged(missing=2)(observed)
     observed.job.messages_committed -= 3
 
-    (found,) = result_of(asking(plan, loss=4), observed, "a-run").verdicts["objectives"]["evidence"]
+    result = result_of(asking(plan, loss=4), observed, "a-run")
+    found = evidence(result, "objectives")["loss"]
 
-    assert (found["value"], found["holds"]) == (5, False)
+    assert (found["value"], found["holds"], result.messages_lost) == (5, False, 5)
 
 
 def test_an_error_names_the_step_at_which_it_came(plan: RunPlan, observed: Observed) -> None:

@@ -1,5 +1,6 @@
 """Workload files: read whole, and every error in them named with its line."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.schedule import Burst, Constant, Ramp, Steps
-from market_spread.runs.workload import Overrides, Workload, overridden, read_workload
+from market_spread.runs.workload import Overrides, Workload, in_words, overridden, read_workload, run_limits
+from market_spread.v1.limits_pb2 import RunLimits
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
@@ -94,10 +96,81 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
     )
 
 
+def test_decisions_are_the_rejected_or_all(
+    read: Callable[[str], Workload], errors_of: Callable[[str], list[str]]
+) -> None:
+    assert read(VALID).decisions == "rejected"
+    assert read(VALID + "decisions: all\n").decisions == "all"
+    assert errors_of(VALID + "decisions: some\n") == ["17: decisions='some'; use one of rejected, all"]
+
+
 def test_limits_are_read(read: Callable[[str], Workload]) -> None:
     workload = read(VALID + "limits:\n  late_ms: 20\n  late_share: 0.5\n  p99_ms: 30\n")
 
     assert (workload.late_ms, workload.late_share_max, workload.p99_ms_max) == (20, 0.5, 30)
+    assert (workload.stall_ms, read(VALID + "limits: {stall_ms: 500}\n").stall_ms) == (2000, 500)
+
+
+def test_run_is_told_all_that_it_is_judged_by(read: Callable[[str], Workload]) -> None:
+    text = VALID + "limits: {late_ms: 20, late_share: 0.5, p99_ms: 98.303, stall_ms: 500}\n"
+    limits = run_limits(read(text + "slo: {p50_ms: 1.0009, rate_share: 0.9, loss: 0}\nvoid: {stolen_share: 0.2}\n"))
+
+    assert limits == RunLimits(
+        late_us=20_000, late_share_max=0.5, settle_us=0, stall_us=500_000, rate_share_min=0.9, loss_max=0,
+        latency_us_max={"p50": 1_000, "p99": 98_303}, stolen_share_max=0.2,
+    )  # fmt: skip
+    assert in_words(limits) == (
+        "at most 50.00% of the frames more than 20 ms late; no alert for at most 0.5 s; p50 at most 1 ms; "
+        "p99 at most 98.303 ms; at least 90.0% of the rate; at most 0 lost"
+    )
+
+
+def test_what_is_not_asked_for_is_not_told(read: Callable[[str], Workload]) -> None:
+    limits = run_limits(read(VALID))
+
+    assert [limits.HasField("rate_share_min"), limits.HasField("loss_max"), len(limits.latency_us_max)] == [
+        False, False, 0,
+    ]  # fmt: skip
+
+
+def test_alerts_of_micro_batches_may_stall_for_a_batch(read: Callable[[str], Workload]) -> None:
+    workload = read(VALID)
+
+    micro = dataclasses.replace(workload, mode="micro-batch", batch_s=10)
+
+    assert (run_limits(workload).stall_us, run_limits(micro).stall_us) == (2_000_000, 12_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("slo: {p50_ms: 20, p95_ms: 10}\n", "17: slo.p50_ms=20; use at most 10, the limit of p95"),
+        ("slo: {p99_ms: 20, max_ms: 19}\n", "17: slo.p99_ms=20; use at most 19, the limit of max"),
+        (
+            "slo: {p99.9_ms: 20}\nlimits: {p99_ms: 30}\n",
+            "18: limits.p99_ms=30; use at most 20, the limit of p99.9",
+        ),
+        (
+            "slo: {p99_ms: 20}\nlimits: {p99_ms: 30}\n",
+            "17: slo.p99_ms=20; limits.p99_ms is 30, so leave one of them out",
+        ),
+    ],
+)
+def test_objectives_that_contradict_each_other_are_refused(
+    errors_of: Callable[[str], list[str]], text: str, error: str
+) -> None:
+    assert errors_of(VALID + text) == [error]
+
+
+@pytest.mark.parametrize("text", ["slo: {p50_ms: 20, p99_ms: 20}\n", "slo: {p99_ms: 20}\nlimits: {p99_ms: 20}\n"])
+def test_objectives_that_agree_are_taken(read: Callable[[str], Workload], text: str) -> None:
+    assert read(VALID + text).slo.latency_ms["p99"] == 20
+
+
+def test_stall_that_is_shorter_than_probes_are_apart_is_refused(errors_of: Callable[[str], list[str]]) -> None:
+    text = VALID.replace("market:\n", "market:\n  probes_per_s: 2\n") + "limits: {stall_ms: 400}\n"
+
+    assert errors_of(text) == ["18: limits.stall_ms=400; use more than 500, the time between two probes"]
 
 
 @pytest.mark.parametrize(("text", "share"), [("1 in 10", 0.1), ("0.25", 0.25), ("0", 0), ("1 in 1", 1)])

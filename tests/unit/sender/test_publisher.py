@@ -2,14 +2,21 @@
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from market_spread.common.clock import ManualClock
+from market_spread.common.histogram import bucket_indices
 from market_spread.common.kafka import Done, Headers
 from market_spread.common.layout import NBBO, ORDER
 from market_spread.common.load import Block, Stream
 from market_spread.common.recording import Recorder
+from market_spread.sender.counts import SendCounts
+from market_spread.sender.framing import Frame
 from market_spread.sender.preparation import FramePlan
 from market_spread.sender.publisher import Publisher
 from market_spread.v1.control_pb2 import Phase
@@ -68,7 +75,12 @@ class FakeProducer:
 
 
 def publisher(
-    load: FakeLoad, producer: FakeProducer, clock: ManualClock, *, unacknowledged_bytes_max: int = 1_000_000
+    load: FakeLoad,
+    producer: FakeProducer,
+    clock: ManualClock,
+    *,
+    unacknowledged_bytes_max: int = 1_000_000,
+    **more: int,
 ) -> Publisher:
     recorder = Recorder(source="sender-0", clock=clock)
     return Publisher(
@@ -78,6 +90,7 @@ def publisher(
         recorder=recorder,
         clock=clock,
         unacknowledged_bytes_max=unacknowledged_bytes_max,
+        **more,
     )
 
 
@@ -153,6 +166,32 @@ def test_lost_frames_are_counted_and_fail_the_load() -> None:
     assert subject.detail == "3 frames with 3 messages are lost; the first one by TimeoutError: no answer"
     assert (totals.frames_failed, totals.messages_failed, totals.messages_sent) == (3, 3, 3)
     assert totals.unacknowledged_bytes == 0
+
+
+@pytest.mark.parametrize(("late_ms", "late"), [(0, 2), (5, 2), (10, 1), (11, 0), (250, 0)])
+def test_late_is_what_the_run_says(late_ms: int, late: int) -> None:
+    clock = ManualClock(START_NS)
+    subject = publisher(FakeLoad([0, 5, 11]), FakeProducer(clock, takes_ms=11), clock, late_ns=late_ms * MS)
+
+    subject.run()
+
+    assert subject.totals().frame_delay_ns_max == 11 * MS, "of the third; that of the second is 6 ms"
+    assert subject.totals().frames_late == late
+
+
+@settings(deadline=None)
+@given(st.integers(1_000, 300_000), st.lists(st.integers(0, 400_000), min_size=1, max_size=30))
+def test_late_frames_are_those_above_the_limit_in_the_histogram(late_us: int, delays_us: list[int]) -> None:
+    counts = SendCounts(Recorder(source="sender-0", clock=ManualClock()), late_ns=late_us * 1000)
+    frame = Frame("orders", 0, b"", np.array([START_NS]), START_NS)
+
+    for delay_us in delays_us:
+        counts.sent(frame, START_NS + delay_us * 1000 + 999)
+    counts.flush(0, now_ns=0, clock_deviation_ns=0)
+
+    totals = counts.totals()
+    (bucket,) = bucket_indices(np.array([late_us]))
+    assert totals.frames_late == totals.frame_delay.counts[bucket + 1 :].sum()
 
 
 def test_full_buffer_waits_and_shows_as_lag() -> None:
@@ -251,6 +290,61 @@ def test_counts_are_pushed_as_metrics() -> None:
         "market_spread_sender_frame_delay_seconds": 3,
         "market_spread_sender_send_lag_seconds": 3,
     }
+
+
+class SteppedClock(ManualClock):
+    """Someone sets it while the publisher sleeps for the first time."""
+
+    def __init__(self, unix_ns: int, step_ns: int) -> None:
+        super().__init__(unix_ns)
+        self._to_step_ns = step_ns
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        super().sleep_ns(duration_ns)
+        self.step_ns(self._to_step_ns)
+        self._to_step_ns = 0
+
+
+@pytest.mark.parametrize("step_ms", [-1000, 1000])
+def test_a_step_of_the_clock_shifts_no_frame_and_is_told(step_ms: int) -> None:
+    clock = SteppedClock(START_NS - 100 * MS, step_ms * MS)
+    begun_ns = clock.monotonic_ns()
+    producer = FakeProducer(clock)
+    sent_at_ms: list[float] = []
+    send = producer.send
+
+    def noting(*told: Any) -> None:
+        sent_at_ms.append((clock.monotonic_ns() - begun_ns) / MS)
+        send(*told)
+
+    producer.send = noting  # type: ignore[method-assign]
+    subject = publisher(FakeLoad([0, 10, 20]), producer, clock)
+
+    subject.run()
+
+    assert sent_at_ms == [100.0, 110.0, 120.0]
+    assert [headers["sent_us"] for headers in producer.headers] == [
+        b"1700000000000000",
+        b"1700000000010000",
+        b"1700000000020000",
+    ]
+    totals = subject.totals()
+    assert (totals.frames_late, totals.send_lag.max_us) == (0, 0)
+    assert totals.clock_deviation_ns_max == step_ms * MS
+
+
+def test_what_a_failed_load_is_due_stays_as_it_was_when_it_failed() -> None:
+    clock = ManualClock(START_NS)
+    load = FakeLoad([0, 10], error=OSError("file is gone"))
+    subject = publisher(load, FakeProducer(clock), clock)
+    subject.run()
+    due = subject.messages_due()
+
+    load.intended_ns = np.append(load.intended_ns, START_NS + 50 * MS)
+    clock.advance_ns(1000 * MS)
+
+    assert subject.phase == Phase.PHASE_FAILED
+    assert due == subject.messages_due() <= 2
 
 
 def _await(happened: object) -> None:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 from unittest.mock import Mock
 
 import grpc
@@ -15,7 +16,10 @@ from market_spread.common.histogram import HdrCounts
 from market_spread.common.kafka import Done, Headers
 from market_spread.common.layout import NBBO, ORDER
 from market_spread.common.load import Block, LoadSource, Stream
+from market_spread.common.metric_names import FRAME_DELAY
 from market_spread.common.recording import Recorder
+from market_spread.sender import service as service_module
+from market_spread.sender.publisher import Publisher
 from market_spread.sender.service import SenderService
 from market_spread.v1.control_pb2 import (
     Phase,
@@ -24,6 +28,7 @@ from market_spread.v1.control_pb2 import (
     StartSendingRequest,
     StopSendingRequest,
 )
+from market_spread.v1.limits_pb2 import RunLimits
 
 CONTEXT = Mock(spec=grpc.ServicerContext)
 REQUEST = StartSendingRequest(
@@ -107,6 +112,26 @@ def changed(**fields: object) -> StartSendingRequest:
     for name, value in fields.items():
         setattr(request, name, value)
     return request
+
+
+def test_late_is_what_the_request_says_and_ten_milliseconds_without(
+    service: SenderService, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits_ns: list[int] = []
+
+    class Told(Publisher):
+        def __init__(self, *arguments: Any, late_ns: int, **more: Any) -> None:
+            limits_ns.append(late_ns)
+            super().__init__(*arguments, late_ns=late_ns, **more)
+
+    monkeypatch.setattr(service_module, "Publisher", Told)
+    for limits in (RunLimits(late_us=250_000), RunLimits(stall_us=1), None):
+        request = StartSendingRequest(limits=limits)
+        request.MergeFrom(REQUEST)
+        service.Start(request, CONTEXT)
+        service.Stop(StopSendingRequest(), CONTEXT)
+
+    assert limits_ns == [250_000_000, 10_000_000, 10_000_000]
 
 
 def finished(service: SenderService) -> SenderStatusResponse:
@@ -212,3 +237,29 @@ def test_topics_with_different_partitions_are_refused(service: SenderService, br
 
     with pytest.raises(UsageError, match="nbbo has 2 partitions and orders 3; make both with the same number"):
         service.Start(REQUEST, CONTEXT)
+
+
+def test_a_load_begins_an_interval_of_the_metrics(broker: FakeBroker) -> None:
+    """Of two loads of one run with no push between them, each has histograms of its own."""
+    clock = ManualClock()
+    recorder = Recorder(source="sender-0", clock=clock)
+    service = SenderService(broker=broker, recorder=recorder, clock=clock, find_source=find_source)
+    for _ in range(2):
+        service.Start(REQUEST, CONTEXT)
+        finished(service)
+
+    pushes = [recorder.take(), recorder.take()]
+
+    assert not recorder.has_cut
+    counts = [{item.key.name: item.count for item in push.histograms} for push in pushes if push is not None]
+    assert [each[FRAME_DELAY.name] for each in counts] == [2, 2]
+
+
+def test_status_tells_acknowledgements_and_the_time(service: SenderService) -> None:
+    assert status(service).unix_ns >= 1_700_000_000_000_000_000
+    service.Start(REQUEST, CONTEXT)
+
+    response = finished(service)
+
+    assert HdrCounts.decode(response.acknowledge_histogram).count == 2
+    assert response.unix_ns > response.start_unix_ns

@@ -5,6 +5,7 @@ from typing import cast
 import grpc
 import pytest
 
+from market_spread.common.clock import ManualClock
 from market_spread.streaming.job.progress import Commit, Progress
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.supervisor import JobState, Supervisor
@@ -59,7 +60,7 @@ def supervisor() -> FakeSupervisor:
 
 @pytest.fixture
 def service(supervisor: FakeSupervisor) -> JobService:
-    return JobService(cast(Supervisor, supervisor), mode="real-time")
+    return JobService(cast(Supervisor, supervisor), mode="real-time", clock=ManualClock())
 
 
 def call(left_s: float | None = None) -> grpc.ServicerContext:

@@ -174,6 +174,7 @@ class Rig:
             turns=turns or Turns(5.0),
             clock=self.clock,
             on_change=self.states.append,
+            cpu_us=lambda: self.clock.monotonic_ns() // 2000,
         )
 
     def stop_at(self, time_s: float, *, wait_s: float = 0.0) -> None:
@@ -655,3 +656,20 @@ def test_drain_of_a_stopped_job_does_not_claim_that_all_is_committed(rig: Rig) -
     outcome = drain.awaited()
     assert isinstance(outcome, WrongStateError)
     assert str(outcome) == "the job was stopped before it was drained; start it again, it goes on from there"
+
+
+def test_a_count_has_its_moment_and_the_cpu_time_of_it(rig: Rig) -> None:
+    """Counts of 100, 200, 300 come at 0.5, 1.5 and 2.5 s; half a CPU is used."""
+    begun_ns = rig.clock.unix_ns()
+    rig.engine.plan(batches=[])
+    for second in range(1, 4):
+        rig.clock.at(second - 0.5, partial(setattr, rig.engine, "live", (second, 100 * second)))
+    rig.stop_at(9)
+
+    state = rig.run()
+
+    seen = {each.progress.messages_live: each.progress for each in rig.states if each.progress.messages_live}
+    ages_s = [(seen[100 * second].counted_unix_ns - begun_ns) / 1e9 - (second - 0.5) for second in (2, 3)]
+    assert all(0 <= age_s <= 0.25 for age_s in ages_s)
+    assert state.progress.counted_unix_ns == seen[300].counted_unix_ns < rig.clock.unix_ns() - 5_000_000_000
+    assert state.progress.counted_cpu_us == (state.progress.counted_unix_ns - begun_ns) // 2000

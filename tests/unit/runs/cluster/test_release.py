@@ -146,6 +146,11 @@ def test_pod_that_does_not_become_ready_is_told_with_its_reason(rig: Rig) -> Non
             "batch_s=10 and the workload asks for 30; change job.batch_s of the workload, or helm",
         ),
         (replace(JOB, shuffle_partitions=2), "shuffle_partitions=1 and the workload asks for 2"),
+        (
+            replace(JOB, decisions="all"),
+            "decisions=rejected and the workload asks for all; change decisions of the workload, "
+            "or helm upgrade with --set job.decisions=all",
+        ),
         (replace(JOB, replicas=2), "replicas=1 and the workload asks for 2"),
         (
             replace(JOB, partitions=2),

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from market_spread.runs.analysis.evidence import Cause, Criterion, Verdict
+from market_spread.runs.analysis.objectives import Achieved
 from market_spread.runs.comparing.groups import Group
 from market_spread.runs.comparing.recorded import RecordedRun
 
@@ -19,13 +21,14 @@ def run(number: int = 0, figures: Mapping[str, float] | None = None, **changes: 
         folder=Path(f"/runs/run-{number}"),
         workload="quick",
         started=f"2026-01-01T{number // 60:02}:{number % 60:02}:00+00:00",
-        verdict="passed",
+        verdict=Verdict.PASSED,
         reasons=(),
         void_reasons=(),
         wrong_reasons=(),
         lag_reasons=(),
         figures=dict(figures or {}),
         facts={},
+        achieved=Achieved({}, 20_000.0, 19_990.0, 0),
     )
     return replace(made, **changes)
 
@@ -40,11 +43,14 @@ def write_run(folder: Path, number: int = 0, p99_ms: float = 20.0, **changes: An
     run_id = f"20260101-{number:06}-quick"
     latency = dict.fromkeys(PERCENTILES) | {"p50": round(p99_ms * 5e5), "p99": round(p99_ms * 1e6)}
     document = {
-        "schema_version": 1,
+        "schema_version": 3,
         "run_id": run_id,
         "workload": "quick",
         "verdict": "passed",
+        "cause": None,
+        "latencies_void": changes.get("verdict") == "void",
         "reasons": [],
+        "verdicts": assessments(),
         "started": f"2026-01-01T{number // 60:02}:{number % 60:02}:00+00:00",
         "mode": "real-time",
         "alerts_missing": 0,
@@ -63,19 +69,34 @@ def write_run(folder: Path, number: int = 0, p99_ms: float = 20.0, **changes: An
     return folder / run_id
 
 
-def second_schema(*, valid: bool = True, correct: bool = True, failed: Sequence[str] = ()) -> dict[str, Any]:
-    """The verdicts of the second version of the document; the failed checks are those of what does not hold."""
-    evidence = [
-        {"check": check, "holds": False, "value": 1, "limit": 0, "unit": "share", "text": f"{check} says so"}
-        for check in failed
-    ]
-    good = [{"check": "swap", "holds": True, "value": 0, "limit": 0, "unit": "bytes", "text": "nothing was swapped"}]
+def assessments(*failed: str) -> dict[str, Any]:
+    """The assessments of a result in which these checks fail; each says so."""
+
+    def assessed(criteria: Sequence[Criterion]) -> dict[str, Any]:
+        failing = [
+            {"check": check, "holds": False, "value": 1, "limit": 0, "unit": "share", "text": f"{check} says so"}
+            for check in failed
+            if check in criteria
+        ]
+        good = {"check": criteria[0], "holds": True, "value": 0, "limit": 0, "unit": "", "text": "all is well"}
+        return {"holds": not failing, "evidence": [*failing, good]}
+
+    system = [criterion for criterion in Criterion if criterion.cause is Cause.SYSTEM]
+    rig = [criterion for criterion in Criterion if criterion.cause is Cause.RIG]
+    lag = system.index(Criterion.LAG_GROWING)
     return {
-        "schema_version": 2,
-        "verdict": "passed" if valid and correct else "failed" if valid else "void",
-        "verdicts": {
-            "valid": {"holds": valid, "evidence": good if valid else evidence + good},
-            "correct": {"holds": correct, "evidence": [] if correct else evidence},
-            "objectives": {"holds": None, "evidence": []},
-        },
+        "correct": assessed(system[:lag]),
+        "valid": assessed(rig),
+        "objectives": assessed(system[lag:]),
+    }
+
+
+def judged(verdict: Verdict, *failed: str, latencies_void: bool | None = None) -> dict[str, Any]:
+    """What a result says of a run in which these checks fail."""
+    return {
+        "verdict": verdict.value,
+        "cause": {"passed": None, "failed": "system", "void": "rig"}[verdict.value],
+        "latencies_void": verdict is Verdict.VOID if latencies_void is None else latencies_void,
+        "reasons": [f"{check} says so" for check in failed],
+        "verdicts": assessments(*failed),
     }

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from market_spread.runs.cli import main
+from market_spread.runs.comparing.turns import Place
 from tests.unit.runs.comparing.made import write_run
 
 QUICK = Path(__file__).parents[4] / "loadgen" / "workloads" / "quick.yaml"
@@ -53,7 +54,9 @@ def test_same_and_better_is_exit_status_0(runs: Path) -> None:
 
 
 def test_too_few_runs_are_undecided_and_exit_status_3(runs: Path) -> None:
-    result = invoke("compare", "runs/before", "runs/few")
+    write_run(runs / "fewer", 29), write_run(runs / "fewer", 32)
+
+    result = invoke("compare", "runs/few", "runs/fewer")
 
     assert result.exit_code == 3
     assert "• undecided: 2 runs; a verdict needs 8 in each group" in result.stdout
@@ -114,34 +117,84 @@ def test_history_leaves_void_runs_out(runs: Path) -> None:
     assert "• left out: 1 void run" in invoke("history", "runs/void").stdout
 
 
-def test_finished_turns_are_compared_without_a_run(runs: Path, tmp_path: Path) -> None:
+def test_groups_made_one_after_the_other_are_exit_status_3(runs: Path) -> None:
+    for number in range(8):
+        write_run(runs / "later", 100 + number, 30)
+
+    result = invoke("compare", "runs/before", "runs/later")
+
+    assert result.exit_code == 3
+    assert "• undecided: the runs of the groups were not made in turn" in result.stdout
+    assert "make them in turn: market-spread ab" in " ".join(result.stdout.split())
+
+
+def test_history_by_an_anchor(runs: Path) -> None:
+    for number in range(3):
+        write_run(runs / "before", 60 + number, 5, workload="null")
+
+    result = invoke("history", "runs/before", "--anchor", "null")
+
+    assert result.exit_code == 0
+    assert "latency p99, by the anchor's" in result.stdout
+    assert "null, 3 runs" not in result.stdout
+
+
+@pytest.fixture
+def turns(runs: Path, tmp_path: Path) -> Path:
+    """A folder of `ab` with all its pairs."""
     folder = tmp_path / "ab"
     folder.mkdir()
     for arm, made in (("a", "before"), ("b", "after")):
         (folder / f"{arm}.yaml").write_text(QUICK.read_text())
         (runs / made).rename(folder / arm)
-    (folder / "ab.json").write_text('{"pairs": 8, "seed": 1, "options": []}')
+        for number, run in enumerate(sorted((folder / arm).iterdir()), 1):
+            Place("s", number, arm).write(run)
+    (folder / "ab.json").write_text('{"pairs": 8, "session": "s", "seed": 1, "options": []}')
+    return folder
 
-    result = invoke("ab", QUICK, QUICK, "--folder", folder)
+
+def test_finished_turns_are_compared_without_a_run(turns: Path) -> None:
+    result = invoke("ab", QUICK, QUICK, "--folder", turns)
 
     assert result.exit_code == 1
-    assert "b (quick) against a (quick): 2 worse, 2 same" in result.stdout
+    assert "b (quick) against a (quick): 2 worse, 2 same (8 pairs)" in result.stdout
+    assert "• void: 0 of 8 runs of a (quick), 0 of 8 runs of b (quick)" in result.stdout
+
+
+def test_pairs_outlast_an_export(turns: Path, tmp_path: Path) -> None:
+    for arm in "ab":
+        for run in (turns / arm).iterdir():
+            assert invoke("export", run.name, tmp_path / "kept" / arm, "--runs-folder", turns / arm).exit_code == 0
+
+    assert "2 worse, 2 same (8 pairs)" in invoke("compare", "kept/a", "kept/b").stdout
 
 
 def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    for number, (rate, p99_ms) in enumerate([(20_000, 20), (20_000, 21), (20_500, 80), (20_500, 70), (10_000, 9)]):
+    made = [
+        (20_000, 20),
+        (40_000, 99),
+        (20_500, 80),
+        (20_000, 21),
+        (20_500, 70),
+        (10_000, 9),
+        (16_000, 15),
+        (19_000, 15),
+    ]
+    for number, (rate, p99_ms) in enumerate(made):
         write_run(folder / "rates" / str(rate), number, p99_ms, offered_rate_per_s=rate)
     (folder / "workload.yaml").write_text(QUICK.read_text())
     (folder / "sweep.json").write_text('{"options": []}')
-    for rate in (16_000, 19_000):
-        write_run(folder / "rates" / str(rate), rate, 15, offered_rate_per_s=rate)
+    words = ("sweep", QUICK, "--slo", "p99=50ms", "--folder", folder, "--repeats", 1)
+    words += ("--no-curve", "--runs-max", 8)  # so that a mistake ends it, and makes no run
 
-    result = invoke("sweep", QUICK, "--slo", "p99=50ms", "--folder", folder, "--html", "sweep.html")
+    result = invoke(*words, "--html", "sweep.html")
 
     assert result.exit_code == 0
-    assert "  HELD    quick holds 20,000 messages/s under p99 ≤ 50 ms, loss ≤ 0 (7 runs)" in result.stdout
+    assert "  HELD    quick holds 20,600 messages/s (95% interval " in result.stdout
+    assert "under p99 ≤ 50 ms, loss ≤ 0 (8 runs)" in result.stdout
     assert "<svg" in (tmp_path / "sweep.html").read_text()
+    assert json.loads(invoke(*words, "--json").stdout)["limit"]["is_bracketed"]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +213,15 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         (["sweep", "steps.yaml"], "steps has no constant profile; a sweep needs one, whose rate it sets"),
         (["sweep", QUICK, "--slo", "p99=fast"], "--slo p99=fast; use p50, p95, p99, p99.9, p99.99, max with a time"),
         (["sweep", QUICK, "--precision", "0"], "--precision 0; use a share such as 5% or 0.05"),
-        (["sweep", QUICK, "--repeats", "2"], "--repeats 2; use an odd number, so that most can agree"),
+        (["sweep", QUICK, "--drift", "2"], "--drift 2; use a share such as 5% or 0.05"),
         (["sweep", QUICK, "--from", "10", "--to", "5"], "--from 10 --to 5; use rates that ascend, up to 10000000"),
         (["sweep", QUICK, "--start", "5"], "--start 5; use 100 to 10000000, which --from and --to allow"),
         (["history", "nothing"], "nothing is no folder; name the one that holds the runs, which `run` makes"),
         (["history", "runs"], "runs has no valid run; name another folder, or make some"),
+        (
+            ["history", "runs/few", "--anchor", "x"],
+            "runs/few has no valid run of the anchor x; name another one, or make",
+        ),
         (
             ["history", "runs/few", "--workload", "x"],
             "runs/few has no valid run of the workload x; name another folder",

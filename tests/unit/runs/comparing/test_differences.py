@@ -26,12 +26,6 @@ def test_runs_in_turn_of_one_thing_give_no_warning() -> None:
     assert warnings_of((group("a", [1, 2, 3]), group("b", [1, 2, 3], first_number=1))) == ()
 
 
-def test_groups_made_one_after_the_other_are_warned_of() -> None:
-    (warning,) = warnings_of((group("a", [1, 2]), group("b", [1, 2], first_number=10)))
-
-    assert "all runs of one of a and b were made before those of the other" in warning
-
-
 def test_a_group_of_two_things_is_warned_of() -> None:
     mixed = Group("a", (run(0, facts={"commit": "x"}), run(2, facts={"commit": "y"})))
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from market_spread.runs.comparing.change_points import change_points
+from market_spread.runs.comparing import change_points as module
 from market_spread.runs.comparing.figures import Figure
-from market_spread.runs.comparing.history import courses_of, history_page
+from market_spread.runs.comparing.history import by_anchor, courses_of, history_page
 from market_spread.runs.comparing.recorded import RecordedRun
 from market_spread.runs.pages.markdown import markdown_view
 from tests.unit.runs.comparing.made import run
@@ -21,6 +21,11 @@ def noisy(*levels: tuple[float, int], noise: float = 0.03, seed: int = 2) -> lis
     return (means * np.exp(np.random.default_rng(seed).normal(0, noise, len(means)))).tolist()
 
 
+def change_points(values: Sequence[float], *, least_share: float, memory_min: float = module.MEMORY_MIN) -> list[int]:
+    """Of one series."""
+    return module.change_points([values], least_shares=[least_share], memory_min=memory_min)[0]
+
+
 def runs_of(values: Sequence[float]) -> list[RecordedRun]:
     return [run(number, {P99.path: value * 1e6}) for number, value in enumerate(values)]
 
@@ -30,15 +35,15 @@ def test_a_step_is_found_where_it_is() -> None:
 
 
 def test_several_steps_are_found() -> None:
-    assert change_points(noisy((20, 15), (26, 15), (17, 15)), least_share=0.05) == [15, 30]
+    assert change_points(noisy((20, 15), (26, 15), (17, 15)), least_share=0.05, memory_min=0.0) == [15, 30]
 
 
 def test_a_change_that_goes_back_is_found() -> None:
-    assert change_points(noisy((20, 20), (26, 10), (20, 20)), least_share=0.05) == [20, 30]
+    assert change_points(noisy((20, 20), (26, 10), (20, 20)), least_share=0.05, memory_min=0.0) == [20, 30]
 
 
 def test_a_change_that_does_not_matter_does_not_count() -> None:
-    values = noisy((20, 30), (20.6, 30), noise=0.005)
+    values = noisy((20, 30), (20.8, 30), noise=0.005)
 
     assert change_points(values, least_share=0.05) == []
     assert change_points(values, least_share=0.01) == [30]
@@ -52,7 +57,7 @@ def test_one_run_that_stands_out_is_no_change() -> None:
 
 
 def test_same_values_give_the_same_answer() -> None:
-    values = noisy((20, 12), (21.5, 12))
+    values = noisy((20, 12), (26, 12))
 
     assert change_points(values, least_share=0.02) == change_points(values, least_share=0.02)
 
@@ -72,7 +77,7 @@ def test_noise_alone_seldom_changes() -> None:
     assert falsely <= 4
 
 
-@pytest.mark.parametrize(("noise", "at_least"), [(0.03, 38)])
+@pytest.mark.parametrize(("noise", "at_least"), [(0.03, 34)])
 def test_a_tenth_slower_is_found_in_most_histories(noise: float, at_least: int) -> None:
     found = sum(
         any(
@@ -94,6 +99,39 @@ def test_course_names_the_first_run_after_the_change() -> None:
     assert not change.is_better
 
 
+def test_figures_are_tested_together_and_each_has_its_own_changes() -> None:
+    steady, step = noisy((20, 30), seed=3), noisy((20, 15), (30, 15), seed=4)
+
+    assert module.change_points([steady, step], least_shares=[0.05, 0.05]) == [[], [15]]
+
+
+def test_a_change_of_the_machine_is_none_by_the_anchor() -> None:
+    machine = noisy((20, 15), (28, 15), noise=0.02)
+    runs = [run(2 * at, {P99.path: level * 1e6}) for at, level in enumerate(machine)]
+    anchors = [run(2 * at + 1, {P99.path: level * 3e5}, workload="null") for at, level in enumerate(machine)]
+
+    (plain,) = courses_of(runs, (P99,))
+    (by_its,) = courses_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
+
+    assert len(plain.changes) == 1
+    assert by_its.changes == ()
+    assert by_its.values[7] == pytest.approx(20 / 6, rel=0.05)
+    assert by_its.figure.title == "latency p99, by the anchor's"
+
+
+def test_a_change_of_the_code_stays_one_by_the_anchor() -> None:
+    runs = runs_of(noisy((20, 10), (25, 10)))
+    anchors = [run(0, {P99.path: 1e6})]
+
+    (course,) = courses_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
+
+    assert [change.run.run_id for change in course.changes] == ["run-10"]
+
+
+def test_a_figure_that_no_anchor_has_is_left_out() -> None:
+    assert by_anchor(runs_of([20.0]), [run(0)], (P99,))[1] == ()
+
+
 def test_figures_that_no_run_has_have_no_course() -> None:
     assert courses_of(runs_of([20.0]), (Figure("boundaries", "boundaries"),)) == ()
 
@@ -111,6 +149,7 @@ def test_page_tells_what_changed_with_the_figure() -> None:
     assert "from run run-10 on: " in text
     assert "; there changed code.git_commit aaa → bbb" in text
     assert "* left out: 2 void runs" in text
+    assert "* a change of the machine looks like one of the code here: " in text
 
 
 def test_page_has_a_table_for_each_workload() -> None:

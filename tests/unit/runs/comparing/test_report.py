@@ -116,6 +116,7 @@ def test_runs_that_were_left_out_are_told() -> None:
 
     text = terminal(compare(groups, read_figures((), ())))
 
+    assert "• void: 0 of 8 runs of before, 1 of 9 runs of after" in text
     assert "• left out: 1 void run of after; the first is run-99: the generator was late" in text
 
 
@@ -128,10 +129,10 @@ def test_same_manifests_are_told() -> None:
 def test_document_has_the_verdict_of_every_figure() -> None:
     document = json.loads(comparison_json(slower()))
 
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["exit_status"] == 1
-    assert [figure["verdict"] for figure in document["pairs"][0]["figures"]] == ["same", "worse", "undecided"]
-    assert document["pairs"][0]["figures"][1]["shift"]["estimate"] > 0.09
+    assert [figure["verdict"] for figure in document["contrasts"][0]["figures"]] == ["same", "worse", "undecided"]
+    assert document["contrasts"][0]["figures"][1]["shift"]["estimate"] > 0.09
     assert document["differences"] == {"commit": [{"aaa": 8}, {"bbb": 8}]}
     assert document["groups"][0]["runs"] == [f"run-{number}" for number in range(0, 16, 2)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.runs.comparing.taking_turns import TakingTurns
-from market_spread.runs.comparing.turns import Turns
+from market_spread.runs.comparing.turns import Place, order_of, read_place
 from tests.unit.runs.comparing.made import write_run
 
 
@@ -42,46 +42,57 @@ def say_nothing(line: str) -> None:
     pass
 
 
+def orders(seed: int, pairs: int) -> tuple[str, ...]:
+    return tuple(arm for number in range(1, pairs + 1) for arm in order_of(seed, number))
+
+
 def test_every_pair_has_both_in_an_order_drawn_by_lot() -> None:
-    order = Turns(50, seed=3).order
+    drawn = [order_of(3, number) for number in range(1, 201)]
 
-    pairs = {order[at : at + 2] for at in range(0, 100, 2)}
-    assert pairs == {("a", "b"), ("b", "a")}
-
-
-def test_more_pairs_only_add_to_the_order() -> None:
-    assert Turns(8, seed=3).order == Turns(20, seed=3).order[:16]
+    assert set(drawn) == {("a", "b"), ("b", "a")}
+    assert 70 <= drawn.count(("a", "b")) <= 130
 
 
-def test_next_is_the_first_in_the_order_that_is_not_made() -> None:
-    turns = Turns(4, seed=3)
-
-    done: list[str] = []
-    while (arm := turns.next_arm(done)) is not None:
-        done.append(arm)
-
-    assert tuple(done) == turns.order
-
-
-def test_runs_are_made_in_the_order(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+def test_runs_are_made_in_the_order_and_keep_their_places(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=5)
     runs = FakeRuns()
 
     taking_turns.go_on(runs, say_nothing)
 
-    assert tuple(runs.arms) == Turns(3, 5).order
-    assert [len(taking_turns.runs_of(arm)) for arm in "ab"] == [3, 3]
+    assert tuple(runs.arms) == orders(5, 3)
+    for arm in "ab":
+        places = [run.place for run in taking_turns.runs_of(arm)]
+        assert places == [Place(taking_turns.session, number, arm) for number in (1, 2, 3)]
 
 
-def test_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+def test_a_pair_with_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5)
-    runs = FakeRuns(void=[0, 2])
+    runs = FakeRuns(void=[0, 2])  # the first of the first pair, and the second of the second
 
     taking_turns.go_on(runs, say_nothing)
 
-    assert len(runs.arms) == 6
-    assert runs.arms[0] == runs.arms[1]
-    assert taking_turns.next_arm() is None
+    order = [order_of(5, number) for number in range(1, 5)]
+    assert runs.arms == [order[0][0], *order[1], *order[2], *order[3]]
+    assert taking_turns.whole_pairs() == 2
+    assert taking_turns.next_place() is None
+
+
+def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    write_run(tmp_path / "ab" / "a", 77)
+
+    taking_turns.go_on(FakeRuns(), say_nothing)
+
+    assert [run.run_id for run in taking_turns.runs_of("a")] != ["20260101-000077-quick"]
+    assert len(taking_turns.runs_of("a")) == 1
+
+
+def test_a_void_run_is_said_with_its_reason(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    said: list[str] = []
+
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(void=[0]), said.append)
+
+    assert "  void: the generator was late; the pair is made again" in said
 
 
 def test_three_void_runs_in_a_row_end_it(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
@@ -98,7 +109,36 @@ def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, work
 
     TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(second, say_nothing)
 
-    assert (*first.arms, *second.arms) == Turns(3, 5).order
+    assert (*first.arms, *second.arms) == orders(5, 3)
+
+
+def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    def interrupted(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        write_run(runs_folder, 1, verdict="void", reasons=["the run was interrupted"])
+        raise KeyboardInterrupt
+
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    with pytest.raises(KeyboardInterrupt):
+        taking_turns.go_on(interrupted, say_nothing)
+
+    (run,) = [run for arm in "ab" for run in taking_turns.runs_of(arm)]
+    assert run.place == Place(taking_turns.session, 1, order_of(5, 1)[0], interrupted=True)
+    assert taking_turns.next_place() == Place(taking_turns.session, 2, order_of(5, 2)[0])
+
+
+def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    (tmp_path / "ab" / "ab.json").write_text('{"pairs": 1, "seed": 5, "options": []}')
+
+    with pytest.raises(UsageError, match="begun by an earlier version, which kept no pairs; name another --folder"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_damaged_place_is_said(tmp_path: Path) -> None:
+    (tmp_path / "pair.json").write_text('{"session": "s"}')
+
+    with pytest.raises(UsageError, match=r"pair.json is damaged: .*; delete it, and the run is of no pair"):
+        read_place(tmp_path)
 
 
 def test_more_repeats_go_on_with_the_same_folder(tmp_path: Path, workloads: tuple[Path, Path]) -> None:

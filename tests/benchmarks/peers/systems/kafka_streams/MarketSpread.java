@@ -159,11 +159,12 @@ public final class MarketSpread {
     }
 
     private static long number(byte[] text, int from, int width) {
+        boolean negative = text[from] == '-';
         long value = 0;
-        for (int i = from; i < from + width; i++) {
+        for (int i = negative ? from + 1 : from; i < from + width; i++) {
             value = 10 * value + (text[i] - '0');
         }
-        return value;
+        return negative ? -value : value;
     }
 
     private static byte[] sent(Record<byte[], byte[]> record) {

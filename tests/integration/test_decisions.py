@@ -1,0 +1,131 @@
+"""All decisions on real Kafka and Spark: each order of a run has one, and a job that loses some is found."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.histogram import HdrCounts
+from market_spread.common.layout import DECISION
+from market_spread.common.ledger import decode_ledger
+from market_spread.runs import ensemble as ensembles
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import JobSettings
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.plan import plan_of_workload
+from market_spread.runs.run import Observed, Progress, Run
+from market_spread.runs.workload import Overrides, read_workload
+
+SMALL = Path(__file__).parent / "workloads" / "small.yaml"
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+
+pytestmark = pytest.mark.timeout(420)
+
+Meanwhile = Callable[[Ensemble, Progress], None]
+
+
+def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, progress: None) -> Observed:
+    """A small run that asks for all decisions. meanwhile: called all the time, with what goes on."""
+    overrides = Overrides(rate_per_s=2_000, duration_s=10, mode=mode)
+    workload = replace(read_workload(SMALL, overrides), decisions="all", replicas=1)
+    processes = Ensemble(
+        folder=folder, java=find_java(), jars=JarCache(), job=JobSettings.of(workload), clock=SystemClock()
+    )
+    run = Run(
+        plan_of_workload(workload),
+        processes,
+        run_id="run-1",
+        clock=SystemClock(),
+        show=lambda progress: meanwhile(processes, progress),
+        interrupted=threading.Event(),
+    )
+    try:
+        return run.carry_out()
+    finally:
+        processes.stop()
+
+
+@pytest.mark.parametrize("mode", [REAL_TIME, MICRO_BATCH])
+def test_every_order_has_its_decision(tmp_path: Path, mode: str) -> None:
+    found = observed(tmp_path, mode)
+
+    decisions, alerts = found.decisions, found.judgement
+    assert found.error is None
+    assert decisions is not None
+    assert alerts is not None
+    assert decisions.ok, decisions.sentences
+    assert decisions.orders == decisions.decided == found.sent.orders_sent > 8_000
+    assert decisions.orders - decisions.accepted == alerts.received > 0
+    assert (decisions.duplicated, alerts.missing, alerts.unexpected, alerts.wrong) == (0, 0, 0, 0)
+    received = found.received
+    assert (received.decisions, received.decisions_duplicated, received.decisions_unreadable) == (
+        decisions.orders,
+        0,
+        0,
+    )
+    assert received.warm_up_decisions > 0
+    assert len(decode_ledger(found.decisions_ledger, DECISION)) == received.decisions + received.warm_up_decisions
+    assert HdrCounts.decode(received.decision_latency_histogram).count == decisions.orders
+
+
+LOSING = '''
+from market_spread.common.layout import ALERT, DECISION
+from market_spread.streaming.applications import market_spread as right
+from market_spread.streaming.computations import Map, Sink
+
+
+def losing():
+    """Every 1,000th accepted order is forgotten on its way out."""
+    decided = right._orders_with_quotes(None).to(Map("verdict", {"verdict": right.verdict}))
+    alerts = Sink("alerts", ALERT, key="order_id", keep=lambda order: order.verdict == "R")
+    decisions = Sink(
+        "decisions", DECISION, key="order_id", keep=lambda order: (order.verdict == "R") | (order.order_id % 1_000 != 7)
+    )
+    return decided.to_sink(alerts, decisions, name="losing")
+'''
+
+
+def test_job_that_loses_every_thousandth_accepted_order_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its alerts are all there and right, so that without the decisions no one would know."""
+    (tmp_path / "losing.py").write_text(LOSING)
+    monkeypatch.setattr(ensembles, "APPLICATIONS", {"all": f"{tmp_path}/losing.py:losing"})
+
+    found = observed(tmp_path / "run", MICRO_BATCH)
+
+    assert found.error is None
+    assert found.judgement is not None
+    assert found.judgement.ok
+    assert found.decisions is not None
+    assert not found.decisions.ok
+    assert 5 <= found.decisions.missing <= 12
+    assert found.decisions.missing == found.decisions.orders - found.decisions.decided
+    assert (found.decisions.wrong, found.decisions.stale, found.decisions.unknown) == (0, 0, 0)
+    lost = [int(sentence.split()[1]) for sentence in found.decisions.sentences["missing"]]
+    assert all(order_id % 1_000 == 7 for order_id in lost)
+
+
+def test_decisions_are_complete_after_the_job_was_killed(tmp_path: Path) -> None:
+    killed = threading.Event()
+
+    def kill_once(processes: Ensemble, progress: Progress) -> None:
+        sent = progress.sender.messages_sent if progress.phase == "measuring" and progress.sender else 0
+        if sent > 8_000 and not killed.is_set():
+            killed.set()
+            processes.children["job"].stop(within_s=0.1)
+            processes.start_job()
+            processes.job_restarts += 1
+
+    found = observed(tmp_path, MICRO_BATCH, kill_once)
+
+    assert killed.is_set()
+    assert found.error is None
+    assert found.decisions is not None
+    assert found.decisions.ok, found.decisions.sentences
+    assert found.decisions.duplicates_allowed
+    assert found.decisions.decided == found.decisions.orders > 8_000

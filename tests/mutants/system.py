@@ -1,0 +1,202 @@
+"""A simulated job: no broker, no Spark, only when each message comes, which quote each order meets, and its alert."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.codec import Int64s
+from market_spread.loadgen.columns import Alerts, Orders, Quotes, symbol_codes
+from market_spread.loadgen.oracle import WHOLE_RUN
+from tests.mutants.inputs import BEGIN_US, SECONDS, Input
+
+Bools = npt.NDArray[np.bool_]
+Heard = tuple[Quotes, Int64s]
+
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+PARTITIONS = 4
+BATCH_US = 5_000_000
+_LINGER_US = 10_000
+_SEQUENCES = 10**12
+_TIMES = 10**12
+
+
+def rejected(bid: Int64s, offer: Int64s) -> Bools:
+    """The rule, as README.md has it."""
+    wide: Bools = (offer - bid >= 500) | (40 * (offer - bid) >= bid + offer)
+    return wide
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The job is killed, and comes back so much later from its newest checkpoint."""
+
+    killed_us: int
+    down_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A right system, unless one of its hooks makes it a wrong one.
+
+    standstill_us: how long nothing is read at the end of a batch of 5 s, in Real-Time Mode; replicas: jobs that read
+    the same, standing still at different times; slower_by: by how much of each second it falls behind; hiccup_us: the
+    mean time for which, every 10 s or so, one partition of one topic stands still alone.
+
+    Hooks: heard changes the quotes and when they come to the state (n,); rule says which prices reject; by_sequence:
+    whether the state holds the quote with the highest sequence or the one that came last; asked: the symbol by which
+    an order is looked up; said changes the alerts.
+    """
+
+    seed: int = 1
+    mode: str = REAL_TIME
+    standstill_us: int = 0
+    restart: Restart | None = None
+    replicas: int = 1
+    slower_by: float = 0
+    hiccup_us: int = 25_000
+    heard: Callable[[Quotes, Int64s], Heard] = lambda quotes, came_us: (quotes, came_us)
+    rule: Callable[[Int64s, Int64s], Bools] = rejected
+    by_sequence: bool = True
+    asked: Callable[[npt.NDArray[np.bytes_]], npt.NDArray[np.bytes_]] = lambda symbols: symbols
+    said: Callable[[Alerts], Alerts] = lambda alerts: alerts
+    batches_after_us: int = 0
+
+    def run(self, given: Input) -> Alerts:
+        """The alerts that a receiver gets, in order of receipt."""
+        jobs = [
+            replace(self, seed=self.seed + 1000 * number, batches_after_us=number * BATCH_US // self.replicas)
+            for number in range(self.replicas)
+        ]
+        alerts = self.said(Alerts.concatenate([job._run(given) for job in jobs]))
+        return alerts[np.argsort(alerts.received_us, kind="stable")]
+
+    @property
+    def replayed(self) -> tuple[tuple[int, int], ...]:
+        """When it reads again, as a run knows it."""
+        if self.replicas > 1:
+            return WHOLE_RUN
+        if self.restart is None:
+            return ()
+        still_us = self.standstill_us if self.mode == REAL_TIME else 0
+        committed_us = self._batch_before(self.restart.killed_us) + still_us
+        return ((committed_us, self.restart.killed_us + self.restart.down_us),)
+
+    def _run(self, given: Input) -> Alerts:
+        drawn = np.random.default_rng(self.seed)
+        quotes, orders = given.quotes, given.orders
+        sent_us = _sent(orders.intended_us)
+        quotes_us = self._read(drawn, quotes.symbol, _sent(quotes.intended_us), quotes.intended_us < BEGIN_US)
+        orders_us = self._read(drawn, orders.symbol, sent_us, np.zeros(len(orders), np.bool_))
+        if self.restart is None:
+            return self._life(drawn, quotes, quotes_us, orders, sent_us, orders_us)
+
+        killed_us = self.restart.killed_us
+        back_us, committed_us = killed_us + self.restart.down_us, self._batch_before(killed_us)
+        again = [
+            _still(came_us, committed_us, back_us - committed_us, drawn.uniform(0.02, 0.3))
+            for came_us in (quotes_us, orders_us)
+        ]
+        before = self._life(drawn, quotes, quotes_us, orders, sent_us, orders_us)
+        after = self._life(drawn, quotes, again[0], orders, sent_us, again[1])
+        once = orders.order_id[orders_us < committed_us]
+        before = before[before.emitted_us < killed_us]
+        after = after[~np.isin(after.order_id, once)]
+        return Alerts.concatenate([before, after])
+
+    def _life(
+        self, drawn: np.random.Generator, quotes: Quotes, quotes_us: Int64s,
+        orders: Orders, sent_us: Int64s, orders_us: Int64s,
+    ) -> Alerts:  # fmt: skip
+        heard, heard_us = self.heard(quotes, quotes_us)
+        met_us, emitted_us = orders_us, orders_us + 200
+        if self.mode == MICRO_BATCH:
+            heard_us, met_us, emitted_us = self._in_batches(drawn, heard, heard_us, orders, orders_us)
+        at = self._newest(heard, heard_us, self.asked(orders.symbol), met_us)
+        bid, offer, sequence = (np.where(at >= 0, values[at], 0) for values in (heard.bid, heard.offer, heard.sequence))
+        leaves = np.flatnonzero(self.rule(bid, offer))
+        theirs, emitted_us = orders[leaves], emitted_us[leaves]
+        received_us = emitted_us + 800 + drawn.exponential(2_000, len(leaves)).astype(np.int64)
+        return Alerts(
+            theirs.order_id, theirs.symbol, theirs.side, theirs.account, theirs.quantity, theirs.price,
+            bid[leaves], offer[leaves], sequence[leaves], theirs.intended_us,
+            sent_us[leaves], np.minimum(orders_us[leaves], emitted_us), emitted_us, received_us,
+        )  # fmt: skip
+
+    def _read(
+        self, drawn: np.random.Generator, symbols: npt.NDArray[np.bytes_], sent_us: Int64s, initial: Bools
+    ) -> Int64s:
+        """When messages come to the state: in order within a partition, each of which has hiccups of its own."""
+        came_us = sent_us + 500 + drawn.exponential(1_500, len(sent_us)).astype(np.int64)
+        partition = symbol_codes(symbols) % 1_000_003 % PARTITIONS
+        speed = drawn.uniform(0.05, 0.6)
+        for number in range(PARTITIONS):
+            own = partition == number
+            times_us = came_us[own]
+            for _ in range(drawn.poisson(SECONDS / 10)):
+                hiccup_us = BEGIN_US + int(drawn.uniform(0, SECONDS * 1e6))
+                times_us = _still(times_us, hiccup_us, int(drawn.exponential(self.hiccup_us)), 0.1)
+            for boundary_us in self._boundaries() if self.mode == REAL_TIME else ():
+                times_us = _still(times_us, boundary_us, self.standstill_us, speed)
+            came_us[own] = np.maximum.accumulate(times_us)
+        came_us += (np.maximum(came_us - BEGIN_US, 0) * self.slower_by).astype(np.int64)
+        return np.where(initial, sent_us, came_us)
+
+    def _boundaries(self) -> Int64s:
+        return BEGIN_US + self.batches_after_us + np.arange(-2, SECONDS * 1_000_000 // BATCH_US + 1) * BATCH_US
+
+    def _batch_before(self, unix_us: int) -> int:
+        boundaries = self._boundaries()
+        return int(boundaries[boundaries <= unix_us][-1])
+
+    def _in_batches(
+        self, drawn: np.random.Generator, quotes: Quotes, quotes_us: Int64s, orders: Orders, orders_us: Int64s
+    ) -> tuple[Int64s, Int64s, Int64s]:
+        """A batch takes what has come by its begin; within it, the intended times say what came first."""
+        length_us = drawn.uniform(600_000, 1_000_000, 200).astype(np.int64)
+        begins_us = BEGIN_US - 1_000_000 + np.cumsum(length_us)
+        batch_of_quotes, batch_of_orders = (np.searchsorted(begins_us, times) for times in (quotes_us, orders_us))
+        partition = symbol_codes(orders.symbol) % 1_000_003 % PARTITIONS
+        share = drawn.uniform(0.6, 0.99, (200, PARTITIONS))[batch_of_orders, partition]
+        emitted_us = begins_us[batch_of_orders] + (length_us[np.minimum(batch_of_orders + 1, 199)] * share).astype(
+            np.int64
+        )
+        first_us = BEGIN_US - 20_000_000
+        met = (
+            batch * 100_000_000 + (intended_us - first_us) + first_us
+            for batch, intended_us in (
+                (batch_of_quotes, quotes.intended_us),
+                (batch_of_orders, orders.intended_us),
+            )
+        )
+        return next(met), next(met), emitted_us
+
+    def _newest(self, quotes: Quotes, came_us: Int64s, symbols: npt.NDArray[np.bytes_], met_us: Int64s) -> Int64s:
+        """The place of the quote that each order meets, -1 without one."""
+        codes, ids = np.unique(symbol_codes(np.concatenate([quotes.symbol, symbols])), return_inverse=True)
+        assert len(codes) < 5_000
+        of_quotes, of_orders = ids[: len(quotes)], ids[len(quotes) :]
+        first_us = min(int(came_us.min()), int(met_us.min()))
+        keys = of_quotes * _TIMES + (came_us - first_us)
+        order = np.argsort(keys, kind="stable")
+        held = order
+        if self.by_sequence:
+            named = of_quotes * _SEQUENCES + quotes.sequence
+            by_name = np.argsort(named, kind="stable")
+            held = by_name[np.searchsorted(named[by_name], np.maximum.accumulate(named[order]))]
+        before = np.searchsorted(keys[order], of_orders * _TIMES + (met_us - first_us), "right") - 1
+        found = np.where(before >= 0, held[before], -1)
+        found[(found >= 0) & (of_quotes[found] != of_orders)] = -1
+        return found
+
+
+def _sent(intended_us: Int64s) -> Int64s:
+    """Frames leave at multiples of the linger."""
+    return -(-intended_us // _LINGER_US) * _LINGER_US
+
+
+def _still(came_us: Int64s, from_us: int, length_us: int, share: float) -> Int64s:
+    """Nothing is read for a while; what has piled up is worked off in `share` of the time in which it came."""
+    worked_off_us = from_us + length_us + ((came_us - from_us) * share).astype(np.int64)
+    return np.where(came_us >= from_us, np.maximum(came_us, worked_off_us), came_us)

@@ -1,0 +1,371 @@
+"""The wrong systems: each is the right one with something exchanged, and a sentence that says what."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from market_spread.common.codec import Int64s
+from market_spread.loadgen.columns import Alerts, Quotes, symbol_codes
+from tests.mutants.inputs import BEGIN_US
+from tests.mutants.system import BATCH_US, Bools, Heard, Restart, System, rejected
+
+Texts = np.ndarray[tuple[int], np.dtype[np.bytes_]]
+
+RESTART_LATE = Restart(killed_us=BEGIN_US + 13_000_000, down_us=1_000_000)
+RESTART = Restart(killed_us=BEGIN_US + 8_600_000, down_us=2_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A wrong system. caught: the kinds of faults of which one must be found."""
+
+    name: str
+    sentence: str
+    system: System
+    caught: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    mutants: list[Mutant] = field(default_factory=list)
+
+    def add(self, name: str, sentence: str, *caught: str, **hooks: object) -> None:
+        self.mutants.append(Mutant(name, sentence, replace(System(standstill_us=400_000), **hooks), caught))  # type: ignore[arg-type]
+
+
+_all = _List()
+
+
+# The rule
+
+
+def _rule(name: str, sentence: str, rule: Callable[[Int64s, Int64s], Bools]) -> None:
+    _all.add(name, sentence, "missing", "unexpected", "wrong", rule=rule)
+
+
+_rule("threshold_400", "a spread of 4 cents rejects", lambda b, o: (o - b >= 400) | rejected(b, o))
+_rule("threshold_499", "a spread of 4.99 cents rejects", lambda b, o: (o - b >= 499) | rejected(b, o))
+_rule("threshold_501", "a spread of 5 cents is accepted", lambda b, o: (o - b >= 501) | (40 * (o - b) >= b + o))
+_rule("strictly_wider", "5 cents, or 5%, are accepted", lambda b, o: (o - b > 500) | (40 * (o - b) > b + o))
+_rule("five_cents_strictly", "5 cents are accepted", lambda b, o: (o - b > 500) | (40 * (o - b) >= b + o))
+_rule("five_percent_strictly", "5% are accepted", lambda b, o: (o - b >= 500) | (40 * (o - b) > b + o))
+_rule("no_five_percent", "the share of the mid does not matter", lambda b, o: o - b >= 500)
+_rule("no_five_cents", "the spread in cents does not matter", lambda b, o: 40 * (o - b) >= b + o)
+_rule("four_percent", "4% of the mid reject", lambda b, o: (o - b >= 500) | (50 * (o - b) >= b + o))
+_rule("six_percent", "5% of the mid are accepted", lambda b, o: (o - b >= 500) | (100 * (o - b) >= 3 * (b + o)))
+_rule("absolute_spread", "a crossed quote rejects", lambda b, o: rejected(b, b + np.abs(o - b)))
+_rule("mid_not_halved", "5% of bid and offer together", lambda b, o: (o - b >= 500) | (20 * (o - b) >= b + o))
+_rule("share_of_bid", "5% of the bid", lambda b, o: (o - b >= 500) | (20 * (o - b) >= b))
+_rule("share_of_offer", "5% of the offer", lambda b, o: (o - b >= 500) | (20 * (o - b) >= o))
+_rule("no_market_accepted", "0/0 is accepted", lambda b, o: rejected(b, o) & (o > 0))
+_rule("both_clauses", "5 cents and 5% are needed", lambda b, o: (o - b >= 500) & (40 * (o - b) >= b + o))
+_rule("all_rejected", "every order is rejected", lambda b, o: np.ones(len(b), np.bool_))
+_rule("none_rejected", "no order is rejected", lambda b, o: np.zeros(len(b), np.bool_))
+
+
+# The state
+
+
+def _state(name: str, sentence: str, heard: Callable[[Quotes, Int64s], Heard], **hooks: object) -> None:
+    _all.add(name, sentence, "missing", "unexpected", "wrong", heard=heard, **hooks)
+
+
+def _only(which: Callable[[Quotes, Int64s], Bools]) -> Callable[[Quotes, Int64s], Heard]:
+    def heard(quotes: Quotes, came_us: Int64s) -> Heard:
+        kept = which(quotes, came_us)
+        return quotes[kept], came_us[kept]
+
+    return heard
+
+
+def _firsts(quotes: Quotes) -> Bools:
+    first = np.zeros(len(quotes), np.bool_)
+    first[np.unique(symbol_codes(quotes.symbol), return_index=True)[1]] = True
+    return first
+
+
+def _late(share: float, late_us: int) -> Callable[[Quotes, Int64s], Heard]:
+    def heard(quotes: Quotes, came_us: Int64s) -> Heard:
+        some = symbol_codes(quotes.symbol) % 997 < 997 * share
+        return quotes, came_us + np.where(some & (quotes.intended_us >= BEGIN_US), late_us, 0)
+
+    return heard
+
+
+def _one_behind(quotes: Quotes, came_us: Int64s) -> Heard:
+    """A quote comes when the next one of its symbol does."""
+    order = np.argsort(symbol_codes(quotes.symbol), kind="stable")
+    codes, times_us = symbol_codes(quotes.symbol)[order], came_us[order]
+    later_us = np.append(times_us[1:], times_us[-1])
+    initial = quotes.intended_us[order] < BEGIN_US
+    last = np.append(codes[1:] != codes[:-1], True)
+    later_us[initial | last] = times_us[initial | last]
+    came_us = came_us.copy()
+    came_us[order] = later_us
+    return quotes, came_us
+
+
+def _swapped(quotes: Quotes, came_us: Int64s) -> Heard:
+    symbols = quotes.symbol.copy()
+    one, other = np.bytes_(b"P4    "), np.bytes_(b"P34   ")
+    symbols[quotes.symbol == one], symbols[quotes.symbol == other] = other, one
+    return replace(quotes, symbol=symbols), came_us
+
+
+def _forgotten(at_us: int) -> Callable[[Quotes, Int64s], Heard]:
+    """From then on the state is empty, as if each symbol had a quote of zeros."""
+
+    def heard(quotes: Quotes, came_us: Int64s) -> Heard:
+        first = quotes[_firsts(quotes)]
+        nothing = np.zeros(len(first), np.int64)
+        zeros = Quotes(first.symbol, nothing, nothing, nothing, nothing + at_us)
+        return Quotes.concatenate([quotes, zeros]), np.append(came_us, nothing + at_us)
+
+    return heard
+
+
+def _back(at_us: int, by_us: int) -> Callable[[Quotes, Int64s], Heard]:
+    """The state becomes what it was before, and what came since is not read again."""
+
+    def heard(quotes: Quotes, came_us: Int64s) -> Heard:
+        older = np.flatnonzero(came_us < at_us - by_us)
+        newest = len(older) - 1 - np.unique(symbol_codes(quotes.symbol[older])[::-1], return_index=True)[1]
+        again = quotes[older[newest]]
+        return Quotes.concatenate([quotes, again]), np.append(came_us, np.full(len(again), at_us))
+
+    return heard
+
+
+def _stale_key(quotes: Quotes, came_us: Int64s) -> Heard:
+    """One symbol of 60 stays as it was at the beginning."""
+    kept = (quotes.symbol != np.bytes_(b"P6    ")) | _firsts(quotes)
+    return quotes[kept], came_us[kept]
+
+
+_AFTER_US = 5_000_000
+_state("oldest_for_ever", "a symbol's first quote is used for ever", _only(lambda quotes, _: _firsts(quotes)))
+_state("one_key_frozen", "one symbol's first quote is used for ever", _stale_key)
+_state(
+    "ignored_after_5_s",
+    "quotes are ignored after 5 s",
+    _only(lambda quotes, _: quotes.intended_us < BEGIN_US + _AFTER_US),
+)
+_state(
+    "ignored_for_2_s",
+    "quotes that come within 2 s are lost",
+    _only(lambda _, came_us: (came_us < BEGIN_US + _AFTER_US) | (came_us > BEGIN_US + _AFTER_US + 2_000_000)),
+)
+_state(
+    "every_other_lost",
+    "every other quote is lost",
+    _only(lambda quotes, _: (quotes.sequence % 2 == 0) | (quotes.intended_us < BEGIN_US)),
+)
+_state(
+    "rejecting_lost",
+    "quotes that reject do not change the state",
+    _only(lambda quotes, _: ~rejected(quotes.bid, quotes.offer) | _firsts(quotes)),
+)
+_state(
+    "accepting_lost",
+    "quotes that accept do not change the state",
+    _only(lambda quotes, _: rejected(quotes.bid, quotes.offer) | _firsts(quotes)),
+)
+_state(
+    "some_keys_only",
+    "quotes of some symbols are lost",
+    _only(lambda quotes, _: (symbol_codes(quotes.symbol) % 7 != 0) | _firsts(quotes)),
+)
+_state("initial_lost", "initial quotes are lost", _only(lambda quotes, _: quotes.intended_us >= BEGIN_US))
+_state("all_late_by_1_s", "quotes are applied 1 s late", _late(1, 1_000_000))
+_state("some_late_by_1_s", "quotes of a quarter of the symbols are applied 1 s late", _late(0.25, 1_000_000))
+_state("one_behind", "the last quote but one is used", _one_behind)
+_state("swapped", "two symbols are exchanged", _swapped)
+_state("lost_at_boundary", "the state is empty after a batch", _forgotten(BEGIN_US + BATCH_US), by_sequence=False)
+_state("back_at_boundary", "the state of 1 s ago comes back", _back(BEGIN_US + BATCH_US, 1_000_000), by_sequence=False)
+_state(
+    "last_not_highest",
+    "an older quote replaces a newer one",
+    lambda quotes, came_us: (quotes, came_us),
+    by_sequence=False,
+)
+
+
+_state(
+    "back_before_a_restart", "the state of 1 s ago comes back, and later the job is started again",
+    _back(BEGIN_US + BATCH_US, 1_000_000), by_sequence=False, restart=RESTART_LATE,
+)  # fmt: skip
+
+
+def _wrong_key(symbols: Texts) -> Texts:
+    return np.where(symbols == np.bytes_(b"P7    "), np.bytes_(b"P9    "), symbols)
+
+
+_all.add("wrong_key", "orders of one symbol are looked up under another", "wrong", "missing", asked=_wrong_key)
+_all.add(
+    "prefix_key",
+    "orders are looked up under the first two letters of their symbol",
+    "wrong",
+    "unexpected",
+    asked=lambda symbols: np.array([symbol[:2].ljust(6) for symbol in symbols], "S6"),
+)
+
+
+# The way of the alerts
+
+
+def _transport(name: str, sentence: str, *caught: str, said: Callable[[Alerts], Alerts], **hooks: object) -> None:
+    _all.add(name, sentence, *caught, said=said, **hooks)
+
+
+def _with_again(alerts: Alerts, which: Bools, after_us: int) -> Alerts:
+    again = alerts[which]
+    late = replace(again, emitted_us=again.emitted_us + after_us, received_us=again.received_us + after_us)
+    return Alerts.concatenate([alerts, late])
+
+
+def _changed(**changes: Callable[[Alerts], np.ndarray[tuple[int], np.dtype[np.generic]]]) -> Callable[[Alerts], Alerts]:
+    """The named fields of every 500th alert."""
+
+    def said(alerts: Alerts) -> Alerts:
+        some = np.arange(len(alerts)) % 500 == 250
+        values = {name: np.where(some, change(alerts), getattr(alerts, name)) for name, change in changes.items()}
+        return replace(alerts, **values)
+
+    return said
+
+
+def _accepted_too(alerts: Alerts) -> Alerts:
+    """A few alerts are of other orders than those that were rejected."""
+    silent = np.setdiff1d(np.arange(1, int(alerts.order_id.max())), alerts.order_id)[::50]
+    invented = alerts[np.arange(len(silent)) % len(alerts)]
+    return Alerts.concatenate([alerts, replace(invented, order_id=silent)])
+
+
+def _from_the_future(alerts: Alerts) -> Alerts:
+    """Alerts name the quote that the symbol's next alert does, before it was sent."""
+    order = np.argsort(symbol_codes(alerts.symbol), kind="stable")
+    following = np.append(order[1:], order[-1])
+    names = ("bid", "offer", "quote_sequence")
+    values = {name: getattr(alerts, name).copy() for name in names}
+    same = alerts.symbol[order] == alerts.symbol[following]
+    for name in names:
+        values[name][order[same]] = getattr(alerts, name)[following[same]]
+    return replace(alerts, **values)
+
+
+def _orders_of_restart(alerts: Alerts) -> Bools:
+    return (alerts.intended_us > BEGIN_US + 1_000_000) & (alerts.intended_us < BEGIN_US + 1_200_000)
+
+
+def _sent_while_away(alerts: Alerts) -> Bools:
+    back_us = RESTART.killed_us + RESTART.down_us
+    return (alerts.intended_us > RESTART.killed_us) & (alerts.intended_us < back_us)
+
+
+_transport(
+    "one_in_1000_lost", "every 1,000th alert is lost", "missing",
+    said=lambda alerts: alerts[np.arange(len(alerts)) % 1000 != 500],
+)  # fmt: skip
+_transport(
+    "partition_lost", "alerts of one partition are lost", "missing",
+    said=lambda alerts: alerts[symbol_codes(alerts.symbol) % 1_000_003 % 4 != 1],
+)  # fmt: skip
+_transport(
+    "silent_at_end", "no alert comes in the last 3 s", "missing",
+    said=lambda alerts: alerts[alerts.emitted_us < BEGIN_US + 12_000_000],
+)  # fmt: skip
+_transport(
+    "lost_at_standstill", "alerts of a standstill are lost", "missing",
+    said=lambda alerts: alerts[(alerts.intended_us - BEGIN_US) % BATCH_US > 400_000],
+)  # fmt: skip
+_transport(
+    "twice_without_restart", "every 500th alert comes twice", "duplicated",
+    said=lambda alerts: _with_again(alerts, np.arange(len(alerts)) % 500 == 0, 300_000),
+)  # fmt: skip
+_transport(
+    "twice_before_restart", "alerts come twice that a restart did not read again", "duplicated",
+    said=lambda alerts: _with_again(alerts, _orders_of_restart(alerts), 9_000_000), restart=RESTART,
+)  # fmt: skip
+_transport(
+    "restart_loses", "what was sent while the job was away is not read", "missing", restart=RESTART,
+    said=lambda alerts: alerts[~_sent_while_away(alerts) | (alerts.emitted_us < RESTART.killed_us)],
+)  # fmt: skip
+_transport("accepted_too", "accepted orders have alerts", "unexpected", said=_accepted_too)
+_transport("future", "alerts name quotes that are not sent yet", "wrong", said=_from_the_future)
+_transport(
+    "future_after_restart",
+    "after a restart alerts name quotes not sent yet",
+    "wrong",
+    said=_from_the_future,
+    restart=RESTART,
+)
+for _name in ("account", "quantity", "price", "bid", "offer", "quote_sequence", "intended_us"):
+    _transport(
+        f"{_name}_off_by_one", f"every 500th alert has another {_name}", "wrong",
+        said=_changed(**{_name: lambda alerts, name=_name: getattr(alerts, name) + 1}),
+    )  # fmt: skip
+_transport(
+    "side",
+    "every 500th alert has the other side",
+    "wrong",
+    said=_changed(side=lambda alerts: (ord("B") + ord("S") - alerts.side).astype(np.uint8)),
+)
+_transport(
+    "symbol",
+    "every 500th alert has another symbol",
+    "wrong",
+    said=_changed(symbol=lambda alerts: np.roll(alerts.symbol, 1)),
+)
+_transport(
+    "bid_and_offer_swapped",
+    "every 500th alert exchanges bid and offer",
+    "wrong",
+    said=_changed(bid=lambda alerts: alerts.offer, offer=lambda alerts: alerts.bid),
+)
+_transport(
+    "order_ids_mixed_up",
+    "every 500th alert has the id of another order",
+    "wrong",
+    said=_changed(order_id=lambda alerts: np.roll(alerts.order_id, 1)),
+)
+_transport(
+    "unknown_orders",
+    "every 500th alert has an id that no order has",
+    "unexpected",
+    said=_changed(order_id=lambda alerts: alerts.order_id + 10**8),
+)
+
+
+# Stamps: nothing is wrong with what the alerts say, so the oracle finds no fault, and the stages do.
+
+stamps = _List()
+
+
+def _shifted(**shifts_us: int) -> Callable[[Alerts], Alerts]:
+    return lambda alerts: replace(
+        alerts, **{name: getattr(alerts, name) + shift_us for name, shift_us in shifts_us.items()}
+    )
+
+
+stamps.add("read_0", "read_us is 0", "ingest", said=lambda alerts: replace(alerts, read_us=alerts.read_us * 0))
+stamps.add("emitted_1_h_late", "emitted_us is an hour late", "delivery", said=_shifted(emitted_us=3_600_000_000))
+stamps.add("emitted_early", "emitted_us is 50 ms early", "compute", said=_shifted(emitted_us=-50_000))
+stamps.add("receiver_behind", "the receiver's clock is 20 ms behind", "delivery", said=_shifted(received_us=-20_000))
+stamps.add(
+    "job_ahead", "the job's clock is 100 ms ahead", "delivery", said=_shifted(read_us=100_000, emitted_us=100_000)
+)
+stamps.add(
+    "job_behind", "the job's clock is 100 ms behind", "ingest", said=_shifted(read_us=-100_000, emitted_us=-100_000)
+)
+stamps.add("sent_early", "sent_us is 100 ms early", "send_lag", said=_shifted(sent_us=-100_000))
+
+
+def _cold_late(alerts: Alerts) -> Alerts:
+    late_us = np.where(symbol_codes(alerts.symbol) % 10 != 0, 3_000_000, 0)
+    return replace(alerts, emitted_us=alerts.emitted_us + late_us, received_us=alerts.received_us + late_us)
+
+
+LATE_KEYS = Mutant("late_keys", "alerts of all but the hot keys are 3 s late", System(said=_cold_late), ("latency",))
+MUTANTS = tuple(_all.mutants)
+STAMPS = tuple(stamps.mutants)

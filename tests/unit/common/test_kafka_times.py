@@ -1,0 +1,65 @@
+"""Whose time a record has: the broker's append is told, a producer's creation is not taken for it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from market_spread.common import kafka
+from market_spread.common.kafka import Consumer, Record
+
+CREATE_TIME, LOG_APPEND_TIME = 0, 1
+
+
+class FakeClient:
+    """Has a record of each kind of time."""
+
+    def poll(self, timeout_ms: int) -> dict[Any, list[Any]]:
+        return {
+            PartitionKey("alerts", 0): [
+                SimpleNamespace(offset=7, value=b"a", timestamp=1_700_000_000_123, timestamp_type=LOG_APPEND_TIME),
+                SimpleNamespace(offset=8, value=None, timestamp=1_700_000_000_456, timestamp_type=CREATE_TIME),
+            ]
+        }
+
+
+class PartitionKey:
+    def __init__(self, topic: str, partition: int) -> None:
+        self.topic, self.partition = topic, partition
+
+
+def test_only_the_brokers_time_is_taken_for_the_append() -> None:
+    consumer = object.__new__(Consumer)
+    consumer._consumer, consumer._bootstrap_servers = FakeClient(), "b:9092"
+
+    assert consumer.poll(0) == {("alerts", 0): [Record(7, b"a", 1_700_000_000_123), Record(8, b"", None)]}
+
+
+def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, dict[str, Any]] = {}
+
+    class Admin:
+        def describe_topics(self, topics: Sequence[str]) -> list[Any]:
+            return []
+
+        def create_topics(self, topics: dict[str, dict[str, Any]]) -> None:
+            made.update(topics)
+
+        def wait_for_topics(self, topics: Sequence[str]) -> None:
+            pass
+
+    @contextmanager
+    def admin(*_: object) -> Iterator[Admin]:
+        yield Admin()
+
+    monkeypatch.setattr(kafka, "_admin", admin)
+
+    kafka.create_topics("b:9092", {"orders": 2, "alerts": 1}, appended=["alerts"])
+
+    assert {name: each["configs"].get("message.timestamp.type") for name, each in made.items()} == {
+        "orders": None,
+        "alerts": "LogAppendTime",
+    }
+    assert {name: each["num_partitions"] for name, each in made.items()} == {"orders": 2, "alerts": 1}

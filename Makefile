@@ -6,7 +6,7 @@ CODE := proto services spark loadgen charts tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster mutants vendor bench bench-ladder bench-metrics bench-peers clean
+.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster wheels charts mutants vendor bench bench-ladder bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,12 @@ generated: $(READY)  ## Write the dashboards and docs/metrics.md from code
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy
 	@.ci/lock
 
+wheels: $(READY)  ## Build a wheel of each distribution into dist/
+	@for folder in $(OURS); do $(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist "$$folder" || exit; done
+
+charts:  ## Package the Helm charts into dist/; needs helm
+	@helm package --destination dist charts/host-tuning charts/market-spread charts/monitoring charts/node-pools
+
 images:  ## Build all images with docker, podman or buildah; BASE_IMAGE names another base, IMAGES some of them
 	@.ci/images $(IMAGES)
 
@@ -54,7 +60,7 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 	@$(BIN)/ruff check -q $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 tests/unit tests/contract
+	@$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 -m "not promtool" tests/unit tests/contract
 
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test
@@ -78,5 +84,5 @@ bench-metrics: $(READY)  ## Measure what the metrics path costs; takes a quarter
 bench-peers: $(READY)  ## Measure Spark beside other systems; takes hours, wants a quiet machine and a JDK
 	@$(BIN)/python tests/benchmarks/peers $(PEERS)
 
-clean:  ## Remove what setup made, and the runs
-	@rm -rf .venv runs .market-spread
+clean:  ## Remove what setup and builds made, and the runs
+	@rm -rf .venv runs .market-spread dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

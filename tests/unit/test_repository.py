@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -134,3 +135,18 @@ def test_imports_point_one_way() -> None:
 
     assert ended.returncode == 0, ended.stdout
     assert "0 broken" in ended.stdout
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").iterdir()), ids=name_of)
+def test_a_workflow_only_calls_what_the_project_has(path: Path) -> None:
+    """Nothing is decided there: pinned actions, and commands that a contributor has too."""
+    (job,) = yaml.safe_load(path.read_text())["jobs"].values()
+    commands = [step["run"].removeprefix("sudo --preserve-env=PATH ") for step in job["steps"] if "run" in step]
+    assert commands
+
+    for action in (step["uses"] for step in job["steps"] if "uses" in step):
+        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", action)
+    for command in commands:
+        if command != "bash .ci/run":
+            assert re.fullmatch(r"make [a-z]+", command)
+            subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)

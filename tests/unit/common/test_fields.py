@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.codec import decode, encode
@@ -48,7 +48,6 @@ def is_readable(layout: Layout, message: bytes) -> bool:
     return True
 
 
-@settings(deadline=None)
 @given(LAYOUTS, st.integers(0, 300), st.integers(0, 9))
 def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> None:
     data = messages(layout, count, seed)
@@ -68,7 +67,6 @@ def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> Non
             assert bytes(decoded.columns[field.name].tolist()) == b"".join(texts)
 
 
-@settings(deadline=None)
 @given(LAYOUTS, st.lists(st.tuples(st.integers(0, 49), st.integers(0, 138), st.integers(0, 255)), max_size=5))
 def test_a_wrong_byte_anywhere_makes_its_message_unreadable(
     layout: Layout, changes: list[tuple[int, int, int]]

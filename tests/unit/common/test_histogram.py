@@ -44,7 +44,7 @@ def package_counts(histogram: HdrHistogram) -> list[int]:
     return counts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(VALUES, VALUES)
 def test_record_and_merge_equal_the_package(first: list[int], second: list[int]) -> None:
     theirs = package_histogram(*first)
@@ -62,7 +62,7 @@ def test_record_and_merge_equal_the_package(first: list[int], second: list[int])
         assert ours.percentiles(PERCENTS) == [min(expected[percent], max(both)) for percent in PERCENTS]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(VALUES)
 def test_encoded_histogram_comes_back(values: list[int]) -> None:
     histogram = recorded(*values)
@@ -93,14 +93,14 @@ def test_we_read_the_packages_encoding() -> None:
     assert decoded.counts[[7, 2048]].tolist() == [2, 1]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.binary(max_size=80))
 def test_malformed_bytes_are_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="the histogram"):
         HdrCounts.decode(data)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.data())
 def test_malformed_counts_never_crash(data: st.DataObject) -> None:
     payload = bytearray(zlib.decompress(recorded(*range(0, 50_000, 700)).encode()))

@@ -24,7 +24,7 @@ PROFILES = st.one_of(CONSTANTS, STEPS, RAMPS, BURSTS).filter(lambda profile: pro
 
 
 @given(PROFILES, st.floats(-0.1, 1.1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_due_is_the_exact_inverse_of_offsets(profile: Profile, share: float) -> None:
     offsets_ns = profile.offsets_ns(0, profile.total())
     moment_ns = round(share * profile.duration_ns)
@@ -35,7 +35,7 @@ def test_due_is_the_exact_inverse_of_offsets(profile: Profile, share: float) -> 
 
 
 @given(PROFILES, st.integers(0, 10**6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_message_is_due_just_after_its_offset_and_not_at_it(profile: Profile, number: int) -> None:
     number %= profile.total()
 
@@ -46,7 +46,7 @@ def test_a_message_is_due_just_after_its_offset_and_not_at_it(profile: Profile, 
 
 
 @given(PROFILES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_offsets_ascend_strictly_and_end_before_the_duration(profile: Profile) -> None:
     offsets_ns = profile.offsets_ns(0, profile.total())
 
@@ -58,7 +58,7 @@ def test_offsets_ascend_strictly_and_end_before_the_duration(profile: Profile) -
 
 
 @given(PROFILES, st.integers(0, 10**6), st.integers(0, 10**6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_part_of_the_offsets_equals_the_whole(profile: Profile, first: int, count: int) -> None:
     first %= profile.total()
     count %= profile.total() - first + 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.codec import Int64s, encode
@@ -99,7 +99,6 @@ def changed(decisions: Decisions, at: Any, **values: Any) -> Decisions:
     return dataclasses.replace(decisions, **columns)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([1, 50, 4_000, 60_000]))
 def test_right_system_is_not_blamed(seed: int, delay_us: int) -> None:
     given = market(seed, delay_us=delay_us, count=400, apart_us=100)

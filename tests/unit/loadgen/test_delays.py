@@ -67,7 +67,7 @@ def test_bound_at_worst_is_a_second_longer_than_the_longest() -> None:
     assert bound_ms(constant_delay(7_000), -9, 9) == [7, 7]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     alerts=st.lists(st.tuples(st.integers(0, 20_000_000), st.integers(0, 3_000_000)), min_size=1, max_size=30),
     at_us=st.lists(st.integers(-1_000_000, 25_000_000), min_size=1, max_size=10),

@@ -511,7 +511,7 @@ def reference_verdicts(quotes: list[QuoteTuple], orders: list[OrderTuple], delay
     return decided
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 10**9), delay_us_max=st.sampled_from([0, 1, 50, 1_000, 30_000]), changing=st.booleans())
 def test_right_system_with_any_delays_has_no_fault(seed: int, delay_us_max: int, changing: bool) -> None:
     run = simulate(seed, delay_us_max=delay_us_max, changing=changing)
@@ -525,7 +525,7 @@ def test_right_system_with_any_delays_has_no_fault(seed: int, delay_us_max: int,
     assert changing or judgement.undecided == 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 10**9), delay_us_max=st.sampled_from([0, 50, 1_000]))
 def test_any_one_planted_fault_turns_the_verdict(seed: int, delay_us_max: int) -> None:
     run = simulate(seed, delay_us_max=delay_us_max)
@@ -548,7 +548,7 @@ def test_any_one_planted_fault_turns_the_verdict(seed: int, delay_us_max: int) -
         assert (judgement.unexpected, judgement.ok) == (1, False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     quotes=st.lists(
         st.tuples(
@@ -585,7 +585,7 @@ def test_oracle_agrees_with_the_rule_read_word_by_word_whatever_the_input(
     assert judgement.expected == judgement.missing == sum(decided.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     quotes=st.lists(
         st.tuples(

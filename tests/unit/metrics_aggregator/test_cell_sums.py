@@ -127,7 +127,7 @@ def test_a_sum_takes_no_more_than_is_counted() -> None:
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 10_000_000), st.booleans()), min_size=1, max_size=120),
     st.sampled_from([0.04, 0.5, 1.0, 3.0]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_history_is_the_same_with_and_without_sums(came: list[tuple[int, int, bool]], length_s: float) -> None:
     held, alone = Held(), Held()
     total = HdrCounts()

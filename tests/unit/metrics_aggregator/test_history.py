@@ -121,7 +121,7 @@ def test_merged_histograms_have_all_values_and_exact_ends() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 10_000_000), max_size=5), min_size=1, max_size=40), st.randoms())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_histograms_lose_nothing_in_any_order(values: list[list[int]], order: random.Random) -> None:
     spread = [histogram(number * 97, part) for number, part in enumerate(values)]
     order.shuffle(spread)

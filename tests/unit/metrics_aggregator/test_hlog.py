@@ -123,7 +123,7 @@ def a_push(sequence: int = 1) -> PushRequest:
 
 
 @given(st.lists(st.one_of(PUSHES, NOTES), max_size=4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_what_is_written_is_read_back_equal(written: list[Entry]) -> None:
     text = header(BEGIN) + b"".join(encode(entry) for entry in written)
 
@@ -131,7 +131,7 @@ def test_what_is_written_is_read_back_equal(written: list[Entry]) -> None:
 
 
 @given(st.lists(NOTES, min_size=1, max_size=3), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_log_cut_anywhere_has_its_first_entries_whole(written: list[Entry], data: st.DataObject) -> None:
     blocks = [encode(entry) for entry in written]
     text = header(BEGIN) + b"".join(blocks)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def foreign_metrics() -> set[str]:
     return {name for metrics in declared.values() for name in metrics}
 
 
+@cache
 def known_metrics() -> set[str]:
     """Every series name that a scrape, a recording rule or a declared program of others gives."""
     names = {rule["record"] for rule in rules() if "record" in rule} | foreign_metrics()

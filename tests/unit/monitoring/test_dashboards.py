@@ -83,6 +83,7 @@ def test_every_board_says_how_old_its_metrics_are(path: Path) -> None:
     assert "Latest metrics received" in [panel["title"] for panel in panels(path)[:2]]
 
 
+@pytest.mark.promtool
 def test_queries_are_valid(tmp_path: Path) -> None:
     """Each as a recording rule, since promtool reads those without a server."""
     expressions = [VARIABLE.sub("1m", shown.expr) for shown in queries()]

@@ -1,6 +1,7 @@
 """Every metric that a scrape may show, as Prometheus's own linter sees it."""
 
 import numpy as np
+import pytest
 
 from market_spread.common.exposition import ExposedSeries, exposition
 from market_spread.common.histogram import HdrCounts
@@ -9,6 +10,7 @@ from market_spread.metrics_aggregator.exposed import OWN_METRICS
 from tests.unit.monitoring.shipped import promtool
 
 
+@pytest.mark.promtool
 def test_names_units_and_labels_follow_the_conventions_of_prometheus() -> None:
     values = HdrCounts()
     values.record(np.arange(100_000, dtype=np.int64))

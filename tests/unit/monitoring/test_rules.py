@@ -41,6 +41,7 @@ def test_metrics_are_found_in_expressions() -> None:
     assert metrics_in(expr) == {"a_bucket", "run:e:f", "g"}
 
 
+@pytest.mark.promtool
 def test_rules_are_valid() -> None:
     checked = promtool("check", "rules", *RULE_FILES)
 
@@ -48,6 +49,7 @@ def test_rules_are_valid() -> None:
     assert len(rules()) > 20
 
 
+@pytest.mark.promtool
 @pytest.mark.parametrize("path", RULE_TESTS, ids=name_of)
 def test_alerts_fire_when_they_should_and_only_then(path: Path) -> None:
     ended = promtool("test", "rules", path)

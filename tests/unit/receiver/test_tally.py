@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.codec import Bytes2D, encode
@@ -147,7 +147,6 @@ def decisions(order_ids: list[int], *, intended_us: int = 1_000) -> Bytes2D:
     return encode(DECISION, {**columns, **letters, "symbol": np.full(count, b"AAPL  ")})
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.sampled_from([0, 1, 1_023, 1_024, 5 * 10**9, WARM_UP, WARM_UP + 5, 9_999_999_999])), max_size=6

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.loadgen.columns import Alerts
@@ -74,7 +74,6 @@ def test_stages_are_what_lies_between_the_stamps() -> None:
     assert latencies.service.max_us == 9_000
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 50_000)] * 4), min_size=1, max_size=50))
 def test_stages_of_every_alert_add_up_to_its_latency(stages_us: list[tuple[int, ...]]) -> None:
     columns = [list(column) for column in zip(*stages_us, strict=True)]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from market_spread.runs.monitoring import RULES, Targets, how_to_watch, write_configuration
@@ -32,6 +33,7 @@ def test_the_rules_of_a_checkout_are_loaded(tmp_path: Path) -> None:
     assert {file.name for file in RULES.glob("*.yaml")} == {"alerting.yaml", "recording.yaml"}
 
 
+@pytest.mark.promtool
 def test_prometheus_takes_it(tmp_path: Path) -> None:
     path = write_configuration(tmp_path, TARGETS)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.clock import ManualClock
@@ -179,7 +179,6 @@ def test_late_is_what_the_run_says(late_ms: int, late: int) -> None:
     assert subject.totals().frames_late == late
 
 
-@settings(deadline=None)
 @given(st.integers(1_000, 300_000), st.lists(st.integers(0, 400_000), min_size=1, max_size=30))
 def test_late_frames_are_those_above_the_limit_in_the_histogram(late_us: int, delays_us: list[int]) -> None:
     counts = SendCounts(Recorder(source="sender-0", clock=ManualClock()), late_ns=late_us * 1000)

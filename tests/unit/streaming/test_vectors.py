@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.layout import NBBO, ORDER, InvalidReason
@@ -138,7 +138,6 @@ def test_an_unreadable_quote_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("cuts", [1, 3, 7])
-@settings(deadline=None)
 @given(seed=st.integers(0, 50))
 def test_how_input_is_cut_into_batches_does_not_matter(cuts: int, seed: int) -> None:
     """Input in the order of its times, cut anywhere: the verdicts are those of a loop."""

@@ -23,7 +23,7 @@ def open_session(config: JobConfig) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(config.shuffle_partitions),
         "spark.driver.memory": config.driver_memory,
-        "spark.driver.extraJavaOptions": config.java_options,
+        "spark.driver.extraJavaOptions": " ".join(filter(None, (config.java_options, _own_tmp(config)))),
         # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
         "spark.local.dir": "" if is_on_kubernetes(config.master) else str(config.local_folder),
         "spark.sql.warehouse.dir": str(config.local_folder / "warehouse"),
@@ -37,6 +37,14 @@ def open_session(config: JobConfig) -> SparkSession:
         if value:
             builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _own_tmp(config: JobConfig) -> str:
+    """Where the JVM unpacks its native libraries, 15 MB a start, which nobody removes from /tmp."""
+    if is_on_kubernetes(config.master):
+        return ""
+    config.local_folder.mkdir(parents=True, exist_ok=True)
+    return f"-Djava.io.tmpdir={config.local_folder}"
 
 
 def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:

@@ -60,7 +60,7 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 	@$(BIN)/ruff check -q $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 -m "not promtool" tests/unit tests/contract
+	@$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 -m "not promtool" --junitxml=build/tests/check.xml tests/unit tests/contract
 
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test
@@ -72,7 +72,7 @@ format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true
 	@$(BIN)/ruff format -q $(CODE)
 
-bench: $(READY)  ## Measure the figures of the README; takes more than an hour, wants a quiet machine
+bench: $(READY)  ## Measure the reference figures; takes more than an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks $(BENCH)
 
 bench-ladder: $(READY)  ## Measure what every feature costs; takes hours, wants a quiet machine
@@ -85,4 +85,4 @@ bench-peers: $(READY)  ## Measure Spark beside other systems; takes hours, wants
 	@$(BIN)/python tests/benchmarks/peers $(PEERS)
 
 clean:  ## Remove what setup and builds made, and the runs
-	@rm -rf .venv runs .market-spread dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv runs .market-spread build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

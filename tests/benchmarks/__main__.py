@@ -1,4 +1,4 @@
-"""`make bench`: the figures of the README, as a table and as runs/bench.json (name, value, unit)."""
+"""`make bench`: the reference figures of docs/performance.md, as a table and as runs/bench.json (name, value, unit)."""
 
 import argparse
 import json

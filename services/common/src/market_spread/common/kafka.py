@@ -140,6 +140,26 @@ class Consumer:
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
 
+@dataclass(frozen=True, slots=True)
+class KafkaBroker:
+    """The broker at an address."""
+
+    bootstrap_servers: str
+    client_id: str
+    security: KafkaSecurity
+
+    def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        return partition_counts(self.bootstrap_servers, topics, security=self.security)
+
+    def consumer(self) -> Consumer:
+        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+
+    def producer(self, topics: list[str]) -> Producer:
+        producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+        producer.learn(topics)
+        return producer
+
+
 def check_reachable(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> None:
     """RunVoidError if no broker answers there."""
     with _admin(bootstrap_servers, security):

@@ -8,8 +8,7 @@ import grpc
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.kafka import Consumer, partition_counts
-from market_spread.common.kafka_security import KafkaSecurity
+from market_spread.common.kafka import KafkaBroker
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import ServiceConfig, run_main, serving
@@ -24,21 +23,6 @@ class ReceiverConfig(ServiceConfig):
 
     data_folder: Path
     source: str = "receiver"
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaBroker:
-    """The broker at an address."""
-
-    bootstrap_servers: str
-    client_id: str
-    security: KafkaSecurity
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        return partition_counts(self.bootstrap_servers, topics, security=self.security)
-
-    def consumer(self) -> Consumer:
-        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
 
 
 def main() -> int:

@@ -8,8 +8,8 @@ import grpc
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.kafka import Consumer, Producer, partition_counts
-from market_spread.common.kafka_security import KafkaSecurity, refuse
+from market_spread.common.kafka import KafkaBroker
+from market_spread.common.kafka_security import refuse
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.recording import Recorder
 from market_spread.common.service import ServiceConfig, run_main, serving
@@ -34,26 +34,6 @@ class SenderConfig(ServiceConfig):
         if self.unacknowledged_bytes_max <= 0:
             errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
         refuse(errors)
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaBroker:
-    """The broker at an address."""
-
-    bootstrap_servers: str
-    client_id: str
-    security: KafkaSecurity
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        return partition_counts(self.bootstrap_servers, topics, security=self.security)
-
-    def consumer(self) -> Consumer:
-        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
-
-    def producer(self, topics: list[str]) -> Producer:
-        producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
-        producer.learn(topics)
-        return producer
 
 
 def main() -> int:

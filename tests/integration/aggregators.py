@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from typing import Any
 
 import httpx
 
+from market_spread.common.buckets import encoded_of
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import SEND_LAG
 from market_spread.common.push import Pusher
 from market_spread.common.recording import Recorder
@@ -109,6 +112,20 @@ def push_to(address: str, *pushes: PushRequest) -> list[PushResponse]:
         return list(MetricsStub(channel).Push(iter(pushes), timeout=DEADLINE_S))
 
 
+def data_of(aggregator: Aggregator, run_id: str = "r1") -> Any:
+    """The run's data; nothing as long as it has none."""
+    answer = aggregator.get(f"/api/v1/runs/{run_id}/data?points=3000")
+    return {"series": [], "sources": []} if answer.status_code == 404 else answer.raise_for_status().json()
+
+
+def histogram_of(total: list[Any]) -> HdrCounts:
+    """What a histogram's total in the data says."""
+    count, sum_us, min_us, max_us, overflow, negative, counts = total
+    histogram = HdrCounts.decode(encoded_of(b64decode(counts)))
+    histogram.restore(sum_us=sum_us, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
+    assert histogram.count == count
+    return histogram
+
+
 def lag_count(aggregator: Aggregator) -> int:
-    found = [item for item in aggregator.json("/api/v1/series")["series"] if item["name"] == SEND_LAG.name]
-    return sum(item["count"] for item in found)
+    return sum(series["total"][0] for series in data_of(aggregator)["series"] if series["name"] == SEND_LAG.name)

@@ -19,6 +19,7 @@ from hdrh.histogram import HdrHistogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import MESSAGES_DUE, SEND_LAG
 from market_spread.common.push_stream import GrpcPushStream, StreamEndedError
 from market_spread.common.recording import Recorder
@@ -30,6 +31,8 @@ from tests.integration.aggregators import (
     DEADLINE_S,
     Aggregator,
     Launch,
+    data_of,
+    histogram_of,
     lag_count,
     launcher,
     push_to,
@@ -66,17 +69,14 @@ def test_what_is_read_back_equals_the_packages_merge(launch: Launch) -> None:
     for value in values:
         assert expected.record_value(value)
 
-    series = aggregator.json(f"/api/v1/series/{SEND_LAG.name}?run_id=r1")["series"]
+    series = [item for item in data_of(aggregator)["series"] if item["name"] == SEND_LAG.name]
 
-    merged = np.zeros(len(expected.counts), np.int64)
+    merged = HdrCounts()
     for item in series:
-        for index, count in item["counts"]:
-            merged[index] += count
-    assert merged.tolist() == np.frombuffer(expected.counts, np.int64).tolist()
-    assert sum(item["sum_us"] for item in series) == sum(values)
-    assert min(item["min_us"] for item in series) == min(values)
-    assert max(item["max_us"] for item in series) == max(values)
-    assert sum(interval["count"] for item in series for interval in item["intervals"]) == 40_000
+        merged.merge(histogram_of(item["total"]))
+    assert merged.counts.tolist() == np.frombuffer(expected.counts, np.int64).tolist()
+    assert (merged.sum_us, merged.min_us, merged.max_us) == (sum(values), min(values), max(values))
+    assert sum(interval[2] for item in series for interval in item["intervals"]) == 40_000
     scraped = {
         (sample.name, sample.labels.get("source"), sample.labels.get("le")): sample.value
         for family in text_string_to_metric_families(aggregator.get("/metrics").text)
@@ -109,9 +109,9 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     until("everything kept is delivered", lambda: lag_count(second) == 30)
     pusher.stop()
 
-    (series,) = second.json(f"/api/v1/series/{SEND_LAG.name}")["series"]
-    assert series["counts"] == [[7, 30]]
-    (source,) = second.json("/api/v1/series")["sources"]
+    (series,) = data_of(second)["series"]
+    assert (histogram_of(series["total"]).counts[7], series["total"][0]) == (30, 30)
+    (source,) = data_of(second)["sources"]
     assert (source["pushes"], source["missing"], source["pushes_dropped"]) == (3, 1, 0)
     assert pusher.pending == 0
 
@@ -150,10 +150,10 @@ def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(la
         thread.join()
 
     second = launch(aggregator.grpc_port, aggregator.http_port, runs_folder=tmp_path / "runs")
-    found = {source["source"]: source for source in second.json("/api/v1/series")["sources"]}
+    found = {source["source"]: source for source in data_of(second)["sources"]}
     for source in sources:
-        assert acknowledged[source] <= found[source]["sequence"] <= len(pushed[source])
-        assert (found[source]["missing"], found[source]["pushes"]) == (0, found[source]["sequence"])
+        assert acknowledged[source] <= found[source]["pushes"] <= len(pushed[source])
+        assert found[source]["missing"] == 0
         push_to(second.address, *pushed[source][acknowledged[source] :])
 
     number = sum(map(len, pushed.values()))
@@ -317,9 +317,9 @@ def test_duplicates_merge_once_and_gaps_are_counted(launch: Launch) -> None:
 
     assert [(answer.sequence, answer.refusal) for answer in answers] == [(1, ""), (1, ""), (4, ""), (4, ""), (3, "")]
     assert lag_count(aggregator) == 2
-    (source,) = aggregator.json("/api/v1/series")["sources"]
+    (source,) = data_of(aggregator)["sources"]
     assert (source["pushes"], source["duplicates"], source["missing"]) == (2, 3, 2)
-    assert aggregator.json("/api/v1/summary")["aggregator"]["missing"] == 2
+    assert data_of(aggregator)["aggregator"]["missing"] == 2
 
 
 def test_health_and_reflection_answer(launch: Launch) -> None:

@@ -17,9 +17,10 @@ import pytest
 import yaml
 
 from market_spread.common.exposition import EDGES_US, quantile_name
-from market_spread.common.histogram import lowest_values
+from market_spread.common.histogram import latency_summary_ns, lowest_values
 from market_spread.common.metric_names import END_TO_END
 from market_spread.runs.broker import free_port
+from tests.integration.aggregators import histogram_of
 from tests.unit.monitoring.shipped import (
     DASHBOARDS,
     Shown,
@@ -236,12 +237,15 @@ def test_counts_in_prometheus_are_those_of_the_aggregator_to_the_last(watched: W
 def test_exact_quantiles_in_prometheus_are_those_of_the_aggregator(watched: Watched) -> None:
     wait_for_the_end(watched)
 
-    labels = {"run_id": watched.folder.name, "phase": "measured"}
-    pushed = httpx.get(f"{watched.aggregator}/api/v1/series/{END_TO_END.name}", params=labels, timeout=30).json()
     gauges = watched.query(f'{quantile_name(END_TO_END)}{{run_id="{watched.folder.name}", phase="measured"}}')
 
-    (series,) = pushed["series"]
-    exact_ns = {name: value for name, value in series["latency_ns"].items() if value is not None}
+    (measured,) = [
+        series
+        for series in histograms_of(watched)
+        if series["name"] == END_TO_END.name and series["labels"]["phase"] == "measured"
+    ]
+    summary_ns = latency_summary_ns(histogram_of(measured["total"]))
+    exact_ns = {name: value for name, value in summary_ns.items() if value is not None}
     scraped_ns = {shown_as(gauge["metric"]["q"]): round(float(gauge["value"][1]) * 1e9) for gauge in gauges}
     assert scraped_ns == exact_ns
     assert exact_ns.keys() >= {"p50", "p95", "p99", "max"}
@@ -267,16 +271,18 @@ def labels_of(series: dict[str, Any]) -> frozenset[tuple[str, str]]:
 def counted_by_the_aggregator(watched: Watched) -> dict[frozenset[tuple[str, str]], int]:
     """Of each histogram of the run, how many values are below each edge; from HdrHistogram's own buckets."""
     counts: dict[frozenset[tuple[str, str]], int] = {}
-    listed = httpx.get(f"{watched.aggregator}/api/v1/series", timeout=30).json()["series"]
-    for name in {series["name"] for series in listed if series["kind"] == "histogram"}:
-        detail = httpx.get(f"{watched.aggregator}/api/v1/series/{name}", timeout=30).json()
-        for series in detail["series"]:
-            if series["labels"]["run_id"] != watched.folder.name:
-                continue
-            pairs = np.array(series["counts"], np.int64)
-            lowest, numbers = lowest_values(pairs[:, 0]), pairs[:, 1]
-            labels = {**series["labels"], "__name__": f"{name}_bucket"}
-            for le, edge_us in LE.items():
-                counts[frozenset({**labels, "le": le}.items())] = int(numbers[lowest < edge_us].sum())
-            counts[frozenset({**labels, "le": "+Inf"}.items())] = series["count"]
+    for series in histograms_of(watched):
+        merged = histogram_of(series["total"])
+        used = np.flatnonzero(merged.counts)
+        lowest, numbers = lowest_values(used), merged.counts[used]
+        labels = {**series["labels"], "run_id": watched.folder.name, "__name__": f"{series['name']}_bucket"}
+        for le, edge_us in LE.items():
+            counts[frozenset({**labels, "le": le}.items())] = int(numbers[lowest < edge_us].sum())
+        counts[frozenset({**labels, "le": "+Inf"}.items())] = merged.count
     return counts
+
+
+def histograms_of(watched: Watched) -> list[dict[str, Any]]:
+    """The run's histograms, as the aggregator serves them."""
+    data = httpx.get(f"{watched.aggregator}/api/v1/runs/{watched.folder.name}/data", timeout=30).json()
+    return [series for series in data["series"] if series["kind"] == "histogram"]

@@ -19,6 +19,7 @@ from tests.integration.aggregators import (
     DEADLINE_S,
     Aggregator,
     Launch,
+    data_of,
     lag_count,
     launcher,
     push_to,
@@ -81,7 +82,7 @@ def test_an_aggregator_that_restarts_in_mid_stream_loses_nothing_and_has_nothing
     work.stop()
 
     assert lag_count(second) == work.recorded
-    sources = second.json("/api/v1/series")["sources"]
+    sources = data_of(second)["sources"]
     assert [(source["missing"], source["pushes_dropped"]) for source in sources] == [(0, 0)] * 4
     assert [(pusher.pending, pusher.dropped, pusher.refused) for pusher in work.pushers] == [(0, 0, 0)] * 4
     assert "Traceback" not in errors
@@ -125,7 +126,7 @@ def test_a_slow_aggregator_gets_everything_once_and_holds_up_nobody(launch: Laun
 
     assert taken_s < 5
     assert lag_count(aggregator) == work.recorded
-    sources = aggregator.json("/api/v1/series")["sources"]
+    sources = data_of(aggregator)["sources"]
     assert [(source["missing"], source["duplicates"]) for source in sources] == [(0, 0)] * 4
 
 
@@ -148,7 +149,7 @@ def test_what_a_silent_aggregator_was_not_sent_is_bounded_and_what_is_dropped_is
     record(recorder)
     pusher.stop()
 
-    (source,) = aggregator.json("/api/v1/series")["sources"]
+    (source,) = data_of(aggregator)["sources"]
     assert source["missing"] == source["pushes_dropped"] == pusher.dropped
 
 
@@ -184,7 +185,7 @@ def test_a_wrong_push_is_refused_with_a_sentence_and_the_others_are_taken(launch
         (3, ""),
     ]
     assert lag_count(aggregator) == 2
-    assert aggregator.json("/api/v1/summary")["aggregator"]["refused"] == 1
+    assert data_of(aggregator)["aggregator"]["refused"] == 1
 
 
 def record(recorder: Recorder) -> None:

@@ -181,42 +181,12 @@ def test_a_gauge_is_the_newest_value_of_the_newest_process() -> None:
     assert only_gauge(store).value == -1
 
 
-def test_rate_is_the_growth_over_the_last_ten_seconds() -> None:
-    store = Store()
-    for sequence in range(1, 31):
-        grown = sequence * 100 if sequence <= 20 else 2_000 + (sequence - 20) * 500
-        store.push(push(sequence, counters=[sample(FRAMES_LATE, grown)]))
-
-    rate_per_s = only_counter(store).rate_per_s(EPOCH + 30 * SECOND + SECOND // 2)
-
-    assert rate_per_s == 500.0
-
-
-def test_rate_begins_with_the_first_interval() -> None:
-    store = Store()
-    store.push(push(1, counters=[sample(FRAMES_LATE, 100)]))
-    store.push(push(2, counters=[sample(FRAMES_LATE, 200)]))
-
-    assert only_counter(store).rate_per_s(EPOCH + 2 * SECOND) == 100.0
-
-
-def test_rate_falls_when_the_source_is_silent() -> None:
-    store = Store()
-    for sequence in range(1, 21):
-        store.push(push(sequence, counters=[sample(FRAMES_LATE, sequence * 100)]))
-    series = only_counter(store)
-
-    rates = [series.rate_per_s(EPOCH + (20 + silent_s) * SECOND) for silent_s in (1, 4, 10, 100)]
-
-    assert rates == [100.0, 60.0, 0.0, 0.0]
-
-
 def test_growth_of_missing_pushes_is_spread_over_their_time() -> None:
     store = Store()
     for sequence in (1, 2, 12):
         store.push(push(sequence, counters=[sample(FRAMES_LATE, sequence * 100)]))
 
-    assert only_counter(store).rate_per_s(EPOCH + 12 * SECOND) == 100.0
+    assert only_counter(store).intervals[-1] == (EPOCH + 2 * SECOND, EPOCH + 12 * SECOND, 1_000.0)
 
 
 def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
@@ -224,7 +194,7 @@ def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
 
     store.push(push(100, counters=[sample(FRAMES_LATE, 10_000)]))
 
-    assert only_counter(store).rate_per_s(EPOCH + 100 * SECOND) == 100.0
+    assert only_counter(store).intervals == [(EPOCH, EPOCH + 100 * SECOND, 10_000.0)]
 
 
 def test_older_intervals_become_fewer_and_the_total_stays() -> None:

@@ -9,16 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.metric_names import (
-    ALERTS,
-    ALERTS_DUPLICATED,
-    END_TO_END,
-    INVALID_RECORDS,
-    JOB_BATCH,
-    JOB_COMMITTED,
-    MESSAGES_SENT,
-    METRICS,
-)
+from market_spread.common.metric_names import END_TO_END, MESSAGES_SENT, METRICS
 from market_spread.common.recording import Recorder
 from market_spread.metrics_aggregator.exposed import OWN_METRICS
 from market_spread.metrics_aggregator.guard import Hosts, is_loopback_address
@@ -165,120 +156,12 @@ def test_metrics_have_every_series_and_the_aggregators_own(rig: Rig) -> None:
     assert found["market_spread_aggregator_series", None] == 2
 
 
-def test_series_list_has_counts_and_pushes(rig: Rig) -> None:
-    rig.receiver.histogram(END_TO_END, phase="measured").record_us(np.array([100, 200]))
-    rig.receiver.gauge(JOB_BATCH).set(3)
-    rig.push_all()
-
-    answer = rig.json("/api/v1/series")
-
-    assert answer["series"] == [
-        {
-            "name": "market_spread_job_batch_id",
-            "kind": "gauge",
-            "labels": {"source": "receiver-0", "run_id": "r1"},
-            "intervals": 1,
-            "value": 3.0,
-        },
-        {
-            "name": "market_spread_receiver_end_to_end_seconds",
-            "kind": "histogram",
-            "labels": {"phase": "measured", "source": "receiver-0", "run_id": "r1"},
-            "intervals": 1,
-            "count": 2,
-        },
-    ]
-    (source,) = answer["sources"]
-    assert (source["source"], source["pushes"], source["duplicates"], source["missing"]) == ("receiver-0", 1, 0, 0)
-
-
-def test_a_histogram_has_its_summary_counts_and_intervals(rig: Rig) -> None:
-    handle = rig.receiver.histogram(END_TO_END, phase="measured")
-    handle.record_us(np.array([100, 4096]))
-    rig.push_all()
-    handle.record_us(np.array([100]))
-    rig.push_all()
-
-    answer = rig.json(f"/api/v1/series/{END_TO_END.name}?phase=measured")
-
-    (series,) = answer["series"]
-    assert (series["count"], series["sum_us"], series["min_us"], series["max_us"]) == (3, 4296, 100, 4096)
-    assert series["counts"] == [[100, 2], [3072, 1]]
-    assert series["latency_ns"]["max"] == 4_096_000
-    assert series["latency_ns"]["p50"] is None
-    assert [(interval["count"], interval["max_us"]) for interval in series["intervals"]] == [(2, 4096), (1, 100)]
-    assert series["intervals"][1]["end_unix_ns"] == START + 2_000_000_000
-
-
-def test_labels_choose_among_series(rig: Rig) -> None:
-    rig.receiver.counter(ALERTS, phase="measured").add(5)
-    rig.receiver.counter(ALERTS, phase="warm_up").add(2)
-    rig.push_all()
-
-    answer = rig.json(f"/api/v1/series/{ALERTS.name}?phase=warm_up")
-
-    assert [series["value"] for series in answer["series"]] == [2.0]
-
-
-def test_summary_has_rates_latency_alerts_and_jobs(rig: Rig) -> None:
-    rig.sender.counter(MESSAGES_SENT, topic="nbbo", partition=0).add(0)
-    for _ in range(20):
-        rig.sender.counter(MESSAGES_SENT, topic="nbbo", partition=0).add(600)
-        rig.sender.counter(MESSAGES_SENT, topic="orders", partition=0).add(400)
-        rig.receiver.histogram(END_TO_END, phase="measured").record_us(np.full(50, 2_000))
-        rig.receiver.histogram(END_TO_END, phase="warm_up").record_us(np.full(50, 9_000))
-        rig.receiver.counter(ALERTS, phase="measured").add(50)
-        rig.push_all()
-    rig.receiver.counter(ALERTS_DUPLICATED).add(2)
-    rig.receiver.counter(INVALID_RECORDS, reason="wrong_length").add(1)
-    rig.sender.gauge(JOB_BATCH).set(7)
-    rig.sender.counter(JOB_COMMITTED).set(123)
-    rig.push_all()
-
-    answer = rig.json("/api/v1/summary")
-
-    (run,) = answer["runs"]
-    assert run["run_id"] == "r1"
-    assert run["sources"] == ["receiver-0", "sender-0"]
-    assert run["rates_per_s"][MESSAGES_SENT.name] == pytest.approx(900.0)
-    assert run["latency"]["count"] == 1_000
-    assert run["latency"]["ns"]["p99"] == 2_000_000
-    assert run["latency"]["ns"]["p99.9"] is None
-    assert run["alerts"] == {
-        "by_phase": {"measured": 1_000.0},
-        "duplicated": 2.0,
-        "unreadable": 0,
-        "invalid_by_reason": {"wrong_length": 1.0},
-    }
-    assert run["jobs"] == {"sender-0": {JOB_BATCH.name: 7.0, JOB_COMMITTED.name: 123.0}}
-    assert answer["aggregator"]["pushes"] == 42
-
-
-def test_an_empty_aggregator_has_no_runs(rig: Rig) -> None:
-    answer = rig.json("/api/v1/summary")
-
-    assert answer["runs"] == []
-    assert set(answer["aggregator"].values()) == {0}
-
-
 @pytest.mark.parametrize(
     ("path", "method", "status", "sentence"),
     [
         ("/nowhere", "GET", 404, "there is nothing at /nowhere"),
         ("/metrics", "POST", 405, "/metrics answers GET only"),
-        ("/api/v1/series/x", "GET", 404, "x is no registered metric; /api/v1/series lists what there is"),
-        (
-            f"/api/v1/series/{ALERTS.name}?phase=none",
-            "GET",
-            404,
-            f"nothing was pushed for {ALERTS.name} with the labels {{'phase': 'none'}}",
-        ),
-        (
-            f"/api/v1/series/{ALERTS.name}?host=a",
-            "GET",
-            400,
-            f"{ALERTS.name} has no label 'host'; it has phase, run_id, source",
-        ),
+        ("/api/v1/runs/x/data", "GET", 404, "there is no run 'x'; /api/v1/runs lists those that there are"),
     ],
 )
 def test_errors_are_json_with_one_sentence(rig: Rig, path: str, method: str, status: int, sentence: str) -> None:
@@ -289,9 +172,9 @@ def test_errors_are_json_with_one_sentence(rig: Rig, path: str, method: str, sta
 
 
 def test_an_internal_error_is_one_sentence_too(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rig.store, "epochs", lambda: 1 // 0)
+    monkeypatch.setattr(rig.store, "runs", lambda: 1 // 0)
 
-    answer = rig.get("/api/v1/series")
+    answer = rig.get("/api/v1/runs")
 
     assert answer.status_code == 500
     assert answer.json() == {"error": "the request failed with ZeroDivisionError; the aggregator's log says why"}

@@ -19,12 +19,16 @@ from market_spread.metrics_aggregator.page import one_file
 from market_spread.metrics_aggregator.run_data import NO_RUN, Range, RunCopy, copy_of, data_json
 from market_spread.metrics_aggregator.run_state import RunState
 from market_spread.metrics_aggregator.store import Store
-from market_spread.metrics_aggregator.views import NoSuchSeriesError, aggregator_view
+from market_spread.metrics_aggregator.views import aggregator_view
 
 CLIENTS_MAX = 100
 POINTS = 600
 POINTS_MIN = 10
 POINTS_MAX = 3_000
+
+
+class NoSuchRunError(UsageError):
+    """There is no such run, neither in memory nor on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class RunsApi:
         if run is None and self._archive is not None:
             run = await asyncio.to_thread(self._archive.open, run_id)
         if run is None:
-            raise NoSuchSeriesError(f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
+            raise NoSuchRunError(f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
         return run
 
 

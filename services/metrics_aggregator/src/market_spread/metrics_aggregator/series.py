@@ -15,10 +15,6 @@ from market_spread.metrics_aggregator.intervals import (
     summed,
 )
 
-RATE_WINDOW_NS = 10_000_000_000
-# A source that works pushes every second; after two, its silence means that it has stopped.
-_SILENCE_NS = 2_000_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class SeriesId:
@@ -101,19 +97,6 @@ class CounterSeries:
         self.history.add(interval, now.newest_unix_ns, now.resolution)
         return interval
 
-    def rate_per_s(self, now_unix_ns: int) -> float:
-        """Growth per second in the last 10 s, or since the first interval if that is less."""
-        intervals = self.intervals
-        if not intervals:
-            return 0.0
-        newest_ns = intervals[-1].end_unix_ns
-        end_ns = newest_ns if now_unix_ns - newest_ns < _SILENCE_NS else now_unix_ns
-        begin_ns = max(end_ns - RATE_WINDOW_NS, intervals[0].start_unix_ns)
-        if begin_ns >= end_ns:
-            return 0.0
-        grown = sum(point.value * _share(point, begin_ns) for point in intervals if point.end_unix_ns > begin_ns)
-        return grown / ((end_ns - begin_ns) / 1e9)
-
 
 class GaugeSeries:
     """A gauge's newest value, and its value at the end of the intervals."""
@@ -139,12 +122,3 @@ class GaugeSeries:
 
 
 Series = HistogramSeries | CounterSeries | GaugeSeries
-
-
-def _share(point: Point, begin_ns: int) -> float:
-    """Which part of the point's span lies after the begin."""
-    if point.start_unix_ns >= begin_ns:
-        return 1.0
-    if point.end_unix_ns <= begin_ns:
-        return 0.0
-    return (point.end_unix_ns - begin_ns) / (point.end_unix_ns - point.start_unix_ns)

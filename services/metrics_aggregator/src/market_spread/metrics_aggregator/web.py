@@ -1,4 +1,4 @@
-"""The web side: the page and its API, what Prometheus scrapes, and the store as JSON."""
+"""The web side: the page and its API, and what Prometheus scrapes."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.exposition import CONTENT_TYPE, exposition
-from market_spread.metrics_aggregator.api import RunsApi
+from market_spread.metrics_aggregator.api import NoSuchRunError, RunsApi
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.event_stream import PING_S
 from market_spread.metrics_aggregator.exposed import exposed_series
@@ -19,7 +19,6 @@ from market_spread.metrics_aggregator.feed import Feeds
 from market_spread.metrics_aggregator.guard import Guard, Hosts
 from market_spread.metrics_aggregator.page import STATIC
 from market_spread.metrics_aggregator.store import Store
-from market_spread.metrics_aggregator.views import NoSuchSeriesError, series_detail, series_list, summary
 
 
 def web_app(
@@ -46,15 +45,6 @@ def web_app(
     async def healthz(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    async def all_series(_request: Request) -> Response:
-        return JSONResponse(series_list(store))
-
-    async def one_series(request: Request) -> Response:
-        return JSONResponse(series_detail(store, request.path_params["name"], dict(request.query_params)))
-
-    async def all_runs(_request: Request) -> Response:
-        return JSONResponse(summary(store, clock.unix_ns()))
-
     runs = RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s=ping_s)
     app = Starlette(
         routes=[
@@ -62,13 +52,10 @@ def web_app(
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
             Route("/metrics", metrics),
             Route("/healthz", healthz),
-            Route("/api/v1/series", all_series),
-            Route("/api/v1/series/{name}", one_series),
-            Route("/api/v1/summary", all_runs),
             *runs.routes(),
         ],
         exception_handlers={
-            NoSuchSeriesError: _not_found,
+            NoSuchRunError: _not_found,
             UsageError: _bad_request,
             HTTPException: _http_error,
             Exception: _internal_error,

@@ -29,8 +29,6 @@ from market_spread.v1.control_pb2 import (
     JobStatusResponse,
     PartitionOffset,
     Phase,
-    StopJobRequest,
-    StopJobResponse,
 )
 from market_spread.v1.control_pb2_grpc import JobServicer, add_JobServicer_to_server
 
@@ -142,10 +140,6 @@ class PeerService(JobServicer):
                 raise DeadlineError(f"{self._name} has not committed {first.topic}-{first.partition} to {first.offset}")
             self._clock.sleep_ns(round(_LOOK_S * 1e9))
         return DrainJobResponse(committed=_partition_offsets(self._offsets))
-
-    def Stop(self, request: StopJobRequest, context: grpc.ServicerContext) -> StopJobResponse:  # noqa: N802
-        self.stopping.set()
-        return StopJobResponse()
 
 
 def body() -> None:

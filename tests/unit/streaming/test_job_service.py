@@ -15,7 +15,6 @@ from market_spread.v1.control_pb2 import (
     JobStatusRequest,
     PartitionOffset,
     Phase,
-    StopJobRequest,
 )
 
 COMMITS = [
@@ -32,11 +31,7 @@ class FakeSupervisor:
         for commit in COMMITS:
             progress = progress.after_commit(commit)
         self.state = JobState(Phase.PHASE_RUNNING, "a detail", 2, progress.with_live(1, 9))
-        self.stopped: list[float] = []
         self.drained: list[tuple[dict[tuple[str, int], int], float]] = []
-
-    def stop(self, wait_s: float) -> None:
-        self.stopped.append(wait_s)
 
     def drain(self, until: dict[tuple[str, int], int], timeout_s: float) -> dict[tuple[str, int], int]:
         self.drained.append((until, timeout_s))
@@ -86,12 +81,6 @@ def test_status_says_what_is_committed_and_what_is_live(service: JobService) -> 
     ]  # fmt: skip
     assert status.cpu_us > 0
     assert status.process_ids
-
-
-def test_stop_waits_as_long_as_it_was_asked_to(service: JobService, supervisor: FakeSupervisor) -> None:
-    service.Stop(StopJobRequest(wait_ms=1_500), call())
-
-    assert supervisor.stopped == [1.5]
 
 
 def test_drain_answers_with_what_is_committed(service: JobService, supervisor: FakeSupervisor) -> None:

@@ -32,7 +32,6 @@ from market_spread.v1.control_pb2 import (
     SenderStatusResponse,
     StartReceivingRequest,
     StartSendingRequest,
-    StopJobRequest,
     StopReceivingRequest,
     StopSendingRequest,
 )
@@ -156,11 +155,6 @@ class JobClient:
                 return
             failures.append(failure)
         raise failures[0]
-
-    def stop_job(self, wait_s: float) -> None:
-        """Have the job end, after the running batch if that commits within the time."""
-        for job in self._jobs:
-            _call("job", job.Stop, StopJobRequest(wait_ms=round(wait_s * 1000)))
 
     def close(self) -> None:
         """Disconnect."""

@@ -505,11 +505,6 @@ class JobStub:
                 request_serializer=market__spread_dot_v1_dot_control__pb2.DrainJobRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_control__pb2.DrainJobResponse.FromString,
                 _registered_method=True)
-        self.Stop = channel.unary_unary(
-                '/market_spread.v1.Job/Stop',
-                request_serializer=market__spread_dot_v1_dot_control__pb2.StopJobRequest.SerializeToString,
-                response_deserializer=market__spread_dot_v1_dot_control__pb2.StopJobResponse.FromString,
-                _registered_method=True)
 
 
 class JobServicer:
@@ -530,13 +525,6 @@ class JobServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Stop(self, request, context):
-        """Stop after the running batch has committed, within the given time; then the process ends. Idempotent.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
 
 def add_JobServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -549,11 +537,6 @@ def add_JobServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=market__spread_dot_v1_dot_control__pb2.DrainJobRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_control__pb2.DrainJobResponse.SerializeToString,
-            ),
-            'Stop': grpc.unary_unary_rpc_method_handler(
-                    servicer.Stop,
-                    request_deserializer=market__spread_dot_v1_dot_control__pb2.StopJobRequest.FromString,
-                    response_serializer=market__spread_dot_v1_dot_control__pb2.StopJobResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -611,33 +594,6 @@ class Job:
             '/market_spread.v1.Job/Drain',
             market__spread_dot_v1_dot_control__pb2.DrainJobRequest.SerializeToString,
             market__spread_dot_v1_dot_control__pb2.DrainJobResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Stop(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/market_spread.v1.Job/Stop',
-            market__spread_dot_v1_dot_control__pb2.StopJobRequest.SerializeToString,
-            market__spread_dot_v1_dot_control__pb2.StopJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

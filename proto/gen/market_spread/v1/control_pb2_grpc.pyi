@@ -188,8 +188,6 @@ class JobStub:
     """State and progress. Never blocks."""
     Drain: _grpc.UnaryUnaryMultiCallable[_control_pb2.DrainJobRequest, _control_pb2.DrainJobResponse]
     """Answer when everything below the given offsets is processed and committed."""
-    Stop: _grpc.UnaryUnaryMultiCallable[_control_pb2.StopJobRequest, _control_pb2.StopJobResponse]
-    """Stop after the running batch has committed, within the given time; then the process ends. Idempotent."""
 
 @_typing.type_check_only
 class JobAsyncStub(JobStub):
@@ -200,8 +198,6 @@ class JobAsyncStub(JobStub):
     """State and progress. Never blocks."""
     Drain: _aio.UnaryUnaryMultiCallable[_control_pb2.DrainJobRequest, _control_pb2.DrainJobResponse]  # type: ignore[assignment]
     """Answer when everything below the given offsets is processed and committed."""
-    Stop: _aio.UnaryUnaryMultiCallable[_control_pb2.StopJobRequest, _control_pb2.StopJobResponse]  # type: ignore[assignment]
-    """Stop after the running batch has committed, within the given time; then the process ends. Idempotent."""
 
 class JobServicer(metaclass=_abc_1.ABCMeta):
     """The driver of the Spark job."""
@@ -221,13 +217,5 @@ class JobServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_control_pb2.DrainJobResponse, _abc.Awaitable[_control_pb2.DrainJobResponse]]:
         """Answer when everything below the given offsets is processed and committed."""
-
-    @_abc_1.abstractmethod
-    def Stop(
-        self,
-        request: _control_pb2.StopJobRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_control_pb2.StopJobResponse, _abc.Awaitable[_control_pb2.StopJobResponse]]:
-        """Stop after the running batch has committed, within the given time; then the process ends. Idempotent."""
 
 def add_JobServicer_to_server(servicer: JobServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -16,8 +16,6 @@ from market_spread.v1.control_pb2 import (
     JobStatusRequest,
     JobStatusResponse,
     PartitionOffset,
-    StopJobRequest,
-    StopJobResponse,
 )
 from market_spread.v1.control_pb2_grpc import JobServicer
 
@@ -68,10 +66,6 @@ class JobService(JobServicer):
         timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
         committed = self._supervisor.drain(until, timeout_s)
         return DrainJobResponse(committed=_partition_offsets(committed))
-
-    def Stop(self, request: StopJobRequest, context: grpc.ServicerContext) -> StopJobResponse:  # noqa: N802
-        self._supervisor.stop(request.wait_ms / 1000)
-        return StopJobResponse()
 
 
 def _family() -> list[psutil.Process]:

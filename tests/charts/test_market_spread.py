@@ -9,6 +9,7 @@ import yaml
 
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.runs.broker import MESSAGE_BYTES_MAX
+from market_spread.runs.environment import JobSettings
 from market_spread.runs.workload import read_workload
 from market_spread.streaming.modes.settings import APPLICATIONS
 from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
@@ -356,7 +357,7 @@ def test_the_tests_workload_is_one_for_this_job(profile: Profile, tmp_path: Path
     assert workload.mode == told["MODE"]
     assert workload.batch_s == float(told["BATCH_S"])
     assert workload.shuffle_partitions == int(told["SHUFFLE_PARTITIONS"])
-    assert workload.slots <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
+    assert JobSettings.of(workload).slots <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
 
 
 @pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)

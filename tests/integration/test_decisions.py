@@ -118,7 +118,7 @@ def test_decisions_are_complete_after_the_job_was_killed(tmp_path: Path) -> None
         if sent > 8_000 and not killed.is_set():
             killed.set()
             processes.children["job"].stop(within_s=0.1)
-            processes.start_job()
+            processes.restart_job()
             processes.job_restarts += 1
 
     found = observed(tmp_path, MICRO_BATCH, kill_once)

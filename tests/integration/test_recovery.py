@@ -88,8 +88,7 @@ class Rig:
 
     def restart_job(self) -> None:
         self.clients.close()
-        address = self.ensemble.start_job()
-        self.addresses = replace(self.addresses, job=address)
+        self.ensemble.restart_job()
         self.clients = Clients(self.addresses)
         self.wait_for_running_job()
 

@@ -103,7 +103,7 @@ class Rig:
         for process in killed:
             process.kill()
         if self._contender.peer is None:  # a peer's side-car does it
-            self.ensemble.start_job()
+            self.ensemble.restart_job()
         return now_us
 
     def alerts_and_repeats(self) -> int:

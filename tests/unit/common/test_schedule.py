@@ -1,10 +1,13 @@
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
-from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps, profile_from
+from market_spread.common.mapping import MappingReader
+from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps, read_profile
 
 RATES = st.one_of(st.integers(0, 50), st.integers(0, 20_000))
 POSITIVE_RATES = RATES.map(lambda rate: rate + 1)
@@ -21,6 +24,13 @@ BURSTS = st.builds(
     SECONDS,
 )
 PROFILES = st.one_of(CONSTANTS, STEPS, RAMPS, BURSTS).filter(lambda profile: profile.total() > 0)
+
+
+def profile_of(mapping: Mapping[str, object]) -> Profile:
+    reader = MappingReader(mapping)
+    profile = read_profile(reader)
+    reader.finish()
+    return profile
 
 
 @given(PROFILES, st.floats(-0.1, 1.1))
@@ -70,7 +80,7 @@ def test_a_part_of_the_offsets_equals_the_whole(profile: Profile, first: int, co
 
 @given(PROFILES)
 def test_a_profile_survives_its_mapping(profile: Profile) -> None:
-    assert profile_from(profile.to_mapping()) == profile
+    assert profile_of(profile.to_mapping()) == profile
 
 
 def test_constant_rate_has_exact_offsets() -> None:
@@ -144,15 +154,15 @@ def test_messages_that_do_not_exist_are_refused() -> None:
         Constant(3, 2).offsets_ns(5, 2)
 
 
-def test_profile_from_reads_every_kind() -> None:
-    assert profile_from({"profile": "constant", "messages_per_s": 20_000, "duration_s": 60}) == Constant(20_000, 60)
-    assert profile_from({"profile": "steps", "steps": [{"messages_per_s": 1, "duration_s": 2}]}) == Steps(
+def test_profile_of_reads_every_kind() -> None:
+    assert profile_of({"profile": "constant", "messages_per_s": 20_000, "duration_s": 60}) == Constant(20_000, 60)
+    assert profile_of({"profile": "steps", "steps": [{"messages_per_s": 1, "duration_s": 2}]}) == Steps(
         (Constant(1, 2),)
     )
-    assert profile_from(
-        {"profile": "ramp", "from_messages_per_s": 0, "to_messages_per_s": 5, "duration_s": 1.5}
-    ) == Ramp(0, 5, 1.5)
-    assert profile_from(
+    assert profile_of({"profile": "ramp", "from_messages_per_s": 0, "to_messages_per_s": 5, "duration_s": 1.5}) == Ramp(
+        0, 5, 1.5
+    )
+    assert profile_of(
         {
             "profile": "burst",
             "messages_per_s": 1,
@@ -166,7 +176,7 @@ def test_profile_from_reads_every_kind() -> None:
 
 def test_all_errors_of_a_profile_are_named_at_once() -> None:
     with pytest.raises(UsageError) as raised:
-        profile_from({"profile": "constant", "messages_per_s": 0, "speed": 1})
+        profile_of({"profile": "constant", "messages_per_s": 0, "speed": 1})
 
     assert str(raised.value) == (
         "messages_per_s=0; use a whole number from 1 to 10000000; "
@@ -176,7 +186,7 @@ def test_all_errors_of_a_profile_are_named_at_once() -> None:
 
 def test_errors_in_steps_name_the_step() -> None:
     with pytest.raises(UsageError, match=r"^steps\[1\]\.messages_per_s='many'; use a whole number"):
-        profile_from(
+        profile_of(
             {
                 "profile": "steps",
                 "steps": [{"messages_per_s": 1, "duration_s": 1}, {"messages_per_s": "many", "duration_s": 1}],
@@ -212,4 +222,4 @@ def test_errors_in_steps_name_the_step() -> None:
 )
 def test_a_wrong_profile_says_what_would_be_right(mapping: dict[str, object], error: str) -> None:
     with pytest.raises(UsageError, match=error):
-        profile_from(mapping)
+        profile_of(mapping)

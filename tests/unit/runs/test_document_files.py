@@ -30,7 +30,7 @@ from market_spread.runs.analysis.validity import push_gaps
 from market_spread.runs.document import histograms, observation
 from market_spread.runs.document.effective import job_settings, jvm_options, stable
 from market_spread.runs.document.folder import RunFolder, locked
-from market_spread.runs.document.histograms import by_second, judged_histograms, merged
+from market_spread.runs.document.histograms import by_second, judged_histograms
 from market_spread.runs.document.state import State
 from market_spread.runs.run import Observed
 from market_spread.runs.terms import MACHINE_CHECKS, VoidLimits, Wanted
@@ -150,6 +150,13 @@ def test_a_run_is_carried_out_by_one_process(tmp_path: Path) -> None:
 
     with locked(folder), pytest.raises(UsageError, match="is going on in another process"), locked(folder):
         pass
+
+
+def merged(intervals: list[histograms.Interval]) -> HdrCounts:
+    total = HdrCounts()
+    for interval in intervals:
+        total.merge(interval.histogram)
+    return total
 
 
 def test_histograms_by_second_lose_nothing(tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ def test_quick_workload_is_a_minute_at_20_000_messages_a_second() -> None:
     assert workload.profile == Constant(20_000, 60)
     assert (workload.symbols, workload.mode, workload.batch_s) == (350, "real-time", 10)
     assert workload.rejected_share == 1 / 70_000
-    assert workload.slots == 2 * workload.partitions + workload.shuffle_partitions
 
 
 def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> None:

@@ -137,7 +137,7 @@ class Ensemble:
         ended = [replica for replica in range(self._job.replicas) if not self.children[_job_name(replica)].running]
         if ended and len(ended) < self._job.replicas and self.job_restarts < _RESTARTS_MAX:
             for replica in ended:
-                self._start_job_again(replica)
+                self.restart_job(replica)
                 self.job_restarts += 1
         self._services.check_alive()
 
@@ -192,13 +192,8 @@ class Ensemble:
     def evidence(self) -> Mapping[str, Any]:
         return {"target": "local"}
 
-    def start_job(self, replica: int = 0) -> str:
-        """Start the job again, from its checkpoint; whatever is left of the old one is ended. Where it is reached."""
-        self._start_job_again(replica)
-        return self._address_of_job(replica)
-
-    def _start_job_again(self, replica: int) -> None:
-        """From its checkpoint, and at its port, so that who has asked it before can ask it again."""
+    def restart_job(self, replica: int = 0) -> None:
+        """End what is left of it, and start it from its checkpoint, at its port: who has asked it can ask it again."""
         self.children[_job_name(replica)].stop()
         self._start_job(replica, self._job_ports[replica])
 

@@ -29,7 +29,6 @@ from market_spread.streaming.modes.settings import (
 from market_spread.v1.limits_pb2 import RunLimits
 
 FRAME_MESSAGES_MAX = 100_000
-STALL_MS_DEFAULT = 2000.0
 # It becomes a part of the run's id, and so of a folder's name.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _ONE_IN = re.compile(r"1 in ([1-9][0-9]*)")
@@ -78,11 +77,6 @@ class Workload:
         if self.p99_ms_max is not None:
             given["p99"] = self.p99_ms_max
         return replace(self.slo, latency_ms={name: given[name] for name in PERCENTILES if name in given})
-
-    @property
-    def slots(self) -> int:
-        """How many tasks of the job run at the same time."""
-        return 2 * self.partitions + self.shuffle_partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,14 +64,6 @@ def read(path: Path) -> list[Interval]:
     return intervals
 
 
-def merged(intervals: Iterable[Interval]) -> HdrCounts:
-    """All of them as one."""
-    total = HdrCounts()
-    for interval in intervals:
-        total.merge(interval.histogram)
-    return total
-
-
 def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHistogram]:
     """What the result's latencies are of, each under the key of the series in which the processes push theirs.
 

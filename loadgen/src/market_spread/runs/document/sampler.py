@@ -47,7 +47,6 @@ class Sampler:
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self._cpu_s = 0.0
 
     def start(self) -> None:
         """Begin to sample. OSError if the file cannot be made."""
@@ -79,13 +78,11 @@ class Sampler:
         monotonic_s = self._clock.monotonic_ns() / 1e9
         second = unix_ns // _SECOND_NS
         self._take(second, monotonic_s, "machine", *self._machine.read())
-        ours_cpu_s = 0.0
         for component, pid in {**self._processes(), "controller": self._machine.own_pid}.items():
             counters = self._known.get(component)
             if counters is None or counters.pid != pid:
                 counters = self._known[component] = ProcessCounters(pid, descendants=pid != self._machine.own_pid)
             cumulative, levels = counters.read()
-            ours_cpu_s += cumulative.get("cpu_s", 0.0)
             self._take(second, monotonic_s, component, cumulative, levels)
         with self._lock:
             told, self._told = self._told, {}

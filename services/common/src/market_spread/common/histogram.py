@@ -109,13 +109,6 @@ class HdrCounts:
         # In millionths of a percent, because 1 - 0.9999 is not exact in floating point.
         return self.count * round((100 - percent) * 1_000_000) >= 10 * 100_000_000
 
-    def count_below(self, edge_us: int) -> int:
-        """How many values are less than the edge, exactly. ValueError unless a bucket begins there."""
-        index = int(bucket_indices(np.array([edge_us], np.int64))[0])
-        if int(lowest_values(np.array([index]))[0]) != edge_us:
-            raise ValueError(f"no bucket begins at {edge_us} us")
-        return int(self.counts[:index].sum())
-
     def merge_buckets(
         self, buckets: Buckets, *, count: int, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int
     ) -> None:

@@ -6,7 +6,6 @@ their exact inverse. Nothing here knows of a clock, so nothing can slow the sche
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -42,7 +41,7 @@ class Profile(ABC):
 
     @abstractmethod
     def to_mapping(self) -> dict[str, object]:
-        """The JSON object of which `profile_from` makes the same profile."""
+        """The JSON object of which `read_profile` makes the same profile."""
 
     @abstractmethod
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
@@ -214,21 +213,13 @@ class Burst(Profile):
         return Steps((base, Constant(self.burst_per_s, self.burst_s)))
 
 
-def profile_from(mapping: Mapping[str, object]) -> Profile:
-    """The profile of a JSON object. UsageError naming all that is wrong with it.
+def read_profile(reader: MappingReader) -> Profile:
+    """The profile that a part of a larger object describes; the reader keeps the errors.
 
     `profile` is constant (messages_per_s, duration_s), steps (`steps`, a list of those two), ramp
     (from_messages_per_s, to_messages_per_s, duration_s) or burst (messages_per_s, burst_messages_per_s, period_s,
     burst_s, duration_s). Rates are whole numbers; seconds may have a fraction.
     """
-    reader = MappingReader(mapping)
-    profile = read_profile(reader)
-    reader.finish()
-    return profile
-
-
-def read_profile(reader: MappingReader) -> Profile:
-    """The profile that a part of a larger object describes; the reader keeps the errors."""
     readers = {"constant": _read_constant, "steps": _read_steps, "ramp": _read_ramp, "burst": _read_burst}
     profile = readers[reader.choice("profile", list(readers))](reader)
     if reader.clean and not profile.total():

@@ -7,12 +7,11 @@ import argparse
 from pathlib import Path
 
 import yaml
-from boards import hosts, kafka, latency, overview, spark_job
+from board import read_board
 from grafana import to_json
 from metrics_reference import metrics_reference
 
 _MONITORING = Path(__file__).parents[1]
-_BOARDS = (overview.BOARD, latency.BOARD, spark_job.BOARD, kafka.BOARD, hosts.BOARD)
 
 
 def main() -> None:
@@ -23,7 +22,7 @@ def main() -> None:
     dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
     reference = into / "metrics.md" if into else _MONITORING.parents[1] / "docs" / "metrics.md"
     dashboards.mkdir(parents=True, exist_ok=True)
-    for board in _BOARDS:
+    for board in map(read_board, sorted(Path(__file__).with_name("boards").glob("*.yaml"))):
         (dashboards / f"{board.name}.json").write_text(to_json(board))
     foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
     reference.write_text(metrics_reference(foreign))

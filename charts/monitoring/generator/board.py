@@ -1,7 +1,12 @@
 """Boards as plain values: what is shown, without Grafana's way to say it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 
 class Look(Enum):
@@ -13,6 +18,11 @@ class Look(Enum):
     NAME = "name"
     HEATMAP = "heatmap"
     ALERTS = "alerts"
+
+
+# Of the 24 columns of a board.
+_WIDTHS = {Look.STAT: 4, Look.NAME: 4, Look.ALERTS: 8}
+_UNITS = {Look.NAME: "none", Look.HEATMAP: "s", Look.ALERTS: "short"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +41,9 @@ class Panel:
     description: str
     unit: str
     queries: tuple[Query, ...]
-    look: Look = Look.SERIES
-    width: int = 12
-    bad: float | None = None
+    look: Look
+    width: int
+    bad: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,39 +76,22 @@ class Board:
     rows: tuple[Row, ...]
 
 
-RUN = Variable("run", "Run", "market_spread_run_info", "run_id")
+def read_board(path: Path) -> Board:
+    """The board of a file in `boards/`. KeyError, TypeError or ValueError if it does not say what a board needs.
+
+    A panel is its look and title, `description`, `unit`, `width`, `bad`, and `query`, or `queries` by their legends.
+    """
+    said = yaml.safe_load(path.read_text())
+    variables = tuple(Variable(**variable) for variable in said["variables"])
+    rows = tuple(Row(title, tuple(map(_panel, panels))) for title, panels in said["rows"].items())
+    return Board(path.stem, said["title"], said["description"], variables, rows)
 
 
-def series(title: str, description: str, unit: str, *queries: Query, width: int = 12) -> Panel:
-    """Lines over time."""
-    return Panel(title, description, unit, queries, Look.SERIES, width)
-
-
-def stacked(title: str, description: str, unit: str, *queries: Query, width: int = 12) -> Panel:
-    """Areas over time that add up."""
-    return Panel(title, description, unit, queries, Look.STACKED, width)
-
-
-def stat(title: str, description: str, unit: str, *queries: Query, width: int = 4, bad: float | None = None) -> Panel:
-    """The newest value, large."""
-    return Panel(title, description, unit, queries, Look.STAT, width, bad)
-
-
-def name(title: str, description: str, query: Query, *, width: int = 4) -> Panel:
-    """The legend of what there is now, large: for metrics whose labels say something."""
-    return Panel(title, description, "none", (query,), Look.NAME, width)
-
-
-def heatmap(title: str, description: str, expr: str, *, width: int = 12) -> Panel:
-    """Counts by bucket over time; the expression keeps the label `le`."""
-    return Panel(title, description, "s", (Query(expr, "{{le}}"),), Look.HEATMAP, width)
-
-
-def alert_list(title: str, description: str, *, width: int = 8) -> Panel:
-    """The alerts that fire or are about to."""
-    return Panel(title, description, "short", (), Look.ALERTS, width)
-
-
-def buckets(histogram: str, matchers: str) -> str:
-    """How many values each bucket of a histogram got."""
-    return f"sum by (le) (increase({histogram}_bucket{{{matchers}}}[$__rate_interval]))"
+def _panel(said: Mapping[str, Any]) -> Panel:
+    name, title = next(iter(said.items()))
+    look, rest = Look(name), {key: value for key, value in said.items() if key != name}
+    queries = {"": rest.pop("query")} if "query" in rest else rest.pop("queries", {})
+    given = {"unit": _UNITS.get(look), "width": _WIDTHS.get(look, 12), "bad": None, **rest}
+    return Panel(
+        title=title, look=look, queries=tuple(Query(expr, legend) for legend, expr in queries.items()), **given
+    )

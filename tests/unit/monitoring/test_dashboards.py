@@ -41,6 +41,20 @@ def test_what_is_committed_is_what_the_generator_writes(tmp_path: Path) -> None:
     assert (ROOT / "docs" / "metrics.md").read_text() == (tmp_path / "metrics.md").read_text(), "make generated"
 
 
+@pytest.mark.parametrize("path", sorted((MONITORING / "generator" / "boards").glob("*.yaml")), ids=name_of)
+def test_no_board_says_a_key_twice(path: Path) -> None:
+    nodes: list[yaml.Node] = [yaml.compose(path.read_text(), Loader=yaml.SafeLoader)]
+
+    for node in nodes:
+        if isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value]
+            assert len(set(keys)) == len(keys), f"{path}:{node.start_mark.line + 1}"
+            nodes += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+    assert len(nodes) > 100
+
+
 def test_there_is_a_board_for_each_part() -> None:
     assert [path.stem for path in DASHBOARDS] == ["hosts", "kafka", "latency", "overview", "spark-job"]
 

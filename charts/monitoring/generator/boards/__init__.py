@@ -1,1 +1,0 @@
-"""The boards, one a module."""

@@ -16,7 +16,7 @@ from rungs import MARKER, SOURCES, Rung, rungs, slots
 from market_spread.common.config import use_this_python_in_spark
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.streaming.modes.kafka import read_topic, writer_of
-from market_spread.streaming.modes.registry import BY_NAME, Mode
+from market_spread.streaming.modes.registry import BY_NAME, Mode, open_session
 from market_spread.streaming.modes.settings import duration
 from market_spread.streaming.plans.rows import INVALID
 
@@ -63,20 +63,14 @@ def main() -> None:
 def _session(order: Order, mode: Mode) -> SparkSession:
     use_this_python_in_spark()
     cores = slots(order.mode, partitions=order.partitions, state_partitions=order.state_partitions)
-    settings = {
-        **mode.session_settings,
-        "spark.jars": order.jars,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(order.state_partitions),
-        "spark.driver.memory": order.memory,
-        "spark.local.dir": f"{order.folder}/spark",
-        "spark.sql.warehouse.dir": f"{order.folder}/warehouse",
-    }
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("market-spread-ladder")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return open_session(
+        mode,
+        master=f"local[{cores}]",
+        state_partitions=order.state_partitions,
+        memory=order.memory,
+        folder=f"{order.folder}/spark",
+        more={"spark.jars": order.jars},
+    )
 
 
 def _records(spark: SparkSession, order: Order, rung: Rung, mode: Mode) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 from market_spread.streaming.job import session
 from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.modes import registry
 
 
 class Builder:
@@ -32,7 +33,7 @@ class Builder:
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     builder = Builder()
-    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
+    monkeypatch.setattr(registry, "SparkSession", SimpleNamespace(builder=builder))
     return builder.settings
 
 

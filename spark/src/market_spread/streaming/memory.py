@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import use_this_python_in_spark
 from market_spread.common.errors import DeadlineError
+from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.limits import check
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.settings import REAL_TIME, duration
@@ -38,19 +39,9 @@ def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Ite
     """A Spark of this process for pipelines in this mode; it starts a JVM, which takes seconds, and ends it."""
     use_this_python_in_spark()
     with tempfile.TemporaryDirectory(prefix="market-spread-") as folder:
-        builder = SparkSession.builder.master(f"local[{cores}]").appName("market-spread-memory")
-        settings = {
-            **BY_NAME[mode].session_settings,
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.shuffle.partitions": str(state_partitions),
-            "spark.driver.memory": "1g",
-            "spark.local.dir": folder,
-            "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
+        session = registry.open_session(
+            BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=folder
+        )
         try:
             yield session
         finally:

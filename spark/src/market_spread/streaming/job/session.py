@@ -6,37 +6,33 @@ from pyspark.sql import SparkSession
 
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.pods import is_on_kubernetes, pod_settings, without_collector
+from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
-
-_NOT_MONITORED = {"spark.ui.enabled": "false"}
 
 
 def open_session(config: JobConfig) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
-    of_mode = dict(BY_NAME[config.mode].session_settings)
-    for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
-        name = f"spark.{process}.defaultJavaOptions"
-        of_mode[name] = without_collector(of_mode[name], own_options)
-    settings = {
-        **of_mode,
+    mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
+    more = {
         "spark.jars": config.connector_jars,
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(config.shuffle_partitions),
-        "spark.driver.memory": config.driver_memory,
         "spark.driver.extraJavaOptions": " ".join(filter(None, (config.java_options, _own_tmp(config)))),
-        # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
-        "spark.local.dir": "" if is_on_kubernetes(config.master) else str(config.local_folder),
-        "spark.sql.warehouse.dir": str(config.local_folder / "warehouse"),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
-        **(pod_settings(config, config.slots_timeout_s) if is_on_kubernetes(config.master) else {}),
-        **(_NOT_MONITORED if config.ui_port is None else _monitored(config.ui_port)),
+        # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
+        **({"spark.local.dir": "", **pod_settings(config, config.slots_timeout_s)} if on_kubernetes else {}),
+        **(_monitored(config.ui_port) if config.ui_port is not None else {}),
     }
-    builder = SparkSession.builder.master(config.master).appName("market-spread")
-    for name, value in settings.items():
-        if value:
-            builder = builder.config(name, value)
-    return builder.getOrCreate()
+    for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
+        name = f"spark.{process}.defaultJavaOptions"
+        more[name] = without_collector(mode.session_settings[name], own_options)
+    return registry.open_session(
+        mode,
+        master=config.master,
+        state_partitions=config.shuffle_partitions,
+        memory=config.driver_memory,
+        folder=str(config.local_folder),
+        more=more,
+    )
 
 
 def _own_tmp(config: JobConfig) -> str:

@@ -56,6 +56,30 @@ BY_NAME: Mapping[str, Mode] = {
 }
 
 
+def open_session(
+    mode: Mode, *, master: str, state_partitions: int, memory: str, folder: str, more: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A new session with the settings of the mode. Takes seconds: it starts the JVM.
+
+    memory: of the driver; folder: where Spark writes; more: settings that go before the others, empty ones left out.
+    """
+    settings = {
+        **mode.session_settings,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(state_partitions),
+        "spark.driver.memory": memory,
+        "spark.local.dir": folder,
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        **(more or {}),
+    }
+    builder = SparkSession.builder.master(master).appName("market-spread")
+    for name, value in settings.items():
+        if value:
+            builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
 def start_query(
     spark: SparkSession,
     pipeline: Pipeline,

@@ -22,79 +22,74 @@ class Metric:
     labels: tuple[str, ...] = ()
 
 
-def _histogram(name: str, meaning: str, *labels: str) -> Metric:
+def histogram(name: str, meaning: str, *labels: str) -> Metric:
+    """A histogram of ours, of times."""
     return Metric(f"market_spread_{name}_seconds", MetricKind.HISTOGRAM, meaning, labels)
 
 
-def _counter(name: str, meaning: str, *labels: str) -> Metric:
+def counter(name: str, meaning: str, *labels: str) -> Metric:
+    """A counter of ours."""
     return Metric(f"market_spread_{name}_total", MetricKind.COUNTER, meaning, labels)
 
 
-def _gauge(name: str, meaning: str, *labels: str) -> Metric:
+def gauge(name: str, meaning: str, *labels: str) -> Metric:
+    """A gauge of ours."""
     return Metric(f"market_spread_{name}", MetricKind.GAUGE, meaning, labels)
 
 
 # Sender
-SEND_LAG = _histogram("sender_send_lag", "Actual minus intended send time of a message")
-FRAME_DELAY = _histogram("sender_frame_delay", "Actual send time of a frame minus the time its plan has")
-ACKNOWLEDGE = _histogram("sender_acknowledge", "From the send of a frame to the broker's acknowledgement")
-MESSAGES_DUE = _counter("sender_messages_due", "Messages that the schedule has called for")
-MESSAGES_SENT = _counter("sender_messages_sent", "Messages handed to the Kafka client", "topic", "partition")
-PAYLOAD_SENT = _counter("sender_payload_bytes", "Bytes of frames handed to the Kafka client", "topic", "partition")
-FRAMES_SENT = _counter("sender_frames_sent", "Frames handed to the Kafka client", "topic", "partition")
-FRAMES_LATE = _counter("sender_frames_late", "Frames sent later after their plan than the run allows")
-MESSAGES_FAILED = _counter("sender_messages_failed", "Messages in frames that the broker did not take")
-UNACKNOWLEDGED = _gauge("sender_unacknowledged_bytes", "Bytes sent that the broker has not acknowledged yet")
+SEND_LAG = histogram("sender_send_lag", "Actual minus intended send time of a message")
+FRAME_DELAY = histogram("sender_frame_delay", "Actual send time of a frame minus the time its plan has")
+ACKNOWLEDGE = histogram("sender_acknowledge", "From the send of a frame to the broker's acknowledgement")
+MESSAGES_DUE = counter("sender_messages_due", "Messages that the schedule has called for")
+MESSAGES_SENT = counter("sender_messages_sent", "Messages handed to the Kafka client", "topic", "partition")
+PAYLOAD_SENT = counter("sender_payload_bytes", "Bytes of frames handed to the Kafka client", "topic", "partition")
+FRAMES_SENT = counter("sender_frames_sent", "Frames handed to the Kafka client", "topic", "partition")
+FRAMES_LATE = counter("sender_frames_late", "Frames sent later after their plan than the run allows")
+MESSAGES_FAILED = counter("sender_messages_failed", "Messages in frames that the broker did not take")
+UNACKNOWLEDGED = gauge("sender_unacknowledged_bytes", "Bytes sent that the broker has not acknowledged yet")
 
 # Receiver; phase is `warm_up` or `measured`, stage one of send_lag, ingest, compute, delivery.
-END_TO_END = _histogram(
-    "receiver_end_to_end", "From the intended send of an order to the receipt of its alert", "phase"
-)
-SERVICE = _histogram("receiver_service", "From the actual send of an order to the receipt of its alert", "phase")
-STAGE = _histogram("receiver_stage", "Time in a stage; the stages add up to the end-to-end latency", "phase", "stage")
-ALERTS = _counter("receiver_alerts", "Alerts received, the first of each order", "phase")
-ALERTS_DUPLICATED = _counter("receiver_alerts_duplicated", "Alerts after the first of an order")
-ALERTS_UNREADABLE = _counter("receiver_alerts_unreadable", "Records of the alerts topic that are no alert")
-DECISION_END_TO_END = _histogram(
+END_TO_END = histogram("receiver_end_to_end", "From the intended send of an order to the receipt of its alert", "phase")
+SERVICE = histogram("receiver_service", "From the actual send of an order to the receipt of its alert", "phase")
+STAGE = histogram("receiver_stage", "Time in a stage; the stages add up to the end-to-end latency", "phase", "stage")
+ALERTS = counter("receiver_alerts", "Alerts received, the first of each order", "phase")
+ALERTS_DUPLICATED = counter("receiver_alerts_duplicated", "Alerts after the first of an order")
+ALERTS_UNREADABLE = counter("receiver_alerts_unreadable", "Records of the alerts topic that are no alert")
+DECISION_END_TO_END = histogram(
     "receiver_decision_end_to_end", "From the intended send of an order to the receipt of its decision", "phase"
 )
-DECISIONS = _counter("receiver_decisions", "Decisions received, the first of each order; if all are sent", "phase")
-DECISIONS_DUPLICATED = _counter("receiver_decisions_duplicated", "Decisions after the first of an order")
-DECISIONS_UNREADABLE = _counter("receiver_decisions_unreadable", "Records of the decisions topic that are no decision")
-INVALID_RECORDS = _counter("receiver_invalid", "Malformed messages that the job reported", "reason")
+DECISIONS = counter("receiver_decisions", "Decisions received, the first of each order; if all are sent", "phase")
+DECISIONS_DUPLICATED = counter("receiver_decisions_duplicated", "Decisions after the first of an order")
+DECISIONS_UNREADABLE = counter("receiver_decisions_unreadable", "Records of the decisions topic that are no decision")
+INVALID_RECORDS = counter("receiver_invalid", "Malformed messages that the job reported", "reason")
 
 # Spark job
-JOB_RECORDS = _counter("job_records_read", "Kafka records that the job has read; live")
-JOB_MESSAGES = _counter("job_messages_processed", "Messages that the job has processed; live")
-JOB_COMMITTED = _counter("job_messages_committed", "Messages in committed batches; exact")
-JOB_BATCH = _gauge("job_batch_id", "Number of the newest committed batch")
-JOB_COMMIT = _gauge("job_commit_seconds", "From the end of the trigger to the commit of the newest batch")
-JOB_RESTARTS = _counter("job_restarts", "Starts of the query after a failure")
+JOB_RECORDS = counter("job_records_read", "Kafka records that the job has read; live")
+JOB_MESSAGES = counter("job_messages_processed", "Messages that the job has processed; live")
+JOB_COMMITTED = counter("job_messages_committed", "Messages in committed batches; exact")
+JOB_BATCH = gauge("job_batch_id", "Number of the newest committed batch")
+JOB_COMMIT = gauge("job_commit_seconds", "From the end of the trigger to the commit of the newest batch")
+JOB_RESTARTS = counter("job_restarts", "Starts of the query after a failure")
 
 # Every process
-CPU = _counter("process_cpu_seconds", "CPU time of the process and its children, user and system")
-MEMORY = _gauge("process_memory_bytes", "Resident memory of the process and its children")
+CPU = counter("process_cpu_seconds", "CPU time of the process and its children, user and system")
+MEMORY = gauge("process_memory_bytes", "Resident memory of the process and its children")
 
 # What processes may push.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in list(globals().values()) if isinstance(metric, Metric)}
 
 # Host tuner, one on each tuned node; it serves them itself, and no process may push them.
-HOST_SETTING_OK = _gauge("host_tuner_setting_ok", "1 if the host's setting is as its profile wants it", "setting")
-HOST_DRIFT = _counter("host_tuner_drift", "Files of a setting that were right and were found changed", "setting")
-HOST_WRITES = _counter("host_tuner_writes", "Files of a setting that were written", "setting")
-HOST_APPLY_ERRORS = _counter("host_tuner_apply_errors", "Reads and writes of a setting's files that failed", "setting")
-HOST_EXCLUSIVE_CPUS = _gauge(
+HOST_SETTING_OK = gauge("host_tuner_setting_ok", "1 if the host's setting is as its profile wants it", "setting")
+HOST_DRIFT = counter("host_tuner_drift", "Files of a setting that were right and were found changed", "setting")
+HOST_WRITES = counter("host_tuner_writes", "Files of a setting that were written", "setting")
+HOST_APPLY_ERRORS = counter("host_tuner_apply_errors", "Reads and writes of a setting's files that failed", "setting")
+HOST_EXCLUSIVE_CPUS = gauge(
     "host_tuner_pinned_exclusive_cpus", "CPUs that the kubelet has given to one container alone"
 )
-HOST_VERIFIED = _gauge("host_tuner_verified_timestamp_seconds", "When the whole host was looked at last, Unix time")
-HOST_PUBLISH_ERRORS = _counter("host_tuner_publish_errors", "Updates of the node's object that failed")
+HOST_VERIFIED = gauge("host_tuner_verified_timestamp_seconds", "When the whole host was looked at last, Unix time")
+HOST_PUBLISH_ERRORS = counter("host_tuner_publish_errors", "Updates of the node's object that failed")
 
-HOST_TUNER_METRICS = (
-    HOST_SETTING_OK,
-    HOST_DRIFT,
-    HOST_WRITES,
-    HOST_APPLY_ERRORS,
-    HOST_EXCLUSIVE_CPUS,
-    HOST_VERIFIED,
-    HOST_PUBLISH_ERRORS,
+HOST_TUNER_METRICS = tuple(
+    metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS
 )

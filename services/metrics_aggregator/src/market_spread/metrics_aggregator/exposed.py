@@ -1,12 +1,12 @@
 """What Prometheus is shown: the store's series, and the aggregator's own metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 
 from market_spread.common.buckets import Buckets
 from market_spread.common.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
 from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import END_TO_END, FRAMES_LATE, FRAMES_SENT, Metric, MetricKind
+from market_spread.common.metric_names import END_TO_END, FRAMES_LATE, FRAMES_SENT, Metric, counter, gauge, histogram
 from market_spread.metrics_aggregator.history import SECOND_NS
 from market_spread.metrics_aggregator.intervals import add_histogram
 from market_spread.metrics_aggregator.notes import QUANTILES
@@ -18,94 +18,81 @@ from market_spread.v1.limits_pb2 import RunLimits
 _PER_SOURCE = ("source", "run_id")
 
 
-def _histogram(name: str, meaning: str) -> Metric:
-    return Metric(f"market_spread_{name}_seconds", MetricKind.HISTOGRAM, meaning)
-
-
-def _counter(name: str, meaning: str, *labels: str) -> Metric:
-    return Metric(f"market_spread_{name}_total", MetricKind.COUNTER, meaning, labels)
-
-
-def _gauge(name: str, meaning: str, *labels: str) -> Metric:
-    return Metric(f"market_spread_{name}", MetricKind.GAUGE, meaning, labels)
-
-
 # No process may push these, so they are not among the registered ones.
-PUSHES = _counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
-DUPLICATES = _counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
-MISSING = _counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
-DROPPED = _counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
-NEGATIVE = _counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
-OVERFLOW = _counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
-STARTS = _gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
-LAST_PUSH = _gauge(
+PUSHES = counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
+DUPLICATES = counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
+MISSING = counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
+DROPPED = counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
+NEGATIVE = counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
+OVERFLOW = counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
+STARTS = gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
+LAST_PUSH = gauge(
     "aggregator_last_push_timestamp_seconds", "End of the newest interval pushed, Unix time", *_PER_SOURCE
 )
-CLOCK_ERROR = _gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
-CLOCK_SYNCHRONISED = _gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
-RUN_INFO = _gauge(
+CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
+CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
+RUN_INFO = gauge(
     "run_info", "1 for each run in memory: what it is, does and came to", "run_id", "title", "phase", "verdict"
 )
-RUN_HOSTS = _gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
-RUN_FAILED = _gauge(
+RUN_HOSTS = gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
+RUN_FAILED = gauge(
     "run_failed_check", "1 for each check of the run's verdict that fails; whose doing", "run_id", "check", "cause"
 )
-RUN_MEASURING = _gauge(
+RUN_MEASURING = gauge(
     "run_measuring_timestamp_seconds", "Begin of the measured load, Unix time, while it is offered", "run_id"
 )
-RUN_LATE_SHARE = _gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
-RUN_LATENCY = _gauge(
+RUN_LATE_SHARE = gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
+RUN_LATENCY = gauge(
     "run_latency_seconds",
     "What a limit is on: quantiles of the measured load's latency so far, settled, while it is offered",
     "run_id",
     QUANTILE_LABEL,
 )
-LIMIT_LATE = _gauge(
-    "limit_late_seconds", "Limit of the run: a frame that leaves later after its plan is late", "run_id"
-)
-LIMIT_LATE_SHARE = _gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
-LIMIT_SETTLE = _gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
-LIMIT_STALL = _gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
-LIMIT_LATENCY = _gauge(
+LIMIT_LATE = gauge("limit_late_seconds", "Limit of the run: a frame that leaves later after its plan is late", "run_id")
+LIMIT_LATE_SHARE = gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
+LIMIT_SETTLE = gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
+LIMIT_STALL = gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
+LIMIT_LATENCY = gauge(
     "limit_latency_seconds",
     "Limit of the run: the most that a quantile of the latency may be",
     "run_id",
     QUANTILE_LABEL,
 )
-LIMIT_RATE = _gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
-LIMIT_LOSS = _gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
-LIMIT_STOLEN = _gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
-PUSH = _histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
-MERGE = _histogram("aggregator_merge", "Of that, adding it to the series")
-LAG = _gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
-MEMORY = _gauge("aggregator_memory_bytes", "Resident memory of the aggregator")
-CLIENTS = _gauge("aggregator_clients", "Pages that are sent live data")
-HISTORY = _gauge("aggregator_history_bytes", "What the intervals of all runs take in memory")
-HISTORY_LIMIT = _gauge("aggregator_history_limit_bytes", "What they may take; the history becomes coarser before")
-HISTORY_DROPPED = _gauge("aggregator_history_dropped", "Intervals of runs in memory that were too old, or made room")
-SERIES = _gauge("aggregator_series", "Series held")
-EVICTED = _counter("aggregator_series_evicted", "Series of earlier runs forgotten to make room")
-REFUSED = _counter("aggregator_refused", "Pushes and notes refused because they were wrong")
-UNWRITTEN = _counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
-UNREADABLE = _counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
+LIMIT_RATE = gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
+LIMIT_LOSS = gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
+LIMIT_STOLEN = gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
+PUSH = histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
+MERGE = histogram("aggregator_merge", "Of that, adding it to the series")
+LAG = gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
+MEMORY = gauge("aggregator_memory_bytes", "Resident memory of the aggregator")
+CLIENTS = gauge("aggregator_clients", "Pages that are sent live data")
+HISTORY = gauge("aggregator_history_bytes", "What the intervals of all runs take in memory")
+HISTORY_LIMIT = gauge("aggregator_history_limit_bytes", "What they may take; the history becomes coarser before")
+HISTORY_DROPPED = gauge("aggregator_history_dropped", "Intervals of runs in memory that were too old, or made room")
+SERIES = gauge("aggregator_series", "Series held")
+EVICTED = counter("aggregator_series_evicted", "Series of earlier runs forgotten to make room")
+REFUSED = counter("aggregator_refused", "Pushes and notes refused because they were wrong")
+UNWRITTEN = counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
+UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
 
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 _OF_SOURCES = (*_COUNTED, STARTS, LAST_PUSH, CLOCK_ERROR, CLOCK_SYNCHRONISED)
-_OF_ITSELF = (
-    PUSH,
-    MERGE,
-    LAG,
-    MEMORY,
-    CLIENTS,
-    HISTORY,
-    HISTORY_LIMIT,
-    HISTORY_DROPPED,
-    SERIES,
-    EVICTED,
-    REFUSED,
-    UNWRITTEN,
-    UNREADABLE,
-)
+# Each of the aggregator itself, and where it is read.
+_OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
+    PUSH: lambda store: store.own.push.recorded,
+    MERGE: lambda store: store.own.merge.recorded,
+    LAG: lambda store: store.own.lag_newest_ns / 1e9,
+    MEMORY: lambda store: store.own.memory_bytes,
+    CLIENTS: lambda store: store.own.clients,
+    HISTORY: lambda store: store.history_bytes,
+    HISTORY_LIMIT: lambda store: store.history_bytes_max,
+    HISTORY_DROPPED: lambda store: store.history_dropped,
+    SERIES: len,
+    EVICTED: lambda store: store.evicted,
+    REFUSED: lambda store: store.refused,
+    UNWRITTEN: lambda store: store.own.push_failures,
+    UNREADABLE: lambda store: store.unreadable,
+}
 _OF_RUNS = (
     RUN_INFO,
     RUN_HOSTS,
@@ -171,8 +158,8 @@ def _own(store: Store) -> Iterator[ExposedSeries]:
         if run.run_id:
             yield from _of_run(run)
     yield from _of_sources(store)
-    for metric, value in _of_itself(store).items():
-        yield ExposedSeries(metric, {}, value)
+    for metric, read in _OF_ITSELF.items():
+        yield ExposedSeries(metric, {}, read(store))
 
 
 def _of_run(run: RunState) -> Iterator[ExposedSeries]:
@@ -228,25 +215,6 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
 
 def _info(run: RunState) -> dict[str, str]:
     return {"run_id": run.run_id, "title": run.title, "phase": run.phase, "verdict": run.verdict}
-
-
-def _of_itself(store: Store) -> dict[Metric, float | HdrCounts]:
-    own = store.own
-    return {
-        PUSH: own.push.recorded,
-        MERGE: own.merge.recorded,
-        LAG: own.lag_newest_ns / 1e9,
-        MEMORY: own.memory_bytes,
-        CLIENTS: own.clients,
-        HISTORY: store.history_bytes,
-        HISTORY_LIMIT: store.history_bytes_max,
-        HISTORY_DROPPED: store.history_dropped,
-        SERIES: len(store),
-        EVICTED: store.evicted,
-        REFUSED: store.refused,
-        UNWRITTEN: own.push_failures,
-        UNREADABLE: store.unreadable,
-    }
 
 
 def _of_sources(store: Store) -> Iterator[ExposedSeries]:

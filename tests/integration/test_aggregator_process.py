@@ -109,7 +109,7 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     until("everything kept is delivered", lambda: lag_count(second) == 30)
     pusher.stop()
 
-    (series,) = data_of(second)["series"]
+    (series,) = [each for each in data_of(second)["series"] if each["name"] == SEND_LAG.name]
     assert (histogram_of(series["total"]).counts[7], series["total"][0]) == (30, 30)
     (source,) = data_of(second)["sources"]
     assert (source["pushes"], source["missing"], source["pushes_dropped"]) == (3, 1, 0)

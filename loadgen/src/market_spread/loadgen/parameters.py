@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.layout import BUCKETS_MAX, WARM_UP_ORDER_ID_MIN
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import RATE_PER_S_MAX, Profile, read_profile
-from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
+from market_spread.loadgen.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 REJECTED_SHARE = 1 / 70_000
 TIGHT_SHARE = 0.2

@@ -7,7 +7,7 @@ import numpy as np
 
 from market_spread.common.codec import Bytes2D, put_digits
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import NBBO, ORDER, Layout
+from market_spread.common.layout import BUCKETS_MAX, NBBO, ORDER, Layout
 from market_spread.common.load import Block, Load, Stream
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import RATE_PER_S_MAX, Constant
@@ -15,7 +15,7 @@ from market_spread.loadgen.blocks import cut
 from market_spread.loadgen.market import Market
 from market_spread.loadgen.parameters import MarketParameters
 from market_spread.loadgen.recorded import map_native
-from market_spread.loadgen.symbols import BUCKETS_MAX, buckets_of
+from market_spread.loadgen.symbols import buckets_of
 
 STRETCH_MESSAGES = 4096
 

@@ -18,7 +18,6 @@ from market_spread.loadgen.columns import symbol_codes
 SYMBOLS_MIN = 350
 SYMBOLS_MAX = 100_000
 PROBE_SYMBOLS_MIN = 100
-BUCKETS_MAX = 1024
 HOT_SYMBOLS_SHARE = 0.20
 REJECT_TICKERS = (
     *("INSM", "PPHM", "NYCB", "NFX", "TMO", "TGT", "GOOG", "SIAL"),

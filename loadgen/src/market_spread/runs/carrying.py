@@ -1,7 +1,6 @@
 """Runs made one after the other: each is a process of its own, `market-spread run`, which ends with this one."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Protocol
 
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.processes import call_on_signals
+from market_spread.runs.child import ending_with_parent
 
 
 class CarryOut(Protocol):
@@ -36,7 +36,7 @@ class RunProcess:
         command += ["--runs-folder", str(runs_folder), *options, *self._options]
         # A session of its own, so that Ctrl-C reaches the run once, through here.
         self._process = subprocess.Popen(
-            [*_ending_with_parent(), *command], stdin=subprocess.DEVNULL, start_new_session=True
+            [*ending_with_parent(), *command], stdin=subprocess.DEVNULL, start_new_session=True
         )
         status = self._process.wait()
         if self._interrupted:
@@ -52,8 +52,3 @@ class RunProcess:
         self._interrupted = True
         if self._process is not None and self._process.poll() is None:
             os.kill(self._process.pid, signal.SIGINT)
-
-
-def _ending_with_parent() -> list[str]:
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []

@@ -37,7 +37,7 @@ class Child:
     ) -> "Child":
         """Start it. The kernel ends it when this thread's process ends, unless it `outlives_parent`."""
         log.parent.mkdir(parents=True, exist_ok=True)
-        prefix = [] if outlives_parent else _ending_with_parent()
+        prefix = [] if outlives_parent else ending_with_parent()
         try:
             with log.open("ab") as output:
                 process = subprocess.Popen(
@@ -119,10 +119,10 @@ class Child:
         return groups
 
 
-def _ending_with_parent() -> list[str]:
+def ending_with_parent() -> list[str]:
     """A command prefix that has the kernel send SIGTERM when the parent ends, be it by kill -9.
 
-    The signal comes when the starting *thread* ends, so only the main one may ask for it.
+    The signal comes when the starting *thread* ends, so only the main one may ask for it. Empty without `setpriv`.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    return ["setpriv", "--pdeathsig", "TERM", "--"] if is_main else []
+    setpriv = shutil.which("setpriv") if threading.current_thread() is threading.main_thread() else None
+    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []

@@ -10,6 +10,7 @@ import click
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError
+from market_spread.common.layout import BUCKETS_MAX
 from market_spread.runs.comparing.ab_command import ab
 from market_spread.runs.comparing.command import compare
 from market_spread.runs.comparing.history_command import history
@@ -377,7 +378,7 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
 @main.command(epilog="Example: market-spread topics --bootstrap-servers 127.0.0.1:9092 --partitions 2")
 @_bootstrap_servers
 @click.option(
-    "--partitions", type=click.IntRange(1, 1024), required=True, help="Partitions of the topics nbbo and orders."
+    "--partitions", type=click.IntRange(1, BUCKETS_MAX), required=True, help="Partitions of the topics nbbo and orders."
 )
 @click.option(
     "--replicas", type=click.IntRange(1, 32767), default=1, show_default=True, help="Copies of each partition."

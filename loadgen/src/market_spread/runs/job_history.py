@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from market_spread.streaming.job.progress import BATCHES_MAX
 from market_spread.v1.control_pb2 import JobStatusResponse
 
 _COUNTS = ("messages_committed", "messages_processed", "records_read", "restarts")
-_BATCHES_MAX = 1000
 
 
 @dataclass(slots=True)
@@ -35,5 +35,5 @@ def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatus
     newer = {batch.batch_id for batch in status.batches}
     batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
     del together.batches[:]
-    together.batches.extend(batches[-_BATCHES_MAX:])
+    together.batches.extend(batches[-BATCHES_MAX:])
     return together

@@ -9,11 +9,12 @@ from pathlib import Path
 import yaml
 
 from market_spread.common.errors import UsageError
+from market_spread.common.layout import BUCKETS_MAX
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.common.yaml_file import read_yaml
 from market_spread.loadgen.parameters import REJECTED_SHARE
-from market_spread.loadgen.symbols import BUCKETS_MAX, SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
+from market_spread.loadgen.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 from market_spread.runs.analysis.objectives import PERCENTILES, Objectives
 from market_spread.runs.terms import MACHINE_CHECKS, VoidLimits, Wanted
 from market_spread.streaming.modes.settings import (

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from market_spread.common.layout import Field, Layout
+from market_spread.common.layout import BUCKETS_MAX, Field, Layout
 from market_spread.streaming.frames import count_messages, records_to_frames
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans.rows import CARRIED_TYPES, united
@@ -24,7 +24,6 @@ from market_spread.streaming.states import Newest
 from market_spread.streaming.vectors.frames import Frame, Malformed, Messages
 from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
-_BUCKETS_MAX = 1024
 _ORIGIN = ("topic", "partition", "offset", "sent_us", "read_us")
 
 
@@ -81,11 +80,11 @@ def _bucket_key(frames: DataFrame) -> Column:
     spark = frames.sparkSession
     state_partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     places = F.pmod(F.hash(F.col("id").cast("int")), F.lit(state_partitions))
-    candidates = spark.range(_BUCKETS_MAX * 2 * state_partitions).select(F.col("id").cast("int"), places).collect()
+    candidates = spark.range(BUCKETS_MAX * 2 * state_partitions).select(F.col("id").cast("int"), places).collect()
     by_place: dict[int, list[int]] = {}
     for candidate, place in candidates:
         by_place.setdefault(place, []).append(candidate)
-    keys = [by_place[bucket % state_partitions][bucket // state_partitions] for bucket in range(_BUCKETS_MAX)]
+    keys = [by_place[bucket % state_partitions][bucket // state_partitions] for bucket in range(BUCKETS_MAX)]
     return F.get(F.lit(keys), F.col("partition").cast("int"))
 
 

@@ -1,8 +1,8 @@
 """What a setting's file should hold: how it is written, when what is found there is right, and how both are shown."""
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from market_spread.host_tuner.cpus import Cpus, format_list, format_mask, parse_list, parse_mask
 
@@ -10,22 +10,34 @@ from market_spread.host_tuner.cpus import Cpus, format_list, format_mask, parse_
 _CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
 
 
-class Value(Protocol):
+class Value(ABC):
     """A wanted value."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def written(self) -> str:
         """What is written to bring it about, without a newline."""
 
+    @abstractmethod
+    def _is_right(self, found: str) -> bool:
+        """Whether the text of the file is right. ValueError if it is no such thing."""
+
     def accepts(self, found: str) -> bool:
         """Whether the text of the file is right."""
+        try:
+            return self._is_right(found)
+        except ValueError:
+            return False
 
     def shown(self, found: str) -> str:
         """What the file says, for people."""
+        return found.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Exactly:
+class Exactly(Value):
     """This text, whatever blanks are around it."""
 
     text: str
@@ -34,15 +46,12 @@ class Exactly:
     def written(self) -> str:
         return self.text
 
-    def accepts(self, found: str) -> bool:
+    def _is_right(self, found: str) -> bool:
         return found.split() == self.text.split()
-
-    def shown(self, found: str) -> str:
-        return found.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(Value):
     """A whole number up to this one."""
 
     number: int
@@ -51,18 +60,12 @@ class AtMost:
     def written(self) -> str:
         return str(self.number)
 
-    def accepts(self, found: str) -> bool:
-        try:
-            return int(found) <= self.number
-        except ValueError:
-            return False
-
-    def shown(self, found: str) -> str:
-        return found.strip()
+    def _is_right(self, found: str) -> bool:
+        return int(found) <= self.number
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Value):
     """This word of those that the file offers."""
 
     word: str
@@ -71,7 +74,7 @@ class Chosen:
     def written(self) -> str:
         return self.word
 
-    def accepts(self, found: str) -> bool:
+    def _is_right(self, found: str) -> bool:
         return in_force(found) == self.word
 
     def shown(self, found: str) -> str:
@@ -79,7 +82,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuList:
+class CpuList(Value):
     """These CPUs, as a list."""
 
     cpus: Cpus
@@ -88,18 +91,12 @@ class CpuList:
     def written(self) -> str:
         return format_list(self.cpus)
 
-    def accepts(self, found: str) -> bool:
-        try:
-            return parse_list(found) == self.cpus
-        except ValueError:
-            return False
-
-    def shown(self, found: str) -> str:
-        return found.strip()
+    def _is_right(self, found: str) -> bool:
+        return parse_list(found) == self.cpus
 
 
 @dataclass(frozen=True, slots=True)
-class CpuMask:
+class CpuMask(Value):
     """These CPUs, as a mask."""
 
     cpus: Cpus
@@ -108,11 +105,8 @@ class CpuMask:
     def written(self) -> str:
         return format_mask(self.cpus)
 
-    def accepts(self, found: str) -> bool:
-        try:
-            return parse_mask(found) == self.cpus
-        except ValueError:
-            return False
+    def _is_right(self, found: str) -> bool:
+        return parse_mask(found) == self.cpus
 
     def shown(self, found: str) -> str:
         try:

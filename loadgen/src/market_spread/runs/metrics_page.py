@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.runs.document.folder import write_whole
 from market_spread.runs.services import Services
 
 FILE_NAME = "metrics.html"
@@ -27,9 +28,7 @@ def export_page(address: str, run_id: str, folder: Path) -> Path:
         page = answer.read()
         if answer.status != 200:
             raise RunFailedError(f"the metrics page could not be written: the aggregator answered {answer.status}")
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_bytes(page)
-        unfinished.replace(path)
+        write_whole(path, page)
     except (OSError, HTTPException) as error:
         raise RunFailedError(f"the metrics page could not be written: {error}") from error
     finally:

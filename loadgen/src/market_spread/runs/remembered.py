@@ -14,6 +14,7 @@ import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
+from market_spread.runs.document.folder import write_whole
 from market_spread.runs.environment import Addresses
 
 _VERSION = 2
@@ -83,9 +84,7 @@ class Remembered:
     def write(self, path: Path) -> None:
         """Write it, so that a reader sees all of it or what was there before. OSError if that fails."""
         values = {"version": _VERSION, **dataclasses.asdict(self), "folder": str(self.folder)}
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(values, indent=2) + "\n")
-        unfinished.replace(path)
+        write_whole(path, json.dumps(values, indent=2) + "\n")
 
     @staticmethod
     def read(path: Path) -> "Remembered | None":

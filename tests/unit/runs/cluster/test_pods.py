@@ -20,7 +20,7 @@ def answer(**status: Any) -> Any:
     return client.V1Pod(
         metadata=client.V1ObjectMeta(name="ms-sender-1", uid="u-1", labels=labels),
         spec=client.V1PodSpec(containers=[container], node_name="node2"),
-        status=client.V1PodStatus(**{"phase": "Running", "pod_ip": "10.0.0.3", "qos_class": "Guaranteed", **status}),
+        status=client.V1PodStatus(**{"phase": "Running", "qos_class": "Guaranteed", **status}),
     )
 
 

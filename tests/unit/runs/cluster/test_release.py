@@ -33,7 +33,6 @@ def pod(component: str, index: int = 0, **changes: Any) -> Pod:
         uid=f"{component}-{index}-a",
         component=component,
         index=index,
-        ip=f"10.0.0.{index}",
         node="node1",
         ready=True,
         problem="",

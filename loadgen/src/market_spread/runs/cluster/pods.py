@@ -20,7 +20,6 @@ class Pod:
     uid: str
     component: str
     index: int
-    ip: str
     node: str
     ready: bool
     problem: str
@@ -49,7 +48,6 @@ def pod_of(answer: Any) -> Pod:
         uid=answer.metadata.uid,
         component=labels.get(f"{_LABELS}/component", ""),
         index=_index(answer.metadata.name, labels),
-        ip=status.pod_ip or "",
         node=answer.spec.node_name or "",
         ready=ready,
         problem="" if ready else _problem(answer, conditions, statuses),

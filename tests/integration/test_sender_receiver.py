@@ -1,6 +1,7 @@
 """Sender and receiver processes over a real broker, with an echo of every order in the place of the job."""
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -282,7 +283,7 @@ def test_killed_receiver_goes_on_without_loss_or_double_count(system: System) ->
     sender.Start(system.sending(rate_per_s=2000, duration_s=4), timeout=10)
     _wait_for(lambda: receiver.Status(ReceiverStatusRequest(), timeout=5).alerts > 500, within_s=20)
 
-    system.children[-1].signal(signal.SIGKILL)
+    os.killpg(system.children[-1].pid, signal.SIGKILL)
     _wait_for(lambda: not system.children[-1].running, within_s=5)
     successor = system.receiver()
     recovered = successor.Start(system.receiving(), timeout=10).records_recovered
@@ -304,12 +305,12 @@ def test_paused_broker_shows_as_lag_and_loses_nothing(broker: Broker, tmp_path: 
         _wait_for(lambda: sender.Status(SenderStatusRequest(), timeout=5).messages_sent > 2000, within_s=20)
 
         assert broker.child is not None
-        broker.child.signal(signal.SIGSTOP)
+        os.killpg(broker.child.pid, signal.SIGSTOP)
         try:
             _pause(2)
             paused = sender.Status(SenderStatusRequest(), timeout=5)
         finally:
-            broker.child.signal(signal.SIGCONT)
+            os.killpg(broker.child.pid, signal.SIGCONT)
         sent = _finished(sender, within_s=40)
 
         load = find_source("market")(json.loads(request.parameters_json), start_unix_ns)
@@ -343,13 +344,13 @@ def test_stop_while_the_broker_is_silent_counts_what_is_lost(broker: Broker, sys
     _wait_for(lambda: sender.Status(SenderStatusRequest(), timeout=5).messages_sent > 1000, within_s=20)
 
     assert broker.child is not None
-    broker.child.signal(signal.SIGSTOP)
+    os.killpg(broker.child.pid, signal.SIGSTOP)
     try:
         _pause(0.5)
         sender.Stop(StopSendingRequest(), timeout=10)
         status = sender.Status(SenderStatusRequest(), timeout=5)
     finally:
-        broker.child.signal(signal.SIGCONT)
+        os.killpg(broker.child.pid, signal.SIGCONT)
 
     assert status.phase == Phase.PHASE_FAILED
     assert status.messages_failed > 0
@@ -437,7 +438,7 @@ def test_processes_report_health_and_end_cleanly(system: System) -> None:
             health = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)  # type: ignore[attr-defined]
             codes.append(health.status)
 
-        child.signal(signal.SIGTERM)
+        os.killpg(child.pid, signal.SIGTERM)
         _wait_for(lambda child=child: not child.running, within_s=10)  # type: ignore[misc]
 
     assert codes == [health_pb2.HealthCheckResponse.SERVING] * 2

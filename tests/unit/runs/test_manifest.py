@@ -1,4 +1,4 @@
-"""The manifest: its hash, its differences, and what damages it."""
+"""The manifest: its hash, and what damages it."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.runs.document.manifest import Difference, Manifest, flat
+from market_spread.runs.document.manifest import Manifest, flat
 
 ONE = Manifest({"cpu": {"model": "A CPU", "threads": 2}, "spark": {"version": "4.3.0"}})
 
@@ -24,17 +24,6 @@ def test_order_of_names_does_not_matter_and_values_do() -> None:
 
     assert twin.sha256 == ONE.sha256
     assert other.sha256 != ONE.sha256
-
-
-def test_differences_name_what_changed_what_came_and_what_went() -> None:
-    other = Manifest({"cpu": {"model": "A CPU", "threads": 4}, "kafka": {"num.io.threads": None}})
-
-    assert ONE.differences(other) == (
-        Difference("cpu", "threads", 2, 4),
-        Difference("kafka", "num.io.threads", None, None),
-        Difference("spark", "version", "4.3.0", None),
-    )
-    assert ONE.differences(ONE) == ()
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

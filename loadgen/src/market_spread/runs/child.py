@@ -78,14 +78,6 @@ class Child:
         is_full_now = shutil.disk_usage(self.log.parent).free < _FREE_BYTES_MIN
         return is_full_now or any(os.strerror(errno.ENOSPC) in line for line in self.last_lines(1000))
 
-    def signal(self, number: int) -> None:
-        """Send a signal to the process and everything it started."""
-        for process_group in self._groups():
-            try:
-                os.killpg(process_group, number)
-            except ProcessLookupError:
-                continue
-
     def stop(self, *, within_s: float = 10.0) -> None:
         """Ask it to end; end it, and everything it started, by force after the time."""
         descendants = self._descendants()
@@ -108,15 +100,6 @@ class Child:
             return psutil.Process(self.pid).children(recursive=True)
         except psutil.Error:
             return []
-
-    def _groups(self) -> set[int]:
-        groups = {self.pid}
-        for process in self._descendants():
-            try:
-                groups.add(os.getpgid(process.pid))
-            except ProcessLookupError:
-                continue
-        return groups
 
 
 def ending_with_parent() -> list[str]:

@@ -16,16 +16,6 @@ Scalar = str | int | float | bool | None
 Section = Mapping[str, Scalar]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A value that two manifests do not share; None where one does not have it."""
-
-    section: str
-    name: str
-    before: Scalar
-    after: Scalar
-
-
 @dataclass(frozen=True)
 class Manifest:
     """Sections of names and values. Two runs of the same thing have the same ones: no times, ports or paths."""
@@ -37,18 +27,6 @@ class Manifest:
         """SHA-256 of the canonical JSON of the sections, in hexadecimal."""
         canonical = json.dumps(self.sections, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
-
-    def differences(self, other: "Manifest") -> tuple[Difference, ...]:
-        """What is not the same in the other one, in order of section and name."""
-        found = []
-        for section in sorted({*self.sections, *other.sections}):
-            mine, theirs = self.sections.get(section, {}), other.sections.get(section, {})
-            found += [
-                Difference(section, name, mine.get(name), theirs.get(name))
-                for name in sorted({*mine, *theirs})
-                if mine.get(name) != theirs.get(name) or (name in mine) != (name in theirs)
-            ]
-        return tuple(found)
 
     def to_json(self) -> str:
         """The document, as `read` takes it."""

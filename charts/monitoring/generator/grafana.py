@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from board import Board, Look, Panel, Query, Variable
 from grafana_foundation_sdk.builders import common as common_builders
@@ -75,16 +76,16 @@ def _panel(panel: Panel) -> Builder[dashboard.Panel]:
     return _LOOKS[panel.look](panel)
 
 
+def _begun(built: Any, panel: Panel, height: int) -> Any:
+    """What every panel has; the SDK's builders have no common type."""
+    return built.title(panel.title).description(panel.description).datasource(_SOURCE).span(panel.width).height(height)
+
+
 def _series(panel: Panel) -> timeseries.Panel:
-    built = (
-        timeseries.Panel()
-        .title(panel.title)
-        .description(panel.description)
-        .datasource(_SOURCE)
+    built: timeseries.Panel = (
+        _begun(timeseries.Panel(), panel, _HEIGHT)
         .unit(panel.unit)
         .min(0)
-        .span(panel.width)
-        .height(_HEIGHT)
         .line_width(1)
         .show_points(common.VisibilityMode.NEVER)
         .legend(
@@ -108,14 +109,9 @@ def _stacked(panel: Panel) -> timeseries.Panel:
 
 
 def _stat(panel: Panel) -> stat.Panel:
-    built = (
-        stat.Panel()
-        .title(panel.title)
-        .description(panel.description)
-        .datasource(_SOURCE)
+    built: stat.Panel = (
+        _begun(stat.Panel(), panel, _STAT_HEIGHT)
         .unit(panel.unit)
-        .span(panel.width)
-        .height(_STAT_HEIGHT)
         .color_mode(common.BigValueColorMode.VALUE)
         .graph_mode(common.BigValueGraphMode.AREA)
         .reduce_options(common_builders.ReduceDataOptions().calcs(["lastNotNull"]))
@@ -135,13 +131,8 @@ def _name(panel: Panel) -> stat.Panel:
 
 
 def _heatmap(panel: Panel) -> heatmap.Panel:
-    built = (
-        heatmap.Panel()
-        .title(panel.title)
-        .description(panel.description)
-        .datasource(_SOURCE)
-        .span(panel.width)
-        .height(_HEIGHT)
+    built: heatmap.Panel = (
+        _begun(heatmap.Panel(), panel, _HEIGHT)
         # The buckets are the exposed ones, with exact counts; Grafana is to bin nothing.
         .calculate(False)
         .y_axis(heatmap.YAxisConfig().unit(panel.unit))
@@ -155,16 +146,11 @@ def _heatmap(panel: Panel) -> heatmap.Panel:
     return built
 
 
-def _alerts(panel: Panel) -> builders.Panel:
-    return (
-        builders.Panel()
+def _alerts(panel: Panel) -> Builder[dashboard.Panel]:
+    built: builders.Panel = (
+        _begun(builders.Panel(), panel, _STAT_HEIGHT)
         .type("alertlist")
-        .title(panel.title)
-        .description(panel.description)
-        .datasource(_SOURCE)
         .unit(panel.unit)
-        .span(panel.width)
-        .height(_STAT_HEIGHT)
         .options(
             {
                 "viewMode": "list",
@@ -177,6 +163,7 @@ def _alerts(panel: Panel) -> builders.Panel:
             }
         )
     )
+    return built
 
 
 _LOOKS: dict[Look, Callable[[Panel], Builder[dashboard.Panel]]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from market_spread.common import histogram
 from market_spread.common.errors import UsageError
 
 LEAST_SHARE_DEFAULT = 0.05
@@ -35,7 +36,7 @@ def short_number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99")
+PERCENTILES = tuple(f"p{percent:g}" for percent in histogram.PERCENTILES)
 
 _SHOWN_BY_DEFAULT = (
     *(Figure(f"latency_ns.{name}", f"latency {name}", "ms", 1e6) for name in PERCENTILES),

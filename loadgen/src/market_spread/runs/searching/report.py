@@ -16,7 +16,6 @@ from market_spread.runs.searching.objectives import Outcome
 from market_spread.runs.searching.probing import Point
 from market_spread.runs.searching.search import Found, round_rate
 
-_IN_TABLE = ("p50", "p95", "p99", "p99.9", "p99.99")
 SCHEMA_VERSION = 1
 _IN_PICTURE = ("p50", "p99", "p99.9")
 
@@ -124,14 +123,14 @@ def _verdict(point: Point) -> str:
 
 
 def _table(points: Sequence[Point]) -> Table:
-    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in _IN_TABLE), "CPU, us/message")
+    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
     return Table("Medians over the runs of each rate", head, tuple(_row(point) for point in points), text_columns=2)
 
 
 def _row(point: Point) -> tuple[str, ...]:
     achieved = _median_of(point, "achieved_rate_per_s")
     cpu = _median_of(point, "cpu_us_per_message")
-    latencies = (_median(point, name) for name in _IN_TABLE)
+    latencies = (_median(point, name) for name in PERCENTILES)
     return (
         _verdict(point),
         _counts(point),

@@ -8,7 +8,7 @@ from typing import cast
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import HdrCounts
-from market_spread.runs.analysis.cpu import CpuPerMessage, Look, cpu_per_message, cpu_us_by_look
+from market_spread.runs.analysis.cpu import CpuPerMessage, Look, cpu_per_message
 from market_spread.runs.analysis.generator import QueueLimits, generator_queue
 from market_spread.runs.environment import Environment
 from market_spread.runs.plan import plan_of_workload
@@ -44,7 +44,6 @@ def test_what_is_used_while_settling_is_not_in_it() -> None:
     assert settled.whole_us == sum(BY_5_S[2:]) / 10
     assert settled.second_half_us == sum(BY_5_S[7:]) / 5
     assert settled.broker_us == 0.5
-    assert cpu_us_by_look(looks) == ([float(each) for each in BY_5_S], [1_700_000_000.0 + 5 * i for i in range(1, 13)])
 
 
 def test_executors_are_in_it() -> None:

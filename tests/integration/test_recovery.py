@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.errors import MarketSpreadError
 from market_spread.common.kafka import Producer
 from market_spread.common.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.ledger import decode_ledger
@@ -179,6 +180,20 @@ def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) ->
 
     assert judgement.ok, judgement
     assert judgement.received == judgement.expected > 1_300
+
+
+def test_a_checkpoint_of_a_build_that_packed_prices_otherwise_is_refused(tmp_path: Path) -> None:
+    """Of such a build there are batches, but no note of the form: it would be read as other prices."""
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / "0").write_text('v1\n{"batchWatermarkMs":0,"conf":{}}\n{"nbbo":{"0":0}}\n{"orders":{"0":0}}')
+    rig = Rig(tmp_path, read_workload(SMALL))
+
+    try:
+        with pytest.raises(MarketSpreadError, match=r"state in another form .*give the job an empty checkpoint"):
+            rig.start()
+    finally:
+        rig.stop()
 
 
 @pytest.mark.parametrize("rig", [REAL_TIME], indirect=True)

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.streaming.job.checkpoint import newest_offsets, refuse_other_kafka
+from market_spread.streaming.job.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
+from market_spread.streaming.words import Packing, Part
 
 
 def test_a_checkpoint_without_a_batch_knows_no_offset(tmp_path: Path) -> None:
@@ -34,3 +35,43 @@ def test_topics_that_go_on_are_those_of_the_checkpoint() -> None:
 def test_topics_that_end_before_it_are_not() -> None:
     with pytest.raises(UsageError, match=r"offset 5 of orders-0, which ends at 4.*give the job an empty checkpoint"):
         refuse_other_kafka(Path("/checkpoint"), {("orders", 0): 5}, {("orders", 0): 4})
+
+
+def begin(checkpoint: Path) -> Path:
+    (checkpoint / "offsets").mkdir(parents=True)
+    (checkpoint / "offsets" / "0").write_text('v1\n{"conf":{}}\n-\n-')
+    return checkpoint
+
+
+def test_a_checkpoint_goes_on_in_the_form_in_which_it_began(tmp_path: Path) -> None:
+    bind_state_form(tmp_path / "new", "bid+9")
+
+    bind_state_form(begin(tmp_path / "new"), "bid+9")
+
+
+def test_a_checkpoint_without_a_batch_takes_the_newest_form(tmp_path: Path) -> None:
+    bind_state_form(tmp_path, "bid+0")
+    bind_state_form(tmp_path, "bid+9")
+
+    bind_state_form(begin(tmp_path), "bid+9")
+
+
+def test_a_checkpoint_of_another_form_is_refused(tmp_path: Path) -> None:
+    bind_state_form(tmp_path, "bid+0")
+    begin(tmp_path)
+
+    with pytest.raises(UsageError, match=r"state in another form .*give the job an empty checkpoint, or go on with"):
+        bind_state_form(tmp_path, "bid+9")
+
+
+def test_a_checkpoint_of_a_build_that_noted_no_form_is_refused_where_there_is_one(tmp_path: Path) -> None:
+    bind_state_form(begin(tmp_path), "")
+
+    with pytest.raises(UsageError, match="state in another form"):
+        bind_state_form(tmp_path, "bid+9")
+
+
+def test_prices_that_cannot_be_negative_are_another_form() -> None:
+    unsigned, signed = (Packing([Part("bid", 34, bias)]).form for bias in (0, 2**33))
+
+    assert unsigned != signed

@@ -56,6 +56,14 @@ class Packing:
             pieces += [_Piece(on_top, word, capacity, 0, on_top.bits) for word in range(self.words)]
         self._pieces = tuple(pieces)
 
+    @property
+    def form(self) -> str:
+        """Where each part stands, as text: words of another form cannot be unpacked."""
+        return " ".join(
+            f"{piece.part.name}{piece.part.bias:+d}/{piece.from_bit}+{piece.bits}@{piece.word}.{piece.at_bit}"
+            for piece in self._pieces
+        )
+
     def pack(self, values: Mapping[str, Column]) -> list[Column]:
         """The words of these values; a part that is not given is 0. A word with a null in it is null."""
         words: list[list[Column]] = [[] for _ in range(self.words)]

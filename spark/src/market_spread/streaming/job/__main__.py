@@ -28,7 +28,7 @@ from market_spread.common.processes import call_on_signals, cpu_us
 from market_spread.common.recording import Recorder
 from market_spread.common.service import run_main, serving
 from market_spread.streaming.applications.registry import find
-from market_spread.streaming.job.checkpoint import newest_offsets, refuse_other_kafka
+from market_spread.streaming.job.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
 from market_spread.streaming.job.config import JobConfig
 from market_spread.streaming.job.lease import Lease
 from market_spread.streaming.job.lease_store import lease_in_cluster
@@ -122,6 +122,7 @@ def _run() -> None:
     log_event(_log, SETTINGS_EVENT, spark=settings["spark"], jvm=settings["jvm"])
     if lease is not None:
         lease.wait_until_held()
+    bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config),
         slots_needed=mode.slots_needed(partitions, config.shuffle_partitions if pipeline.stream.state else 0),

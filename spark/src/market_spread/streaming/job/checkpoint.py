@@ -1,4 +1,4 @@
-"""What a checkpoint knows of its Kafka: the offsets from which its query goes on."""
+"""What a checkpoint is bound to: its Kafka, by the offsets from which its query goes on, and the form of its state."""
 
 import json
 from collections.abc import Mapping
@@ -9,11 +9,12 @@ from market_spread.common.errors import UsageError
 Partition = tuple[str, int]
 
 _VERSION = "v1"
+_STATE_FORM = "state-form"
 
 
 def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
     """The offsets at which the newest batch of a checkpoint begins or ends; empty if it has had none."""
-    batches = [path for path in (checkpoint / "offsets").glob("*") if path.name.isdecimal()]
+    batches = _batches(checkpoint)
     if not batches:
         return {}
     newest = max(batches, key=lambda path: int(path.name))
@@ -39,3 +40,25 @@ def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: M
                 f"the checkpoint {checkpoint} goes on at offset {offset} of {topic}-{partition}, which ends at {end}: "
                 "it was made with another Kafka, or topics that were deleted since; give the job an empty checkpoint"
             )
+
+
+def bind_state_form(checkpoint: Path, form: str) -> None:
+    """Have a new checkpoint say in which form its state is. UsageError if an older one is in another, or says nothing.
+
+    For whoever holds the checkpoint: a predecessor may still begin it until then.
+    """
+    note = checkpoint / _STATE_FORM
+    if not _batches(checkpoint):
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        unfinished = note.with_suffix(".new")
+        unfinished.write_text(form)
+        unfinished.replace(note)
+    elif (note.read_text() if note.exists() else "") != form:
+        raise UsageError(
+            f"the checkpoint {checkpoint} has its state in another form than this build of the job reads: another "
+            "build, mode or pipeline made it; give the job an empty checkpoint, or go on with the build that made it"
+        )
+
+
+def _batches(checkpoint: Path) -> list[Path]:
+    return [path for path in (checkpoint / "offsets").glob("*") if path.name.isdecimal()]

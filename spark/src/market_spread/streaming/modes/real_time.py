@@ -31,6 +31,7 @@ OUTPUT_MODE = "update"
 TRIGGER = "realTime"
 
 leaving = real_time.leaving
+state_form = real_time.state_form
 
 
 def slots_needed(partitions: int, state_partitions: int) -> int:

@@ -22,6 +22,7 @@ class Mode:
     """A mode.
 
     leaving: the records that leave a pipeline (topic, key, value), from those of its sources and the names of topics;
+    state_form: how its state is packed, which a checkpoint is bound to; empty if Spark's types say all of it;
     output_mode, trigger: what the query's writer is told, the trigger with a duration;
     slots_needed: tasks that have to run at the same time, by partitions of the input and of the state;
     warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none.
@@ -31,6 +32,7 @@ class Mode:
     session_settings: Mapping[str, str]
     source_options: Mapping[str, str]
     leaving: Leaving
+    state_form: Callable[[Pipeline], str]
     output_mode: str
     trigger: str
     slots_needed: Callable[[int, int], int]
@@ -43,6 +45,7 @@ def _mode(name: str, module: ModuleType, warm_up_batch_s: float | None) -> Mode:
         module.SESSION_SETTINGS,
         module.SOURCE_OPTIONS,
         module.leaving,
+        module.state_form,
         module.OUTPUT_MODE,
         module.TRIGGER,
         module.slots_needed,

@@ -57,6 +57,11 @@ class PackedRows:
             _looking=looking,
         )
 
+    @property
+    def form(self) -> str:
+        """How what is remembered is packed. Spark's state has only numbers, so it cannot tell one form from another."""
+        return self._remembered.packing.form
+
     def rows(self, records: Mapping[str, DataFrame]) -> DataFrame:
         """The rows of both sources, from their records by their names."""
         looking = self._packed(self._looking.source, records, [_long(None)] * len(self.newest), self._looking.packed())

@@ -34,6 +34,12 @@ def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mappin
     return leaving_records(rows, pipeline.sinks, topics)
 
 
+def state_form(pipeline: Pipeline) -> str:
+    """How the state is packed into numbers; empty if Spark's own types say all of it."""
+    state = pipeline.stream.state
+    return PackedRows.of(pipeline, state).form if isinstance(state, Newest) else ""
+
+
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     state = pipeline.stream.state
     if isinstance(state, Newest):

@@ -290,11 +290,13 @@ def test_a_run_that_nobody_judged_is_void_and_counts_nothing_as_missing(plan: Ru
 def test_a_dead_job_is_failed_though_nothing_was_sampled_since(plan: RunPlan, observed: Observed) -> None:
     """Its JVM was killed: the end of the measured load was never set, and that made the run void."""
     observed.error, observed.drained, observed.judgement = RunFailedError("the job ended"), False, None
+    observed.failed_step, observed.measured_until_unix_ns = "measuring", STARTS_NS["measured"] + 7_400_000_000
     seen = Seen(Timeline({}), (), 2, from_s=STARTS_NS["measured"] / 1e9, to_s=0.0)
 
     result = result_of(plan, observed, "a-run", seen=seen)
 
-    assert (result.verdict, result.cause, result.reasons) == (Verdict.FAILED, Cause.SYSTEM, ("the job ended",))
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.reasons == ("the job ended (step: measuring, 7.4 s into the load)",)
 
 
 SPOILED_STAMPS: dict[str, Callable[[Alerts], Alerts]] = {
@@ -401,6 +403,7 @@ def test_the_same_of_the_rig_is_void_and_names_it(
     begin_us = STARTS_NS["measured"] // 1_000 + 5_000_000
     observed.silences = (
         Silence("sender", begin_us - 9_000_000, begin_us - 8_000_000),
+        Silence("broker", begin_us, begin_us + 3_200_000 if component != "broker" else begin_us),
         Silence(component, begin_us + 100_000, begin_us + 3_100_000),
     )
 

@@ -12,8 +12,7 @@ def correctness(observed: Observed) -> Assessment:
     """Every alert as the oracle says, and no message lost or made up on the way."""
     evidence: list[Evidence] = []
     if observed.error is not None and not isinstance(observed.error, RunVoidError):
-        step = f" (step: {observed.failed_step})" if observed.failed_step else ""
-        evidence.append(Evidence(Criterion.JOB_FAILED, False, f"{observed.error}{step}"))
+        evidence.append(Evidence(Criterion.JOB_FAILED, False, f"{observed.error}{_when(observed)}"))
     judgement = observed.judgement
     if judgement is not None:
         counts = {
@@ -34,6 +33,15 @@ def correctness(observed: Observed) -> Assessment:
     )
     evidence.append(_conserved(observed))
     return Assessment(tuple(evidence), known=judgement is not None)
+
+
+def _when(observed: Observed) -> str:
+    """At which step, and during the load when, so that it can be found in the log and on the page."""
+    if not observed.failed_step:
+        return ""
+    into_s = (observed.measured_until_unix_ns - observed.starts_unix_ns.get("measured", 0)) / 1e9
+    when = f", {into_s:.1f} s into the load" if observed.failed_step == "measuring" else ""
+    return f" (step: {observed.failed_step}{when})"
 
 
 def conservation(observed: Observed) -> Conservation:

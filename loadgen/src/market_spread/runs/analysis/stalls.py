@@ -73,11 +73,12 @@ def find_stalls(alerts: Alerts, boundaries: Sequence[Boundary], *, longer_than_u
 def blamed(stall: Stall, silences: Sequence[Silence]) -> Silence | None:
     """The silence of the rig that explains the stall; None if none does, so that it is the system's own.
 
-    While the machine stands still, everything on it is silent.
+    While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells.
     """
+    priority = {"machine": 1, "broker": -1}
 
     def shared_us(silence: Silence) -> int:
         return min(stall.end_us, silence.end_us) - max(stall.begin_us, silence.begin_us)
 
     explaining = [each for each in silences if shared_us(each) >= _BLAME_SHARE_MIN * stall.duration_us]
-    return max(explaining, key=lambda each: (each.component == "machine", shared_us(each)), default=None)
+    return max(explaining, key=lambda each: (priority.get(each.component, 0), shared_us(each)), default=None)

@@ -76,9 +76,9 @@ def validity(
     evidence = [
         *_broken_off(observed),
         *_not_judged(observed),
+        _rig_stalled(plan, observed, stalls),  # before what it brings about
         _late_generator(plan, observed),
         _lost_by_sender(observed),
-        _rig_stalled(plan, observed, stalls),
         _generator_queue(plan, observed),
         _stolen(plan, observed),
         *_undecided(observed),

@@ -136,7 +136,8 @@ class Supervisor:
     def run(self) -> None:
         """Keep the query running until `stop`.
 
-        RunFailedError after too many failures in a row, DeadlineError if slots are missing for too long.
+        RunFailedError after too many failures in a row or when the JVM is gone, DeadlineError if slots are missing for
+        too long.
         """
         failures = 0
         while True:
@@ -154,6 +155,8 @@ class Supervisor:
             except (UsageError, DeadlineError) as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
                 raise
+            except OSError as error:  # its JVM is gone, and another one takes another process
+                raise self._failed(f"the job's JVM ended: {error}") from error
             except (*_SPARK_ERRORS, MarketSpreadError) as error:
                 failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
                 self._after_failure(failures, _first_line(error))
@@ -263,15 +266,17 @@ class Supervisor:
     def _after_failure(self, failures: int, reason: str) -> None:
         log_event(_log, "query.failed", logging.ERROR, failures=failures, reason=reason)
         if failures > self._restarts_max:
-            detail = f"the query failed {failures} times in a row; the last time: {reason}"
-            self._change(phase=Phase.PHASE_FAILED, detail=detail)
-            raise RunFailedError(detail)
+            raise self._failed(f"the query failed {failures} times in a row; the last time: {reason}")
         self._change(
             phase=Phase.PHASE_STARTING,
             detail=f"starting again after: {reason}",
             restarts=self._state.restarts + 1,
         )
         self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
+
+    def _failed(self, detail: str) -> RunFailedError:
+        self._change(phase=Phase.PHASE_FAILED, detail=detail)
+        return RunFailedError(detail)
 
     def _change(self, **changes: object) -> None:
         counted = self._state.progress.messages_live

@@ -313,6 +313,12 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     received_us = np.sort(measured.received_us[firsts])
     # A new job takes a dozen seconds until it answers. What is left is a boundary of the other, which is hardly warm.
     assert np.diff(received_us).max() < 6_000_000
+    # What the other had accepted meanwhile, the one that came back rejects a dozen seconds late and more.
+    assert (measured.received_us - measured.intended_us)[firsts].max() > 10_000_000
+    latency = result["latency_ns"]
+    assert isinstance(latency, dict)
+    assert latency["max"] < 10_000_000_000
+    assert int(str(result["alerts_belated"])) > 0
     assert_nothing_left(tmp_path)
 
 

@@ -1,6 +1,7 @@
 import dataclasses
 import random
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from market_spread.common.codec import Int64s, encode
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import ALERT, NBBO, ORDER
-from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
 from market_spread.loadgen.oracle import WHOLE_RUN, Oracle, judge
 from market_spread.loadgen.quote_book import QuoteBook, naming
 from market_spread.loadgen.verdicts import Judgement
@@ -176,6 +177,39 @@ def test_only_what_can_have_been_read_again_may_have_a_second_alert(replayed: tu
 
     assert (judgement.duplicated, judgement.replayed) == (duplicated, 1 - duplicated)
     assert judgement.ok == (not duplicated)
+
+
+def one_path(symbols: Texts) -> Int64s:
+    return np.zeros(len(symbols), np.int64)
+
+
+def path_by_symbol(symbols: Texts) -> Int64s:
+    return np.arange(len(symbols))
+
+
+@pytest.mark.parametrize(
+    ("first_quote", "paths", "belated"),
+    [
+        (TIGHT, one_path, (1,)),  # accepted by the one, and by the other judged again on the newer quote
+        (WIDE, one_path, ()),  # rejected by both, so the one has lost its alert: it came when it came
+        (TIGHT, path_by_symbol, ()),  # who alerted the other order tells nothing of this one
+        (TIGHT, None, ()),  # a single job that lost what it had not committed
+    ],
+)
+def test_alert_after_another_job_can_have_accepted_its_order_is_belated(
+    first_quote: tuple[int, int], paths: Callable[[Texts], Int64s] | None, belated: tuple[int, ...]
+) -> None:
+    quotes = quotes_of(("P", *first_quote, 1, 0), ("Q", *WIDE, 1, 0), ("P", *WIDE, 2, 9_000_000))
+    orders = orders_of((1, "P", 5_000_000), (2, "Q", 5_001_000), (3, "P", 12_000_000))
+    alerts = alerts_of(orders, (2, *WIDE, 1, 5_002_000), (3, *WIDE, 2, 12_001_000), (1, *WIDE, 2, 25_000_000))
+
+    oracle = Oracle(alerts, replayed=WHOLE_RUN, paths=paths)
+    oracle.add_quotes(quotes)
+    oracle.add_orders(orders)
+    judgement = oracle.judgement()
+
+    assert judgement.ok, judgement
+    assert judgement.belated == belated
 
 
 def test_wrong_duplicate_is_wrong_even_where_duplicates_are_allowed() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from market_spread.loadgen.symbols import universe
-from market_spread.runs.state_partitions import state_partition_of
+from market_spread.runs.state_partitions import path_of, state_partition_of
 
 
 def test_micro_batch_mode_places_a_symbol_by_its_kafka_partition() -> None:
@@ -25,6 +25,15 @@ def test_real_time_mode_places_a_symbol_by_spark_s_hash_of_it() -> None:
     padded = np.char.ljust(symbols, 6)
     assert state_partition_of(padded, mode="real-time", buckets=1, partitions=1000).tolist() == found.tolist()
     assert len(state_partition_of(symbols[:0], mode="real-time", buckets=1, partitions=4)) == 0
+
+
+def test_symbols_of_one_path_share_the_partitions_of_topic_and_state() -> None:
+    market = universe(350, 3)
+
+    found = path_of(market.names, mode="real-time", buckets=3, partitions=4)
+
+    state = state_partition_of(market.names, mode="real-time", buckets=3, partitions=4)
+    assert found.tolist() == (market.bucket * 4 + state).tolist()
 
 
 @pytest.mark.parametrize("partitions", range(1, 17))

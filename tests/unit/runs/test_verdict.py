@@ -432,6 +432,20 @@ def test_a_standstill_within_the_limit_is_no_fault(
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
 
 
+def test_belated_alerts_are_counted_apart_and_their_latencies_do_not_count(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    late = np.isin(alerts.order_id, alerts.order_id[::10])
+    observed.alerts = dataclasses.replace(alerts, received_us=alerts.received_us + np.where(late, 20_000_000, 0))
+    judged(belated=tuple(alerts.order_id[late].tolist()))(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.alerts_belated) == (Verdict.PASSED, late.sum())
+    assert result.latency_ns["p95"] == 1_000_000
+    assert f"{late.sum()} of them belated" in alerts_text(result)
+
+
 def test_a_pause_of_the_load_is_no_stall(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
     age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
     observed.alerts = alerts[(age_us < 4_000_000) | (age_us > 9_000_000)]

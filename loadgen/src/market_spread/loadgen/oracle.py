@@ -13,7 +13,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.layout import ORDER
 from market_spread.loadgen.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.checks import Bools, Check, failed_any, sentence_of
-from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
 from market_spread.loadgen.delays import Delays, constant_delay, observed_delays
 from market_spread.loadgen.quote_book import ClosedBook, QuoteBook, naming
 from market_spread.loadgen.verdicts import SENTENCES_MAX, Judgement
@@ -70,15 +70,22 @@ class Oracle:
     from the receipts of the alerts. replayed: spans of Unix microseconds in which all was read that was read more than
     once, after a restart or by another job: what was to be sent by the end of one, with its first alert not received
     before its begin, may have two alerts. In and across such a span states are several, and what was named before it
-    does not bind what comes after.
+    does not bind what comes after. paths: of several jobs that read the same, numbers for symbols; each job decides the
+    orders of one number in the order of their sending. None: there is one job, and no alert is belated.
     """
 
     def __init__(
-        self, alerts: Alerts, *, delay_us: int | None = None, replayed: Sequence[tuple[int, int]] = ()
+        self,
+        alerts: Alerts,
+        *,
+        delay_us: int | None = None,
+        replayed: Sequence[tuple[int, int]] = (),
+        paths: Callable[[Texts], Int64s] | None = None,
     ) -> None:
         self._alerts = alerts
         self._delay_us = delay_us
         self._replayed = replayed
+        self._paths = paths
         self._alerted_ids = np.unique(alerts.order_id)
         self._open_book: QuoteBook | None = QuoteBook(naming(alerts.symbol, alerts.quote_sequence))
         self._book: ClosedBook | None = None
@@ -163,7 +170,25 @@ class Oracle:
                 ),
                 "wrong": _sentences(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
+            belated=self._belated(theirs, is_first[known]),
         )
+
+    def _belated(self, theirs: "_Known", is_first: Bools) -> tuple[int, ...]:
+        """Orders whose first alert came after another decision on them, by the delays of the others: to accept them.
+
+        An alert on a later order of the path says that its job had decided them by then. If that cannot have been to
+        accept, their alert was lost there, and has come as late as it has.
+        """
+        if self._paths is None:
+            return ()
+        intended_us = theirs.orders.intended_us
+        overtaken = is_first & _overtaken(self._paths(theirs.orders.symbol), intended_us)
+        others = is_first & ~overtaken
+        bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
+        window = self._closed_book().window(
+            theirs.symbol_ids, intended_us, surely_us=intended_us - bound_us, possibly_us=intended_us + bound_us
+        )
+        return tuple(np.sort(theirs.orders.order_id[overtaken & window.accepting]).tolist())
 
     def _is_replayed(self, alerts: Alerts, first_of_order: Int64s) -> Bools:
         """Whether the order of each alert can have been read more than once."""
@@ -264,6 +289,16 @@ class _Found:
             checks=at_worst.checks,
         )  # fmt: skip
         return left, int(late.sum() + unnoticed.sum())
+
+
+def _overtaken(paths: Int64s, intended_us: Int64s) -> Bools:
+    """Whether each alert, in order of receipt, comes after one of its path whose order was to be sent later."""
+    by_path = np.argsort(paths, kind="stable")
+    times_us, ranks = np.unique(intended_us, return_inverse=True)
+    keys = paths[by_path] * len(times_us) + ranks[by_path]
+    overtaken = np.zeros(len(paths), np.bool_)
+    overtaken[by_path] = keys < np.maximum.accumulate(keys)
+    return overtaken
 
 
 def _by_id(parts: list[Orders]) -> Orders:

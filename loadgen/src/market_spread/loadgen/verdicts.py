@@ -16,6 +16,7 @@ class Judgement:
     wrong: alerts that say something else than the input. duplicated: alerts after an order's first, without a replay
     that explains them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults
     by the delays around their time only; they are among the other faults if they are many.
+    belated: ids of the orders, ascending, that one of several jobs alerted after another one can have accepted them.
     undecided: orders on which either verdict is right, as quotes and orders race; unchecked: those of them without an
     alert, of which nothing can be said. delay_us: the longest that an order took from its intended send to the receipt
     of its alert, or what was given as the longest delay.
@@ -36,6 +37,7 @@ class Judgement:
     unchecked: int
     delay_us: int
     sentences: Mapping[str, tuple[str, ...]]
+    belated: tuple[int, ...] = ()
 
     @property
     def void_reason(self) -> str | None:

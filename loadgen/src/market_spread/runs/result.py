@@ -83,6 +83,7 @@ class Result:
     steps: tuple[Mapping[str, Any], ...] = ()
     resumed: int = 0
     alerts_reordered: int = 0
+    alerts_belated: int = 0
     messages_lost: int | None = None
     cpu_us_per_message_second_half: float | None = None
     latency_intervals: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
@@ -113,7 +114,8 @@ class Result:
 
 def alerts_text(result: Result) -> str:
     """What became of the alerts; of a run that was not judged, only what came."""
-    received = f"{result.alerts_received:,} received"
+    belated = f", {result.alerts_belated:,} of them belated" if result.alerts_belated else ""
+    received = f"{result.alerts_received:,} received{belated}"
     if result.alerts_expected is None:
         return f"{received}; not judged"
     return (

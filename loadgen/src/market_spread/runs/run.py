@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import psutil
 
 from market_spread.common.clock import Clock
@@ -24,6 +26,7 @@ from market_spread.runs.analysis.stalls import Silence
 from market_spread.runs.clients import Clients, Partition, sent_ends
 from market_spread.runs.environment import TOPICS, Addresses, Environment
 from market_spread.runs.plan import RunPlan, orders_of, quotes_of
+from market_spread.runs.state_partitions import path_of
 from market_spread.runs.watch import Watch
 from market_spread.runs.workload import run_limits
 from market_spread.streaming.modes.settings import ALL_DECISIONS
@@ -101,6 +104,13 @@ class Observed:
     def restarts(self) -> int:
         """How often the query or a process of the job was started again in this run."""
         return max(0, self.job.restarts - self.restarts_before) + self.job_restarts
+
+    @property
+    def timed_alerts(self) -> Alerts | None:
+        """The alerts whose latencies count: all but the belated ones, as the first decision on those was another."""
+        if self.alerts is None or self.judgement is None or not self.judgement.belated:
+            return self.alerts
+        return self.alerts[~np.isin(self.alerts.order_id, self.judgement.belated)]
 
 
 class Run:
@@ -413,9 +423,13 @@ def judge(plan: RunPlan, observed: Observed) -> None:
 def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
     assert observed.alerts is not None
-    replayed = WHOLE_RUN if plan.workload.replicas > 1 else replays_of(observed)
+    workload = plan.workload
+    replayed, paths = replays_of(observed), None
+    if workload.replicas > 1:
+        replayed, shuffled = WHOLE_RUN, workload.shuffle_partitions
+        paths = partial(path_of, mode=workload.mode, buckets=workload.partitions, partitions=shuffled)
     delay_us = 0 if plan.is_fenced else None
-    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed)
+    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
     _add_input(oracle, plan, observed)
     return oracle.judgement()
 

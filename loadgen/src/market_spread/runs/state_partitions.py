@@ -1,4 +1,4 @@
-"""In which partition of the job's state a symbol is: for latencies by partition.
+"""In which partition of the job's state a symbol is: for latencies by partition, and for what comes in order.
 
 Spark puts a row into the partition `pmod(Murmur3(key, 42), partitions)` of what it is grouped by (HashPartitioning).
 """
@@ -28,6 +28,13 @@ def state_partition_of(symbols: Texts, *, mode: str, buckets: int, partitions: i
     if mode == MICRO_BATCH:
         return buckets_of(cells, buckets) % partitions
     return _murmur3(cells).view(np.int32).astype(np.int64) % partitions
+
+
+def path_of(symbols: Texts, *, mode: str, buckets: int, partitions: int) -> Int64s:
+    """A number for each symbol (n,): orders of one come through the same partitions of topic and state, so in order."""
+    cells = symbol_codes(symbols).view(np.uint8).reshape(-1, 8)[:, :SYMBOL_WIDTH]
+    state = state_partition_of(symbols, mode=mode, buckets=buckets, partitions=partitions)
+    return buckets_of(cells, buckets) * partitions + state
 
 
 def _murmur3(cells: Bytes2D) -> UInt32s:

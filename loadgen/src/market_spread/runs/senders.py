@@ -51,6 +51,5 @@ def _merged_partitions(statuses: Sequence[SenderStatusResponse]) -> list[Partiti
 def _merged_histograms(encoded: Iterable[bytes]) -> bytes:
     together = HdrCounts()
     for histogram in encoded:
-        if histogram:
-            together.merge(HdrCounts.decode(histogram))
+        together.merge(HdrCounts.of_status(histogram))
     return together.encode()

@@ -68,6 +68,7 @@ class Criterion(StrEnum):
     SWAP = "swap"
     MISSING_INTERVALS = "missing_intervals"
     GATE = "gate"
+    RIG_DISAGREES = "rig_disagrees"
 
     @property
     def cause(self) -> Cause:
@@ -84,6 +85,7 @@ _CERTAIN = frozenset({
 })  # fmt: skip
 # These are certain as well, unless the rig itself lost messages.
 _LOST = frozenset({Criterion.ALERTS_MISSING, Criterion.CONSERVATION, Criterion.LOSS})
+_LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criterion.RIG_DISAGREES})
 # What a system that stands still or falls behind brings about; alone it is the rig's.
 _CONSEQUENCES = frozenset({Criterion.UNDECIDED, Criterion.NOT_STEADY})
 
@@ -173,7 +175,7 @@ def conclude(verdicts: Verdicts) -> Conclusion:
     system = [*verdicts.correct.failing, *verdicts.objectives.failing]
     behind = any(each.criterion in (Criterion.STALLED, Criterion.LAG_GROWING) for each in system)
     rig = [each for each in verdicts.valid.failing if not (behind and each.criterion in _CONSEQUENCES)]
-    lost_by_rig = any(each.criterion in (Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF) for each in rig)
+    lost_by_rig = any(each.criterion in _LOST_BY_RIG for each in rig)
     certain = [each for each in system if each.criterion in _CERTAIN or (each.criterion in _LOST and not lost_by_rig)]
     if rig and certain:
         verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]

@@ -12,6 +12,7 @@ from market_spread.common.recording import pushes_missing
 from market_spread.common.schedule import Constant
 from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator import hlog, run_files
+from market_spread.runs.analysis.agreement import rig_agrees
 from market_spread.runs.analysis.clocks import clock_bounds, clocks_apart
 from market_spread.runs.analysis.evidence import Assessment, Criterion, Evidence, at_most
 from market_spread.runs.analysis.generator import QueueLimits, generator_queue
@@ -88,6 +89,7 @@ def validity(
             else [_not_steady(plan, steady, from_s=from_s), _stamps(judged), one_key(plan, judged.symbol)]
         ),
         _clock_offset(plan, observed),
+        *rig_agrees(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
         *([] if seen is None else _of_gate(seen)),
     ]
@@ -168,7 +170,7 @@ def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
     sent, workload = observed.sent, plan.workload
     if not sent.frames_sent:
         return Evidence(Criterion.LATE_GENERATOR, None, "no frame was sent")
-    delays = HdrCounts.decode(sent.frame_delay_histogram) if sent.frame_delay_histogram else HdrCounts()
+    delays = HdrCounts.of_status(sent.frame_delay_histogram)
     late = late_frames(plan, delays)
     share = late / sent.frames_sent
     allowed = workload.late_share_max
@@ -209,7 +211,7 @@ def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
         acknowledge_p99_ms=max(least.acknowledge_p99_ms, limits.late_us / 1000),
         age_ms_max=max(least.age_ms_max, limits.late_us / 1000, limits.stall_us / 1000),
     )
-    acknowledged = HdrCounts.decode(sent.acknowledge_histogram) if sent.acknowledge_histogram else HdrCounts()
+    acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
     return generator_queue(acknowledged, sent.unacknowledged_age_us_max, queue)
 
 

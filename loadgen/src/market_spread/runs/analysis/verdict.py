@@ -77,7 +77,10 @@ def result_of(
     by_key, by_partition = latency_by_key(plan, judged) if judged is not None else ({}, {})
     sent, judgement = observed.sent, observed.judgement
     processed = max(0, observed.job.messages_processed - observed.sent_before)
-    frame_delay, send_lag = _decoded(sent.frame_delay_histogram), _decoded(sent.send_lag_histogram)
+    frame_delay, send_lag = (
+        HdrCounts.of_status(sent.frame_delay_histogram),
+        HdrCounts.of_status(sent.send_lag_histogram),
+    )
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
     return Result(
@@ -140,9 +143,9 @@ def result_of(
         stalls=len(stalls),
         cpu_us_per_message_second_half=cpu.second_half_us,
         latency_intervals=_intervals(judged),
-        acknowledge_ns=latency_summary_ns(_decoded(sent.acknowledge_histogram)),
-        append_ns=latency_summary_ns(_decoded(observed.received.append_histogram)),
-        fetch_ns=latency_summary_ns(_decoded(observed.received.fetch_histogram)),
+        acknowledge_ns=latency_summary_ns(HdrCounts.of_status(sent.acknowledge_histogram)),
+        append_ns=latency_summary_ns(HdrCounts.of_status(observed.received.append_histogram)),
+        fetch_ns=latency_summary_ns(HdrCounts.of_status(observed.received.fetch_histogram)),
         latency_by_key_ns=by_key,
         latency_by_state_partition_ns=by_partition,
         stall_ns_max=max((stall.duration_us * 1000 for stall in stalls), default=None),
@@ -238,10 +241,6 @@ def _intervals(judged: Alerts | None) -> dict[str, dict[str, int | None]]:
         name: {"low_ns": each.low_ns, "high_ns": each.high_ns, "clusters": each.clusters}
         for name, each in figures.items()
     }
-
-
-def _decoded(encoded: bytes) -> HdrCounts:
-    return HdrCounts.decode(encoded) if encoded else HdrCounts()
 
 
 def _settings(plan: RunPlan) -> Mapping[str, object]:

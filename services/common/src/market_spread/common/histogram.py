@@ -143,6 +143,11 @@ class HdrCounts:
             decoded.sum_us = round(float(((lowest + highest) / 2) @ numbers))
         return decoded
 
+    @staticmethod
+    def of_status(encoded: bytes) -> "HdrCounts":
+        """The same, of a status, which has no bytes for an empty one."""
+        return HdrCounts.decode(encoded) if encoded else HdrCounts()
+
     def restore(self, *, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int) -> None:
         """Put back what the encoding does not hold. ValueError if it contradicts the counts."""
         check_exact(Buckets.of(self.counts), min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)

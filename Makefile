@@ -65,8 +65,8 @@ check: $(READY)  ## Format, lint, types, layers and unit tests, in under a minut
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test
 
-mutants: $(READY)  ## Judge wrong systems and right ones, some on real Kafka and Spark, and write the numbers into the README
-	@$(BIN)/python -m tests.mutants --real --write
+mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and Spark, and write the numbers into the README
+	@.ci/short_lived .venv/spark.jsa $(BIN)/python -m tests.mutants --real --write
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -1,55 +1,368 @@
-"""Wrong jobs on real Kafka and Spark: what each does, and what a run of it must be called, and why."""
+"""Wrong systems on real Kafka and Spark, many in one run: each has a topic of its own, a receiver, and a verdict.
 
-import json
+A run of a right job carries them: what it says is altered on the way to each receiver (`on_the_way.py`), or else it
+is a job that tries other rules and states besides (`jobs/variants.py`). What is judged is all that such a run has.
+"""
+
+import heapq
 import os
-import subprocess
-import sys
-from dataclasses import dataclass
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.codec import encode
+from market_spread.common.errors import MarketSpreadError
+from market_spread.common.kafka import Consumer, Producer, create_topics
+from market_spread.common.layout import ALERT, WARM_UP_ORDER_ID_MIN
+from market_spread.common.ledger import decode_ledger
+from market_spread.common.recording import Recorder
+from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.receiver import consumer as receiver
+from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
+from market_spread.receiver.service import _response
+from market_spread.runs import run as running
+from market_spread.runs.analysis.evidence import Criterion, Verdict
+from market_spread.runs.analysis.verdict import result_of
+from market_spread.runs.ensemble import Ensemble
+from market_spread.runs.environment import TOPICS, Addresses, JobSettings
+from market_spread.runs.jars import JarCache
+from market_spread.runs.java import find_java
+from market_spread.runs.plan import RunPlan, plan_of_workload, quotes_of
+from market_spread.runs.result import Result
+from market_spread.runs.run import Observed, Progress, Run, alerts_of, judge
+from market_spread.runs.workload import Overrides, read_workload
+from tests.mutants import rig
+from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
+from tests.mutants.on_the_way import WAYS, WrongWay
 
 HERE = Path(__file__).parent
-WORKLOAD = HERE.parent / "integration" / "workloads" / "stalls.yaml"
-TIMEOUT_S = 300
+WORKLOAD = HERE / "workload.yaml"
+OUTPUT = frozenset({Criterion.ALERTS_MISSING, Criterion.ALERTS_UNEXPECTED, Criterion.ALERTS_WRONG})
+_CLOCK = SystemClock()
 
 
 @dataclass(frozen=True, slots=True)
-class WrongJob:
-    """A wrong job. decisive: the criteria of which one must have decided the verdict."""
+class Wrong:
+    """A wrong system of a session. verdict, decisive: what it must be called, and by one of which criteria.
+
+    topic: where its receiver reads; clock: that of its receiver; spoil: makes its receiver a wrong one.
+    """
 
     name: str
     sentence: str
-    verdict: str
-    decisive: frozenset[str]
+    topic: str
+    verdict: Verdict
+    decisive: frozenset[Criterion]
+    clock: Clock = _CLOCK
+    spoil: Callable[[receiver.Receiving], None] = lambda receiving: None
+
+    def is_found(self, result: Result) -> bool:
+        """Whether the verdict is the right one, for a reason that names the fault."""
+        return result.verdict is self.verdict and bool(self.decisive & set(result.decisive))
 
 
-_OUTPUT = frozenset({"alerts_missing", "alerts_unexpected", "alerts_wrong"})
-
-WRONG_JOBS = (
-    WrongJob("as_found", "the oldest quote for ever, 4 cents, no 5%: it passed once", "failed", _OUTPUT),
-    WrongJob("threshold_400", "a spread of 4 cents rejects", "failed", _OUTPUT),
-    WrongJob("threshold_501", "a spread of 5 cents is accepted", "failed", _OUTPUT),
-    WrongJob("no_five_percent", "the share of the mid does not matter", "failed", _OUTPUT),
-    WrongJob("five_percent_strictly", "5% of the mid are accepted", "failed", _OUTPUT),
-    WrongJob("oldest_quote", "each symbol's first quote is used for ever", "failed", _OUTPUT),
-    WrongJob("some_lost", "each twentieth alert is lost", "failed", _OUTPUT),
-    WrongJob("emitted_late", "alerts are stamped an hour late", "void", frozenset({"stamps"})),
-)
+class _Behind(SystemClock):
+    def unix_ns(self) -> int:
+        return super().unix_ns() - 200_000_000
 
 
-def run_of(job: WrongJob, folder: Path) -> dict[str, Any]:
-    """The result of a real run of the wrong job. AssertionError with what the command said if it has none."""
-    command = [str(Path(sys.executable).parent / "market-spread"), "run", str(WORKLOAD), "--duration", "14", "--json"]
-    ended = subprocess.run(
-        [*command, "--runs-folder", str(folder)],
-        env={**os.environ, "PYTHONPATH": str(HERE / "jobs"), "WRONG_JOB": job.name},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-    )  # fmt: skip
-    assert ended.stdout, ended.stderr
-    result: dict[str, Any] = json.loads(ended.stdout)
-    return result
+def _before_the_poll(self: receiver.Receiving) -> None:
+    """receive_once, with the time taken before the poll instead of after it."""
+    received_us = self._clock.unix_ns() // 1000
+    for partition, found in self._consumer.poll(receiver._POLL_S).items():
+        self._held.setdefault(partition, []).extend((record, received_us) for record in found)
+    if self._clock.monotonic_ns() >= self._take_at_ns:
+        self._take_held()
+    self._answer_drains()
 
 
-def is_found(job: WrongJob, result: dict[str, Any]) -> bool:
-    """Whether the verdict is the right one, for a reason that names the fault."""
-    return result["verdict"] == job.verdict and bool(job.decisive & set(result["decisive"]))
+def _spoil_poll(receiving: receiver.Receiving) -> None:
+    receiving.receive_once = _before_the_poll.__get__(receiving)  # type: ignore[method-assign]
+
+
+OF_THE_JOB = tuple(Wrong(each.name, each.sentence, each.topic, Verdict.FAILED, OUTPUT) for each in VARIANTS)
+OF_THE_WAY = (
+    *(Wrong(each.name, each.sentence, each.topic, each.verdict, each.decisive) for each in WAYS),
+    Wrong(
+        "receiver_behind", "the receiver's clock is 200 ms behind", TOPICS.alerts, Verdict.VOID,
+        frozenset({Criterion.STAMPS}), clock=_Behind(),
+    ),
+    Wrong(
+        "receipt_before_poll", "the receipt is stamped before the poll", TOPICS.alerts, Verdict.VOID,
+        frozenset({Criterion.STAMPS}), spoil=_spoil_poll,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of real processes, and who is judged besides what it carries.
+
+    patch: what `jobs/sitecustomize.py` makes of them; rig: the criterion by which the run is void, if its rig is a
+    wrong one; kills: a replica, some seconds after the load began.
+    """
+
+    name: str
+    sentence: str
+    wrong: tuple[Wrong, ...] = ()
+    patch: str = ""
+    mode: str = "real-time"
+    replicas: int = 1
+    batch_s: float = 8
+    rig: Criterion | None = None
+    kills: bool = False
+
+    def is_right(self, result: Result) -> bool:
+        """Whether what it carries is called what it is: passed, or void for the rig's fault."""
+        if self.rig is None:
+            return result.verdict is Verdict.PASSED
+        return result.verdict is Verdict.VOID and self.rig in result.decisive
+
+
+_OF_TIME = frozenset({Criterion.STAMPS, Criterion.STALLED, Criterion.LATENCY_P95, Criterion.LAG_GROWING})
+
+
+def _of_way(*, of_time: bool) -> tuple[Wrong, ...]:
+    """Of the wrong ways those that do something to time, or the others: all would be too many for one process."""
+    return tuple(wrong for wrong in OF_THE_WAY if bool(wrong.decisive & _OF_TIME) is of_time)
+
+
+def _of_rig(name: str) -> Session:
+    wrong = rig.named(name)
+    return Session(wrong.name, wrong.sentence, patch=name, rig=wrong.criterion)
+
+
+SESSIONS = (
+    Session("rules", "a right job that tries wrong rules and states besides", OF_THE_JOB, patch="variants"),
+    Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
+    Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
+    Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch"),
+    Session(
+        "pair", "two right jobs, one of which is killed and comes back",
+        tuple(wrong for wrong in OF_THE_WAY if wrong.name in ("one_in_40_lost", "bid_off_by_one", "accepted_too")),
+        replicas=2, batch_s=20, kills=True,
+    ),
+    *(_of_rig(name) for name in ("lag_from_plan", "half_recorded", "ledger_loses")),
+)  # fmt: skip
+
+
+def carried_out(session: Session, folder: Path, kept: Path | None = None) -> Iterator[tuple[Wrong | None, Result]]:
+    """The results of the wrong systems of a session, and of the one that carries them (None).
+
+    kept: a folder for what is observed; a session that has something there is not done again, but judged again.
+    """
+    path = kept / f"{session.name}.pickle" if kept else folder / "observed.pickle"
+    if not path.exists():
+        plan, found = observed_in(session, folder)
+        path.write_bytes(pickle.dumps((plan, [(wrong and wrong.name, observed) for wrong, observed in found])))
+    plan, named = pickle.loads(path.read_bytes())
+    wrong = {each.name: each for each in session.wrong}
+    return judged(plan, [(wrong.get(name), observed) for name, observed in named])
+
+
+def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wrong | None, Observed]]]:
+    """What was observed of each; of the one that carries them alone, if it did not come to its end."""
+    workload = read_workload(WORKLOAD, Overrides(mode=session.mode))
+    plan = plan_of_workload(replace(workload, replicas=session.replicas, batch_s=session.batch_s))
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, _environment(plan, session.patch)))
+        # A wrong system's alerts are counted twice a second: there are many receivers in this process.
+        stack.enter_context(patch.object(receiver, "_TAKE_EVERY_NS", 500_000_000))
+        ensemble = Ensemble(
+            folder=folder, java=find_java(), jars=JarCache(), job=JobSettings.of(plan.workload), clock=_CLOCK
+        )
+        stack.callback(ensemble.stop)
+        beside = _Beside(session, folder)
+        stack.callback(beside.close)
+        run = Run(
+            plan, ensemble, run_id="carrier", clock=_CLOCK, interrupted=threading.Event(), on_started=beside.start,
+            show=_Killing(ensemble).follow if session.kills else lambda _: None,
+        )  # fmt: skip
+        carrier = run.carry_out()
+        return run.plan, [(None, carrier), *(beside.observed(carrier) if carrier.error is None else ())]
+
+
+def judged(plan: RunPlan, found: Sequence[tuple[Wrong | None, Observed]]) -> Iterator[tuple[Wrong | None, Result]]:
+    """The results, each by the whole verdict of a run."""
+    with patch.object(running, "_add_input", _remembered(running._add_input)):
+        for wrong, observed in found:
+            judge(plan, observed)
+            yield wrong, result_of(plan, observed, wrong.name if wrong else "carrier")
+
+
+def _remembered(add_input: Callable[[Any, RunPlan, Observed], None]) -> Callable[[Any, RunPlan, Observed], None]:
+    """The input is made from the plan once, since all of a session have the same."""
+    made = _Input([], [])
+
+    def add(oracle: Any, plan: RunPlan, observed: Observed) -> None:
+        if not made.orders:
+            add_input(made, plan, observed)
+        for quotes in made.quotes:
+            oracle.add_quotes(quotes)
+        for orders in made.orders:
+            oracle.add_orders(orders)
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    quotes: list[Quotes]
+    orders: list[Orders]
+
+    def add_quotes(self, quotes: Quotes) -> None:
+        self.quotes.append(quotes)
+
+    def add_orders(self, orders: Orders) -> None:
+        self.orders.append(orders)
+
+
+def _environment(plan: RunPlan, name: str) -> dict[str, str]:
+    path = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
+    sequences = np.concatenate([quotes.sequence for quotes in quotes_of(plan.measured.open(0))])
+    times_us = np.concatenate([quotes.intended_us for quotes in quotes_of(plan.measured.open(0))])
+    later = sequences[np.searchsorted(times_us, times_us[0] + 3_000_000)]
+    return {"PYTHONPATH": path, "WRONG": name, SEQUENCES: f"{sequences.min()},{later}"}
+
+
+class _Killing:
+    """Kills the second replica once, when the load has gone on for some seconds."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+        self._at_ns = 0
+
+    def follow(self, progress: Progress) -> None:
+        if progress.phase != "measuring" or self._at_ns < 0:
+            return
+        self._at_ns = self._at_ns or _CLOCK.monotonic_ns() + 4_000_000_000
+        if _CLOCK.monotonic_ns() >= self._at_ns:
+            os.killpg(self._ensemble.children["job_1"].pid, signal.SIGKILL)
+            self._at_ns = -1
+
+
+class _Beside:
+    """The receivers of the wrong systems, and what alters alerts on the way to them."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self._wrong, self._folder = session.wrong, folder
+        names = {wrong.name for wrong in session.wrong}
+        self._ways = tuple(way for way in WAYS if way.name in names)
+        self._receivings: list[tuple[Wrong, receiver.Receiving]] = []
+        self._on_the_way: _OnTheWay | None = None
+
+    def start(self, addresses: Addresses) -> None:
+        topics = dict.fromkeys((wrong.topic for wrong in self._wrong if wrong.topic != TOPICS.alerts), 1)
+        if topics:
+            create_topics(addresses.bootstrap_servers, topics, appended=topics)
+        for wrong in self._wrong:
+            ledger = Ledger(self._folder / "beside", wrong.name)
+            receiving = receiver.Receiving(
+                alerts_topic=wrong.topic, invalid_topic=TOPICS.invalid, partitions={wrong.topic: 1, TOPICS.invalid: 1},
+                consumer=Consumer(addresses.bootstrap_servers, client_id=wrong.name), ledger=ledger,
+                recovered=ledger.open(), warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
+                recorder=Recorder(source=wrong.name, clock=_CLOCK), clock=wrong.clock,
+            )  # fmt: skip
+            wrong.spoil(receiving)
+            receiving.start()
+            self._receivings.append((wrong, receiving))
+        if self._ways:
+            self._on_the_way = _OnTheWay(addresses.bootstrap_servers, self._ways)
+
+    def observed(self, right: Observed) -> Iterator[tuple[Wrong, Observed]]:
+        """What a run would have observed with each of them."""
+        if self._on_the_way is not None:
+            self._on_the_way.drain()
+        for wrong, receiving in self._receivings:
+            receiving.drain(30)
+            ledger = ledger_path(self._folder / "beside", wrong.name, ALERTS).read_bytes()
+            received, alerts = _response(receiving.received()), alerts_of(decode_ledger(ledger))
+            yield wrong, replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None)
+
+    def close(self) -> None:
+        if self._on_the_way is not None:
+            self._on_the_way.close()
+        for _, receiving in self._receivings:
+            receiving.stop()
+
+
+class _OnTheWay:
+    """Reads the job's alerts, and sends what each wrong way makes of them to its topic. Owns a thread."""
+
+    def __init__(self, bootstrap_servers: str, ways: Sequence[WrongWay]) -> None:
+        self._ways = ways
+        self._consumer = Consumer(bootstrap_servers, client_id="on-the-way")
+        self._producer = Producer(bootstrap_servers, client_id="on-the-way")
+        self._waiting: list[tuple[int, int, str, bytes]] = []
+        self._numbers = count()
+        self._first_us: int | None = None
+        self._read = 0
+        self._unacknowledged = 0
+        self._lock = threading.Lock()
+        self._stopping, self._drained = threading.Event(), threading.Event()
+        self._draining = False
+        self._thread = threading.Thread(target=self._run, name="on-the-way", daemon=True)
+        self._thread.start()
+
+    def drain(self) -> None:
+        """Wait until all that the job has said is where it belongs."""
+        self._draining = True
+        if not self._drained.wait(60):
+            raise MarketSpreadError("alerts are still on their way after 60 s")
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._producer.close(5)
+        self._consumer.close()
+
+    def _run(self) -> None:
+        self._consumer.assign({(TOPICS.alerts, 0): 0})
+        while not self._stopping.is_set():
+            _CLOCK.sleep_ns(50_000_000)  # there are many ways, so what comes in this time goes on together
+            found = self._consumer.poll(0).get((TOPICS.alerts, 0), [])
+            if found:
+                self._read = found[-1].offset + 1
+                self._take(np.frombuffer(b"".join(record.value for record in found), np.uint8).reshape(-1, ALERT.width))
+            self._send_due()
+            if self._draining and not found and not self._waiting and not self._unacknowledged:
+                (end,) = self._consumer.end_offsets([(TOPICS.alerts, 0)]).values()
+                if self._read >= end:
+                    self._drained.set()
+
+    def _take(self, rows: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]") -> None:
+        alerts = Alerts.from_rows(rows, np.zeros(len(rows), np.int64))
+        alerts = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+        if not len(alerts):
+            return
+        if self._first_us is None:
+            self._first_us = int(alerts.intended_us.min())
+        age_us, now_ns = alerts.intended_us - self._first_us, _CLOCK.monotonic_ns()
+        for way in self._ways:
+            for delay_us, part in way.on(alerts, age_us):
+                names = (each.name for each in ALERT.fields[1:])
+                encoded = encode(ALERT, {name: getattr(part, name) for name in names})
+                for row in encoded:
+                    due = (now_ns + delay_us * 1000, next(self._numbers), way.topic, row.tobytes())
+                    heapq.heappush(self._waiting, due)
+
+    def _send_due(self) -> None:
+        while self._waiting and self._waiting[0][0] <= _CLOCK.monotonic_ns():
+            _, _, topic, value = heapq.heappop(self._waiting)
+            with self._lock:
+                self._unacknowledged += 1
+            self._producer.send(topic, 0, value, (), self._acknowledged)
+
+    def _acknowledged(self, offset: int, error: Exception | None) -> None:
+        with self._lock:
+            self._unacknowledged -= 1

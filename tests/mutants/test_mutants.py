@@ -13,6 +13,7 @@ from market_spread.runs.analysis.latency import stamp_faults
 from market_spread.runs.checking import verdict_of
 from market_spread.runs.result import Verdict
 from tests.mutants.inputs import BEGIN_US, SECONDS, Input, generated, hand_made
+from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
 from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, System
 from tests.mutants.wrong import LATE_KEYS, MUTANTS, STAMPS, Mutant
 
@@ -114,6 +115,22 @@ def test_wrong_system_is_failed_though_it_lets_nothing_be_decided() -> None:
     assert verdict_of(judgement) is Verdict.FAILED
 
 
+@pytest.mark.parametrize("wrong", WRONG_RIGS, ids=lambda wrong: wrong.name)
+def test_wrong_rig_is_found(wrong: WrongRig) -> None:
+    result = wrong.result()
+
+    assert wrong.is_found(result), (wrong.sentence, result.verdict, result.reasons)
+
+
+@pytest.mark.parametrize(
+    "conditions", [Conditions(), Conditions(late_frame_ns=300_000_000), Conditions(pushes_lost=True)]
+)
+def test_right_rig_is_not_blamed(conditions: Conditions) -> None:
+    result = measured(conditions)
+
+    assert result.verdict is Verdict.PASSED, result.reasons
+
+
 def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
-    everything = (*MUTANTS, *STAMPS, LATE_KEYS)
+    everything = (*MUTANTS, *STAMPS, LATE_KEYS, *WRONG_RIGS)
     assert len({mutant.name for mutant in everything}) == len({mutant.sentence for mutant in everything}) >= 50

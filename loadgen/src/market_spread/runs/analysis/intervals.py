@@ -75,7 +75,7 @@ def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: I
 
 
 def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str]) -> dict[str, int]:
-    """How many clusters the latencies (n,) not below each percentile form, of those names that are of a tail."""
+    """How many clusters the latencies (n,) not below each percentile form, of those of a tail that samples support."""
     percents = {name: percent for name in names if (percent := _percent(name)) >= _TAIL_FROM}
     order = np.argsort(intended_us, kind="stable")
     times_us, buckets = intended_us[order], bucket_indices(np.clip(latency_us[order], 0, HIGHEST_US))
@@ -84,7 +84,8 @@ def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str])
     values_us = total.percentiles(list(percents.values()))
     return {
         name: count_clusters(times_us[buckets >= _bucket_of(value_us)])
-        for name, value_us in zip(percents, values_us, strict=True)
+        for (name, percent), value_us in zip(percents.items(), values_us, strict=True)
+        if total.supports(percent)
     }
 
 

@@ -87,6 +87,30 @@ def test_only_what_was_judged_has_the_latencies_of_the_result(run: SyntheticRun,
     assert (found[2][3], found[4][3]) == (60 * 200, in_range), "of a worker: what it pushed"
 
 
+def test_a_percentile_of_too_few_clusters_is_marked_where_it_is_judged(run: SyntheticRun, call: Call) -> None:
+    result = HdrCounts()
+    result.record(np.full(2_000, 5_000))
+    told = [2_000, result.sum_us, 5_000, 5_000, 0, 0, counts_text(result)]
+    series = {"name": END_TO_END, "labels": {"phase": "measured"}, "total": told, "too_few": {"p95": 1, "p99": 6}}
+    judged = {"from_unix_ms": BEGIN_MS, "to_unix_ms": BEGIN_MS + 9_000, "series": [series], "rows": [["latency, ms"]]}
+    data = run.data()
+    verdict = {"unix_ms": BEGIN_MS + 90_000, "kind": "verdict", "name": "passed", "text": "", "failed": []}
+    data["notes"] = [*data["notes"], {**verdict, "judged": judged}]
+
+    found = call(
+        "parts/latencies.js",
+        f"""async ({{shownOr, percentileFigure}}, [data, name]) => {{ {VIEW}
+          const model = new RunModel(data);
+          const hist = model.judgedHist({{name, labels: {{phase: 'measured'}}}});
+          return [...[50, 95, 99, 99.9].map((percent) => shownOr(hist, percent)),
+            percentileFigure(hist, 99, '', 10), model.latencyRows]; }}""",
+        [data, END_TO_END],
+    )
+
+    assert found[:4] == ["5.00 ms", "– (1 cluster)", "– (6 clusters)", "n too small"]
+    assert found[4:] == [{"value": "– (6 clusters)", "sub": "10 needed", "small": True}, [["latency, ms"]]]
+
+
 @pytest.mark.parametrize(("choice", "text"), [({"kind": "judged"}, ""), ({"kind": "whole"}, "whole")])
 def test_address_without_a_range_is_that_of_what_was_judged(choice: object, text: str, call: Call) -> None:
     assert call("range.js", "({choiceText}, choice) => choiceText(choice)", choice) == text

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from market_spread.metrics_aggregator.page import report_file
 from market_spread.metrics_aggregator.run_data import as_json
 from tests.browser.conftest import Open
+from tests.browser.reading import key_figures, table
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun
 
 CHARTS = [
@@ -42,6 +43,13 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
                            "max": 514_000_000},
         },
         "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
+        "clusters_min": 10,
+        "latencies": [
+            ["latency, ms", "p50", "p95", "p99", "p99.9", "p99.99", "max"],
+            ["intended send to receipt", "4.42", "45.41", "316.16", "–", "–", "514.00"],
+            ["  95% interval", "4.10 to 4.90", "12.00 to 129.00", "–", "–", "–", "–"],
+            ["  clusters of time", "12", "11", "10", "2", "–", "–"],
+        ],
         "anomalies": ["the job's JVM collected for 250 ms within a second, at 12:00:30 UTC"],
         "boundaries": [{"begin_ms": BEGIN_MS + 20_000, "gap_ms": 310}],
         "gc": [["job", BEGIN_MS + 30_000, 250.0]],
@@ -124,3 +132,19 @@ def test_report_of_a_run_that_pushed_nothing_says_so(watched: Open, run: Synthet
     page = watched().open(path.as_uri(), until=".notice")
 
     assert "Nothing was measured" in page.locator("p.notice").inner_text()
+
+
+def test_a_tail_of_few_clusters_is_a_mark_among_the_key_figures(
+    run: SyntheticRun, tmp_path: Path, watched: Open
+) -> None:
+    few = facts(run)
+    few["latencies"][1][3] = "– (6 clusters)"
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(few), json.dumps(run.data())))
+
+    page = watched().open(path.as_uri(), until="canvas")
+
+    assert list(key_figures(page).items())[1:3] == [("p95", "45.4 ms"), ("p99", "– (6 clusters)")]
+    rows = table(page, "Latencies of the result, with their 95% intervals")
+    assert rows["intended send to receipt"]["p99"] == "– (6 clusters)"
+    assert rows["  95% interval"]["p95"] == "12.00 to 129.00"

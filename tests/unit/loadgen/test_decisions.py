@@ -186,6 +186,27 @@ def test_decisions_on_a_quote_that_was_replaced_long_before_are_stale() -> None:
     assert "was replaced too early for the order to meet it" in judgement.sentences["stale"][0]
 
 
+def test_quotes_that_are_late_by_a_second_are_stale_away_from_a_standstill() -> None:
+    """As long as a standstill of two seconds elsewhere: the bound is that of the time, not the longest of the run."""
+    given = market(apart_us=10_000)
+    orders = Orders(*(getattr(given.decisions, field.name) for field in dataclasses.fields(Orders)))
+    received_us = given.decisions.received_us.copy()
+    middle_us = int(np.median(orders.intended_us))
+    held_up = (received_us > middle_us) & (received_us < middle_us + 2_000_000)
+    received_us[held_up] = middle_us + 2_000_000
+    until_us = np.maximum(given.decisions.received_us - 1_000_000, given.arrival_us[: len(SYMBOLS)].max())
+    late = [
+        newest(given.quotes, given.arrival_us, symbol, until)
+        for symbol, until in zip(orders.symbol, until_us, strict=True)
+    ]
+
+    judgement = judged(given, decided(given.quotes, orders, np.array(late), received_us))
+
+    assert counts(judgement).keys() == {"stale"}
+    assert judgement.stale > 0.4 * len(orders)
+    assert not judgement.ok
+
+
 def test_decision_on_the_quote_before_is_stale_whatever_the_delays_are() -> None:
     """Within the bound on delays it may be right; but a newer quote of the symbol had been used."""
     given = market()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from base64 import b64decode
+from binascii import crc32
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -581,6 +582,26 @@ def test_few_finished_runs_are_held_open(tmp_path: Path) -> None:
     assert archive.open("none") is None
     assert archive.open("../r1") is None
     assert len(archive.heads()) == 6
+
+
+@pytest.mark.parametrize(
+    "head", [b"#push []", b"#push \xff", b'#note {"kind": 1}', b'#push {"sequence": 1}', b"#note null", b"#push {"]
+)
+def test_a_log_of_nonsense_hides_no_other_run(tmp_path: Path, head: bytes) -> None:
+    """Its blocks are whole by their check sums: whoever wrote them, it was not this version."""
+    writer = Rig(tmp_path)
+    writer.push(5)
+    (tmp_path / "nonsense").mkdir()
+    block = head + b"\n"
+    (tmp_path / "nonsense" / "metrics.hlog").write_bytes(block + b"#end %08x\n" % crc32(block))
+    (tmp_path / "folder" / "metrics.hlog").mkdir(parents=True)
+    archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
+
+    assert [each.run_id for each in archive.heads()] == ["r1", "nonsense", "folder"]
+    assert archive.open("nonsense") is not None
+    opened = archive.open("r1")
+    assert opened is not None
+    assert opened.series
 
 
 def test_a_head_asked_for_has_no_body_and_ends(rig: Rig) -> None:

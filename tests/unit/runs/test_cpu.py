@@ -8,13 +8,14 @@ from typing import cast
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import HdrCounts
-from market_spread.runs.analysis.cpu import CpuPerMessage, Look, cpu_per_message
-from market_spread.runs.analysis.generator import QueueLimits, generator_queue
+from market_spread.runs.analysis.cpu import CpuPerMessage, Look, cpu_per_message, cpu_us_by_look
+from market_spread.runs.analysis.generator import generator_queue
 from market_spread.runs.environment import Environment
 from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.run import Observed, Run
 from market_spread.runs.workload import read_workload
 from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
+from market_spread.v1.limits_pb2 import RunLimits
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 SECOND = 1_000_000_000
@@ -44,6 +45,7 @@ def test_what_is_used_while_settling_is_not_in_it() -> None:
     assert settled.whole_us == sum(BY_5_S[2:]) / 10
     assert settled.second_half_us == sum(BY_5_S[7:]) / 5
     assert settled.broker_us == 0.5
+    assert cpu_us_by_look(looks) == ([float(each) for each in BY_5_S], [1_700_000_000.0 + 5 * i for i in range(1, 13)])
 
 
 def test_executors_are_in_it() -> None:
@@ -136,7 +138,7 @@ def _one(value_us: int) -> HdrCounts:
 
 
 def test_a_queue_in_the_generator_is_told() -> None:
-    limits = QueueLimits(acknowledge_p99_ms=50, age_ms_max=500)
+    limits = RunLimits(acknowledge_p99_us_max=50_000, unacknowledged_us_max=500_000)
 
     quick = generator_queue(histogram(*[1_700] * 999, 99_800), 99_800, limits)
     slow = generator_queue(histogram(*[1_700] * 90, *[59_000] * 10), 59_000, limits)

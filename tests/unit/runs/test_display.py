@@ -1,5 +1,7 @@
 """What the terminal shows: lines of progress, and the result."""
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -12,7 +14,7 @@ from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import HdrCounts
 from market_spread.runs.analysis.evidence import Cause, Verdict
 from market_spread.runs.display import live_progress, result_table
-from market_spread.runs.result import Result
+from market_spread.runs.result import Result, latency_rows
 from market_spread.runs.run import Progress
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
@@ -64,7 +66,7 @@ def test_line_has_phase_rates_alerts_and_latency(clock: ManualClock) -> None:
     assert lines[-1].split("  ") != lines[0].split("  ")
     assert lines[-1].startswith("  46.0 s  measuring ")
     assert "offered    20,000/s  processed    10,000/s" in lines[-1]
-    assert "alerts   2,345  latency p50 7.0 ms, p99 7.0 ms" in lines[-1]
+    assert "alerts   2,345  latency p50 7.0 ms, max 7.0 ms" in lines[-1]
 
 
 def test_line_comes_at_every_new_phase_and_else_every_five_seconds(clock: ManualClock) -> None:
@@ -95,7 +97,7 @@ def test_line_of_a_starting_job_says_what_it_waits_for(clock: ManualClock) -> No
 
 
 @pytest.mark.parametrize(
-    ("alerts", "latency"), [(0, "latency none yet"), (5, "latency too few alerts"), (20, "latency p50 7.0 ms")]
+    ("alerts", "latency"), [(0, "latency none yet"), (5, "latency max 7.0 ms"), (20, "latency p50 7.0 ms, max 7.0 ms")]
 )
 def test_latency_is_shown_as_far_as_alerts_support_it(clock: ManualClock, alerts: int, latency: str) -> None:
     lines = lines_of(clock, lambda show: show(progress(alerts=alerts)))
@@ -169,7 +171,7 @@ def test_table_begins_with_the_verdict(result: Result, verdict: Verdict) -> None
         "11,000",
         "17 of 55,795",
         "5, median 210.0 ms, longest 480.0 ms",
-        "3.25 us a message, in the second half 0.00 (reference: 5.3, another machine, no Kafka)",
+        "3.25 us a message, in the second half - (reference: 5.3, another machine, no Kafka)",
         "1.10 us a message",
         "2 cores, A CPU",
     ],
@@ -181,7 +183,53 @@ def test_table_has_the_figures(result: Result, figures: str) -> None:
 def test_latencies_are_milliseconds_and_a_dash_where_there_is_none(result: Result) -> None:
     row = next(line for line in shown_table(result).splitlines() if line.lstrip().startswith("intended send"))
 
-    assert row.split()[-6:] == ["6.9", "9.1", "22.2", "-", "-", "1,234.5"]
+    assert row.split()[-4:] == ["6.9", "9.1", "22.2", "1,234.5"]
+
+
+def cells(text: str, title: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.strip().startswith(title))
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_a_tail_of_few_clusters_is_no_number_anywhere(result: Result) -> None:
+    """22.2 ms of p99 was observed: result.json has it, and nobody shows it as an estimate."""
+    few = replace(
+        result,
+        latency_clusters={"latency_ns": {"p95": 10, "p99": 6}, "service_time_ns": {"p95": 1, "p99": 12}},
+        latency_intervals={
+            "p50": {"low_ns": 6_000_000, "high_ns": 8_250_000, "clusters": 12},
+            "p95": {"low_ns": None, "high_ns": None, "clusters": 10},
+            "p99": {"low_ns": None, "high_ns": None, "clusters": 6},
+        },
+    )
+
+    shown = shown_table(few)
+
+    assert cells(shown, "intended send to receipt")[1:] == ["6.9", "9.1", "– (6 clusters)", "1,234.5"]
+    assert cells(shown, "actual send to receipt")[1:] == ["6.9", "– (1 cluster)", "22.2", "1,234.5"]
+    assert cells(shown, "95% interval")[1:] == ["6.0 to 8.2", "–", "–", "–"]
+    assert cells(shown, "clusters of time")[1:] == ["12", "10", "6", "–"]
+    assert "– (n clusters): not evaluated, as it rests on n moments of the run; 10 are needed" in shown
+    assert latency_rows(few, decimals=2)[0][1:4] == ("6.90", "9.10", "– (6 clusters)")
+    assert json.loads(few.to_json())["latency_ns"]["p99"] == LATENCY["p99"]
+    assert "clusters): not evaluated" not in shown_table(result)
+
+
+def test_latency_is_shown_by_heat_and_state_partition(result: Result) -> None:
+    several = replace(
+        result,
+        latency_by_key_ns={"hot": LATENCY, "cold": {**LATENCY, "p50": 8_000_000}},
+        latency_by_state_partition_ns={str(number): {**LATENCY, "p50": number * 1_000_000} for number in range(40)},
+    )
+    one = replace(result, latency_by_state_partition_ns={"0": LATENCY})
+
+    shown = shown_table(several)
+
+    assert cells(shown, "cold keys")[1] == "8.0"
+    assert [title for title, *_ in latency_rows(several, decimals=1) if "state partition" in title] == [
+        f"  state partition {number}" for number in range(8, 40)
+    ]
+    assert "state partition" not in shown_table(one)
 
 
 def test_reasons_and_faults_are_listed(result: Result) -> None:

@@ -31,6 +31,7 @@ class FakeResult:
     verdict = Verdict.VOID
     reasons = ("the generator was late", "the run was interrupted")
     decisive = ("late_generator",)
+    latency_clusters: ClassVar[dict[str, dict[str, int]]] = {}
     verdicts: ClassVar[dict[str, Any]] = {
         "correct": {
             "evidence": [{"check": "missing", "holds": False, "text": "3 alerts are missing", "cause": "system"}]
@@ -104,7 +105,7 @@ class Story:
             def say_limits(self, workload: str, limits: RunLimits, text: str) -> None:
                 tell(f"limits of {workload}: {limits.late_us / 1000:g} ms")
 
-            def say_verdict(self, verdict: str, text: str, *, failed: Any, histograms: Any, of_unix_ns: Any) -> None:
+            def say_verdict(self, verdict: str, text: str, *, failed: Any, of_unix_ns: Any, **parts: Any) -> None:
                 tell(f"verdict: {verdict} ({text}), failed {failed}")
 
             def follow(self, progress: Progress) -> None:

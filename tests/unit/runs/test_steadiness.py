@@ -5,7 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from market_spread.runs.analysis.steadiness import POINTS_MIN, Floats, Unsteady, medians_by_second, steadiness
+from market_spread.runs.analysis.steadiness import (
+    POINTS_MIN,
+    Floats,
+    Steadiness,
+    Unsteady,
+    medians_by_second,
+    steadiness,
+)
 
 SERIES = 500
 Rng = np.random.Generator
@@ -86,7 +93,7 @@ UNSTEADY: dict[str, tuple[Callable[[int], Floats], Unsteady]] = {
 @pytest.mark.parametrize("kind", STEADY)
 def test_steady_series_are_called_unsteady_once_in_a_hundred_at_most(kind: str, seconds: int) -> None:
     rng = np.random.default_rng(seconds)
-    alarms = sum(steadiness(STEADY[kind](rng, seconds).tolist()).is_steady is not True for _ in range(SERIES))
+    alarms = sum(steadiness(STEADY[kind](rng, seconds).tolist()) != Steadiness() for _ in range(SERIES))
 
     assert alarms <= SERIES / 100
 
@@ -142,7 +149,7 @@ def test_less_than_half_of_the_median_is_no_change() -> None:
 
     found = steadiness((noise(np.random.default_rng(5), 600, deviation=0.01) + step).tolist())
 
-    assert found.is_steady is True
+    assert found == Steadiness()
 
 
 def test_medians_are_of_the_seconds_that_have_values() -> None:
@@ -160,7 +167,6 @@ def test_medians_are_of_the_seconds_that_have_values() -> None:
 def test_short_series_are_not_looked_at() -> None:
     found = steadiness([5.0] * (POINTS_MIN - 1))
 
-    assert found.is_steady is None
     assert found.unknown == "too short: 39 seconds have a value, and 40 are needed"
-    assert steadiness([0.0] * 60).is_steady is None
-    assert steadiness([5.0] * 60).is_steady is True
+    assert steadiness([0.0] * 60).unknown == "the median is 0"
+    assert steadiness([5.0] * 60) == Steadiness()

@@ -116,7 +116,8 @@ def test_run_is_told_all_that_it_is_judged_by(read: Callable[[str], Workload]) -
 
     assert limits == RunLimits(
         late_us=20_000, late_share_max=0.5, settle_us=0, stall_us=500_000, rate_share_min=0.9, loss_max=0,
-        latency_us_max={"p50": 1_000, "p99": 98_303}, stolen_share_max=0.2,
+        latency_us_max={"p50": 1_000, "p99": 98_303}, stolen_share_max=0.2, acknowledge_p99_us_max=100_000,
+        unacknowledged_us_max=1_000_000, clusters_min=10,
     )  # fmt: skip
     assert in_words(limits) == (
         "at most 50.00% of the frames more than 20 ms late; no alert for at most 0.5 s; p50 at most 1 ms; "
@@ -138,6 +139,13 @@ def test_alerts_of_micro_batches_may_stall_for_a_batch(read: Callable[[str], Wor
     micro = dataclasses.replace(workload, mode="micro-batch", batch_s=10)
 
     assert (run_limits(workload).stall_us, run_limits(micro).stall_us) == (2_000_000, 12_000_000)
+    assert run_limits(micro).unacknowledged_us_max == 12_000_000
+
+
+def test_the_generator_may_queue_for_as_long_as_frames_may_be_late(read: Callable[[str], Workload]) -> None:
+    limits = run_limits(dataclasses.replace(read(VALID), late_ms=250))
+
+    assert (limits.acknowledge_p99_us_max, limits.unacknowledged_us_max) == (250_000, 2_000_000)
 
 
 @pytest.mark.parametrize(

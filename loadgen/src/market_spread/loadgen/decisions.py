@@ -14,14 +14,14 @@ from market_spread.common.layout import ACCEPTED, DECISION, REJECTED
 from market_spread.loadgen.alert_checks import symbol_text
 from market_spread.loadgen.checks import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.columns import Columns, Letters, Orders, Quotes, Texts, symbol_codes
+from market_spread.loadgen.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
 from market_spread.loadgen.quote_book import SEQUENCES, ClosedBook, QuoteBook, rejects
 from market_spread.loadgen.verdicts import SENTENCES_MAX
 
 _CHUNK = 250_000
-# Quotes and orders have consumers of their own: one may stand still for a moment while the other does not, and of what
-# has piled up quotes may be worked off later than orders.
-_MARGIN_US = 1_000_000
-_MORE_BY = 4
+FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")
+# Stale by the delays around the order, but not by the longest of the run.
+_LATE = "late"
 _VERDICTS = {ord(REJECTED): "rejects", ord(ACCEPTED): "accepts"}
 
 
@@ -66,8 +66,8 @@ class DecisionJudgement:
     first decision accepts. missing: orders without a decision. unknown: decisions of orders that the input does not
     have. duplicated: decisions after an order's first. wrong: decisions that say something else of their order or their
     quote than the input, whose verdict is not the rule's on that quote, or that disagree with the alerts. stale:
-    decisions on a quote, or on none, that was replaced before the order can have met it. delay_us: the longest that a
-    message is taken to need from its intended send to the job. sentences: of each kind the first ten, readable.
+    decisions on a quote, or on none, that was replaced before the order can have met it. delay_us: the longest delay
+    that was seen, or the one that was given. sentences: of each kind the first ten, readable.
     """
 
     orders: int
@@ -93,7 +93,9 @@ class DecisionJudge:
     """Judges decisions by input that comes in chunks: all quotes, then all orders, then the judgement.
 
     A decision must repeat its order, and name a quote of the input, with its prices, whose verdict it gives. The order
-    must be able to have met the quote: the bounds are those of `ClosedBook.window`. Besides, what is named of a symbol
+    must be able to have met the quote: the bounds are those of `ClosedBook.window`, with the delays around the order
+    (`observed_delays`). As with the oracle, up to 1% of the decisions, or five, may be stale by these and not by the
+    longest of the run and a second more. Besides, what is named of a symbol
     must not go back in the order of the topic, as state never does; that finds a stale quote without any bound on
     delays, and is not asked where orders may be judged again. Every decision is held to all of this.
 
@@ -111,16 +113,17 @@ class DecisionJudge:
     ) -> None:
         """alerted: ids of the orders with an alert, which must be those that are rejected; None: not looked at.
 
-        delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the
-        longest from an order's intended send to the receipt of its decision, a quarter of it and a second more.
-        duplicates_allowed: as after a restart, or
-        with two jobs: then alerts may be of another attempt than the first decision, and are not compared.
+        delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the delays
+        from the receipts of the decisions. duplicates_allowed: as after a restart, or with two jobs: then alerts may be
+        of another attempt than the first decision, and are not compared.
         """
         self._decisions = decisions
         self._duplicates_allowed = duplicates_allowed
         self._alerted = None if alerted is None or duplicates_allowed else np.unique(alerted)
-        longest_us = int((decisions.received_us - decisions.intended_us).max(initial=0))
-        self._delay_us = longest_us + longest_us // _MORE_BY + _MARGIN_US if delay_us is None else delay_us
+        self._delays = self._at_worst = constant_delay(delay_us or 0)
+        if delay_us is None:
+            self._delays = observed_delays(decisions.intended_us, decisions.received_us)
+            self._at_worst = self._delays.at_worst()
         self._by_id = np.argsort(decisions.order_id, kind="stable")
         self._ids = decisions.order_id[self._by_id]
         self._known = np.zeros(len(decisions), np.bool_)
@@ -156,11 +159,15 @@ class DecisionJudge:
                 decisions,
                 lambda i: f"it was judged on quote {decisions.quote_sequence[i]}, after a newer one was used",
             )
+        if found.counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
+            found.counts["stale"] += found.counts[_LATE]
+            found.sentences["stale"] = (found.sentences["stale"] + found.sentences[_LATE])[:SENTENCES_MAX]
+        del found.counts[_LATE], found.sentences[_LATE]
         return DecisionJudgement(
             orders=self._orders,
             decided=self._decided,
             accepted=int((first & self._known & (decisions.verdict == ord(ACCEPTED))).sum()),
-            delay_us=self._delay_us,
+            delay_us=self._delays.longest_us,
             duplicates_allowed=self._duplicates_allowed,
             sentences={kind: tuple(said) for kind, said in found.sentences.items()},
             **found.counts,
@@ -181,11 +188,14 @@ class DecisionJudge:
         self._known[places] = True
         decisions, theirs = self._decisions[places], orders[order_of]
         symbol_ids = book.symbol_ids(theirs.symbol)
-        window = book.window(
-            symbol_ids,
-            theirs.intended_us,
-            surely_us=theirs.intended_us - self._delay_us,
-            possibly_us=theirs.intended_us + self._delay_us,
+        window, widest = (
+            book.window(
+                symbol_ids,
+                theirs.intended_us,
+                surely_us=theirs.intended_us - delays.at(theirs.intended_us),
+                possibly_us=theirs.intended_us + delays.at(theirs.intended_us),
+            )
+            for delays in (self._delays, self._at_worst)
         )
         number = decisions.quote_sequence
         place = book.find(symbol_ids, number)
@@ -197,15 +207,18 @@ class DecisionJudge:
                 lambda i: f"quote {number[i]} came too late for the order to meet it",
             )
         )
-        stale = [
-            Check(says_none & ~window.unquoted, lambda _: "it names no quote, but there was one before the order"),
-            Check(
-                (place >= 0) & (place < window.first),
-                lambda i: f"quote {number[i]} was replaced too early for the order to meet it",
-            ),
-        ]
+        unquoted = says_none & ~window.unquoted
+        is_stale = unquoted | ((place >= 0) & (place < widest.first))
+        is_late = ~is_stale & (place >= 0) & (place < window.first)
+
+        def replaced(i: int) -> str:
+            if unquoted[i]:
+                return "it names no quote, but there was one before the order"
+            return f"quote {number[i]} was replaced too early for the order to meet it"
+
         self._found.note("wrong", failed_any(wrong), decisions, lambda i: sentence_of(wrong, i))
-        self._found.note("stale", failed_any(stale), decisions, lambda i: sentence_of(stale, i))
+        self._found.note("stale", is_stale, decisions, replaced)
+        self._found.note(_LATE, is_late, decisions, replaced)
 
     def _content_checks(self, decisions: Decisions, book: ClosedBook, place: Int64s, says_none: Bools) -> list[Check]:
         number, verdict = decisions.quote_sequence, decisions.verdict
@@ -241,7 +254,7 @@ class _Found:
     """Faults by kind: how many, and the first as sentences."""
 
     def __init__(self) -> None:
-        self.counts = dict.fromkeys(("missing", "unknown", "duplicated", "wrong", "stale"), 0)
+        self.counts = dict.fromkeys((*FAULTS, _LATE), 0)
         self.sentences: dict[str, list[str]] = {kind: [] for kind in self.counts}
 
     def note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 
 from market_spread.common.codec import Int64s
 
+# Of what is judged, so much may be stale by the bound of its time, or so few: one partition of the quotes may stand
+# still for once while no order does.
+STALE_SHARE_MAX = 0.01
+STALE_FEW = 5
 # Orders are few beside quotes: of as many messages, the slowest is somewhat slower than the slowest alert near by.
 _MARGIN_US = 50_000
 _MORE_BY = 4

@@ -14,15 +14,13 @@ from market_spread.common.layout import ORDER
 from market_spread.loadgen.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.checks import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
-from market_spread.loadgen.delays import Delays, constant_delay, observed_delays
+from market_spread.loadgen.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
 from market_spread.loadgen.quote_book import ClosedBook, QuoteBook, naming
 from market_spread.loadgen.verdicts import SENTENCES_MAX, Judgement
 
 WHOLE_RUN = ((-(2**62), 2**62),)
 
 _CHUNK = 1_000_000
-_STALE_SHARE_MAX = 0.01
-_STALE_FEW = 5
 _NEAR_US = 1_000_000
 _SKEW_US_MAX = 1_000_000
 
@@ -137,7 +135,7 @@ class Oracle:
             delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
             found = self._found(orders, theirs, delays)
             excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
-            if stale <= max(_STALE_FEW, _STALE_SHARE_MAX * len(alerts)):
+            if stale <= max(STALE_FEW, STALE_SHARE_MAX * len(alerts)):
                 found = excused
 
         unexpected = ~known & is_first

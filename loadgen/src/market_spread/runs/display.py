@@ -13,10 +13,11 @@ from market_spread.common.histogram import HdrCounts
 from market_spread.runs.analysis.evidence import Verdict
 from market_spread.runs.analysis.intervals import CLUSTERS_MIN
 from market_spread.runs.analysis.objectives import PERCENTILES
-from market_spread.runs.result import LatencyNs, Result, alerts_text
+from market_spread.runs.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.runs.run import Progress
 
 _LINE_EVERY_NS = 5_000_000_000
+_ALWAYS = ("p50", "p95", "p99", "max")
 _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yellow"}
 
 
@@ -49,7 +50,7 @@ def result_table(result: Result) -> RenderableType:
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults)]
-    return Group("", head, *reasons, "", _latency_table(result), *_confidence(result), "", _count_table(result))
+    return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _count_table(result))
 
 
 class _Rates:
@@ -110,46 +111,28 @@ def _latency_so_far(progress: Progress) -> str:
     histogram = HdrCounts.decode(progress.receiver.latency_histogram)
     if not histogram.count:
         return "none yet"
-    shown = [(percent, histogram.percentile(percent)) for percent in (50, 99) if histogram.supports(percent)]
-    return ", ".join(f"p{percent} {_milliseconds(value * 1000)}" for percent, value in shown) or "too few alerts"
+    # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.
+    p50 = f"p50 {_milliseconds(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
+    return f"{p50}max {_milliseconds(histogram.max_us * 1000)}"
 
 
 def _latency_table(result: Result) -> Table:
-    table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 2), title_style="bold")
-    table.add_column("")
-    for percentile in PERCENTILES:
-        table.add_column(percentile, justify="right")
-    rows: list[tuple[str, LatencyNs]] = [
-        ("intended send to receipt", result.latency_ns),
-        ("  between batch boundaries", result.latency_between_boundaries_ns),
-        ("actual send to receipt", result.service_time_ns),
-        *((f"  {heat} keys", latency) for heat, latency in result.latency_by_key_ns.items()),
-        *((f"  {name.replace('_', ' ')}", latency) for name, latency in result.stages_ns.items()),
-        ("send lag of all messages", result.send_lag_ns),
-        ("delay of frames against plan", result.frame_delay_ns),
-    ]
-    for name, latency in rows:
-        table.add_row(name, *(_milliseconds(latency.get(percentile), unit="") for percentile in PERCENTILES))
+    table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 1), title_style="bold")
+    table.add_column("", no_wrap=True)
+    rows = latency_rows(result, decimals=1)
+    # On 80 columns there is no room for percentiles that the run is too short for.
+    known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
+    for at in known:
+        table.add_column(PERCENTILES[at - 1], justify="right")
+    for row in rows:
+        table.add_row(row[0], *(row[at] for at in known))
     return table
 
 
-def _confidence(result: Result) -> list[RenderableType]:
-    """How good the percentiles are: the 95% intervals that there are, and those that rest on few moments of the run."""
-    found, latency_ns = result.latency_intervals, result.latency_ns
-    known = [
-        f"{name} {_milliseconds(each['low_ns'], unit='')} to {_milliseconds(each['high_ns'])}"
-        for name, each in found.items()
-        if each["low_ns"] is not None
-    ]
-    rough = [
-        f"{name} {each['clusters']}"
-        for name, each in found.items()
-        if latency_ns.get(name) is not None and name != "p50" and (each["clusters"] or 0) < CLUSTERS_MIN
-    ]
-    lines = [f"95% interval: {', '.join(known)}"] if known else []
-    if rough:
-        lines.append(f"rough, as they rest on few moments of the run (ten would do): {', '.join(rough)}")
-    return [Text(line, style="dim") for line in lines]
+def _few(result: Result) -> list[Text]:
+    few = too_few_clusters(result.latency_clusters)
+    note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
+    return [Text(note, style="dim")] if few else []
 
 
 def _count_table(result: Result) -> Table:
@@ -158,7 +141,7 @@ def _count_table(result: Result) -> Table:
     table.add_column(justify="right")
     achieved = result.achieved_rate_per_s
     cpu, broker_cpu = result.cpu_us_per_message, result.broker_cpu_us_per_message
-    half, gap = result.cpu_us_per_message_second_half or 0.0, result.boundary_gap_ns_median
+    half, gap = result.cpu_us_per_message_second_half, result.boundary_gap_ns_median
     rows = {
         "messages sent": f"{result.messages_sent:,} ({result.orders_sent:,} orders)",
         "offered": f"{result.offered_rate_per_s:,.0f} messages/s",
@@ -173,7 +156,8 @@ def _count_table(result: Result) -> Table:
         f"longest {_milliseconds(result.batch_duration_ns_max)}",
         "CPU of the job": "-"
         if cpu is None
-        else f"{cpu:.2f} us a message, in the second half {half:.2f} (reference: 5.3, another machine, no Kafka)",
+        else f"{cpu:.2f} us a message, in the second half {'-' if half is None else f'{half:.2f}'} "
+        "(reference: 5.3, another machine, no Kafka)",
         "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
         "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
     }

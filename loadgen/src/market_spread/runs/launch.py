@@ -10,7 +10,9 @@ from rich.console import Console
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
+from market_spread.common.metric_names import END_TO_END, SERVICE, STAGE
 from market_spread.loadgen.recorded import write_native
+from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.analysis.verdict import judged_from_unix_ns
 from market_spread.runs.display import live_progress, result_table
 from market_spread.runs.document.capture import Capture
@@ -22,9 +24,10 @@ from market_spread.runs.environment import Addresses, Environment
 from market_spread.runs.metrics_page import export_page
 from market_spread.runs.noting import RunNotes
 from market_spread.runs.plan import RunPlan
-from market_spread.runs.result import Result
+from market_spread.runs.result import Result, latency_rows, too_few_clusters
 from market_spread.runs.run import Observed, Progress, Run
 from market_spread.runs.workload import in_words, run_limits
+from market_spread.v1.metrics_pb2 import SeriesKey, TooFewClusters
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000
@@ -148,6 +151,7 @@ def _say_verdict(notes: RunNotes, plan: RunPlan, observed: Observed, result: Res
     failed = [(check, evidence[check]["text"], evidence[check]["cause"]) for check in result.decisive]
     from_ns = judged_from_unix_ns(plan, observed)
     histograms = judged_histograms(observed, from_us=from_ns // 1000)
+    few = too_few_clusters(result.latency_clusters)
     until_ns = observed.measured_until_unix_ns
     if observed.alerts is not None and len(observed.alerts):
         until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
@@ -156,8 +160,16 @@ def _say_verdict(notes: RunNotes, plan: RunPlan, observed: Observed, result: Res
         "; ".join(result.reasons),
         failed=failed,
         histograms=histograms,
+        too_few=[TooFewClusters(key=each.key, clusters=few.get(_path(each.key), {})) for each in histograms],
+        rows=[("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)] if histograms else [],
         of_unix_ns=(from_ns, until_ns) if histograms and until_ns > from_ns else (0, 0),
     )
+
+
+def _path(key: SeriesKey) -> str:
+    """Where the result has the latency of a series."""
+    paths = {END_TO_END.name: "latency_ns", SERVICE.name: "service_time_ns", STAGE.name: "stages_ns"}
+    return ".".join([paths.get(key.name, ""), *([key.labels["stage"]] if "stage" in key.labels else [])])
 
 
 def _write_page(address: str, run_id: str, folder: Path, console: Console) -> None:

@@ -12,7 +12,14 @@ from market_spread.common.logs import log_event
 from market_spread.common.rpc import channel_to
 from market_spread.runs.run import Progress
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
-from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, NoteResponse
+from market_spread.v1.metrics_pb2 import (
+    IntervalHistogram,
+    Judgement,
+    LatencyRow,
+    NoteRequest,
+    NoteResponse,
+    TooFewClusters,
+)
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 WAITING_MAX = 200
@@ -65,16 +72,21 @@ class RunNotes:
         *,
         failed: Iterable[tuple[str, str, str]] = (),
         histograms: Iterable[IntervalHistogram] = (),
+        too_few: Iterable[TooFewClusters] = (),
+        rows: Iterable[Iterable[str]] = (),
         of_unix_ns: tuple[int, int] = (0, 0),
     ) -> None:
         """Note what the run came to.
 
         failed: of each check that does not hold its name, a sentence, and `system`, `rig` or nothing, whose doing it
-        is; histograms: the latencies of the result; of_unix_ns: from when to when what they are of took place.
+        is; histograms: the latencies of the result; too_few: what is not to be shown of them; rows: titles of columns,
+        then the latencies of the result as it shows them; of_unix_ns: from when to when what they are of took place.
         """
         judgement = Judgement(
             failed=[FailedCheck(check=check, text=sentence, cause=cause) for check, sentence, cause in failed],
             histograms=histograms,
+            too_few=too_few,
+            rows=[LatencyRow(cells=cells) for cells in rows],
             from_unix_ns=of_unix_ns[0],
             to_unix_ns=of_unix_ns[1],
         )

@@ -1,4 +1,4 @@
-"""The result of a run: its schema, its JSON file and its table."""
+"""The result of a run: its schema, its JSON file, and the rows of latencies that everyone shows of it."""
 
 import dataclasses
 import json
@@ -9,9 +9,13 @@ from typing import Any
 
 from market_spread.common.errors import UsageError
 from market_spread.runs.analysis.evidence import Cause, Verdict
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
+from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.document.folder import write_whole
+from market_spread.runs.pages.words import counted
 
 SCHEMA_VERSION = 3
+_PARTITIONS_SHOWN_MAX = 32
 
 LatencyNs = Mapping[str, int | None]
 
@@ -87,6 +91,7 @@ class Result:
     messages_lost: int | None = None
     cpu_us_per_message_second_half: float | None = None
     latency_intervals: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    latency_clusters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     acknowledge_ns: LatencyNs = field(default_factory=dict)
     append_ns: LatencyNs = field(default_factory=dict)
     fetch_ns: LatencyNs = field(default_factory=dict)
@@ -94,6 +99,12 @@ class Result:
     latency_by_state_partition_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
     orders_decided: int | None = None
     orders_accepted: int | None = None
+    decisions_missing: int | None = None
+    decisions_unknown: int | None = None
+    decisions_duplicated: int | None = None
+    decisions_wrong: int | None = None
+    decisions_stale: int | None = None
+    decision_latency_ns: LatencyNs = field(default_factory=dict)
     stalls: int = 0
     stall_ns_max: int | None = None
 
@@ -123,3 +134,71 @@ def alerts_text(result: Result) -> str:
         f"{result.alerts_unexpected:,} unexpected, {result.alerts_duplicated:,} duplicated, "
         f"{result.alerts_wrong:,} wrong"
     )
+
+
+def too_few_clusters(clusters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
+    few = {path: {name: n for name, n in each.items() if n < CLUSTERS_MIN} for path, each in clusters.items()}
+    return {path: each for path, each in few.items() if each}
+
+
+def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
+    """A title and the cells of PERCENTILES for each latency of the result, in milliseconds.
+
+    Below the first, by which a run is judged, stand its intervals and clusters. A percentile without a value is a dash,
+    and one of a tail that rests on too few moments of the run is a dash and their number.
+    """
+    few = too_few_clusters(result.latency_clusters)
+    stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
+    rows = [
+        ("intended send to receipt", "latency_ns", result.latency_ns),
+        ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
+        *((f"  {heat} keys", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
+        *_partition_rows(result),
+        ("actual send to receipt", "service_time_ns", result.service_time_ns),
+        *([("to the receipt of a decision", "", result.decision_latency_ns)] if result.orders_decided else []),
+    ]
+    for name, latency in result.stages_ns.items():
+        rows.append((f"  {name.replace('_', ' ')}", f"stages_ns.{name}", latency))
+        rows += [(f"    {part}", "", each) for part, each in stages.get(name, []) if any(each.values())]
+    rows += [
+        ("send lag of all messages", "", result.send_lag_ns),
+        ("delay of frames against plan", "", result.frame_delay_ns),
+        ("frames to acknowledgement", "", result.acknowledge_ns),
+    ]
+
+    def cell(path: str, name: str, latency: LatencyNs) -> str:
+        if latency.get(name) is not None and (clusters := few.get(path, {}).get(name)) is not None:
+            return f"– ({counted(clusters, 'cluster')})"
+        return _milliseconds(latency.get(name), decimals)
+
+    cells = [(title, *(cell(path, name, latency) for name in PERCENTILES)) for title, path, latency in rows]
+    return [cells[0], *_interval_rows(result, decimals), *cells[1:]]
+
+
+def _interval_rows(result: Result, decimals: int) -> list[tuple[str, ...]]:
+    found = [result.latency_intervals.get(name) for name in PERCENTILES]
+    low_high = [(each["low_ns"], each["high_ns"]) if each else (None, None) for each in found]
+    intervals = [
+        "–" if low is None else f"{_milliseconds(low, decimals)} to {_milliseconds(high, decimals)}"
+        for low, high in low_high
+    ]
+    return [
+        ("  95% interval", *intervals),
+        ("  clusters of time", *("–" if each is None else f"{each['clusters']:,}" for each in found)),
+    ]
+
+
+def _partition_rows(result: Result) -> list[tuple[str, str, LatencyNs]]:
+    """Latencies by state partition, where there is more than one; of very many the slowest in the median."""
+    found = result.latency_by_state_partition_ns
+    slowest = sorted(found, key=lambda number: -(found[number]["p50"] or 0))[:_PARTITIONS_SHOWN_MAX]
+    return [
+        (f"  state partition {number}", f"latency_by_state_partition_ns.{number}", each)
+        for number, each in found.items()
+        if len(found) > 1 and number in slowest
+    ]
+
+
+def _milliseconds(value_ns: int | None, decimals: int) -> str:
+    return "–" if value_ns is None else f"{value_ns / 1e6:,.{decimals}f}"

@@ -8,6 +8,8 @@ from typing import Any
 import fsspec
 
 from market_spread.common.errors import UsageError
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
+from market_spread.runs.pages.words import counted
 from market_spread.runs.result import SCHEMA_VERSION
 
 # What the processes of a run left for themselves.
@@ -82,6 +84,8 @@ class Store:
         result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
         latency = result.get("latency_ns")
         latency = latency if isinstance(latency, Mapping) else {}
+        clusters = result.get("latency_clusters")
+        clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
         version = result.get("schema_version")
         return {
             "run_id": run_id,
@@ -91,6 +95,7 @@ class Store:
             "offered_rate_per_s": result.get("offered_rate_per_s"),
             "p50_ns": latency.get("p50"),
             "p99_ns": latency.get("p99"),
+            "p99_clusters": clusters.get("p99") if isinstance(clusters, Mapping) else None,
             "cpu_us_per_message": result.get("cpu_us_per_message"),
             "step": state.get("step"),
             "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
@@ -131,7 +136,9 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         str(summary["cause"] or "-"),
         number(summary["offered_rate_per_s"], "{:,.0f}"),
         number(summary["p50_ns"], "{:,.1f}", 1e-6),
-        number(summary["p99_ns"], "{:,.1f}", 1e-6),
+        f"– ({counted(few, 'cluster')})"
+        if isinstance(few := summary["p99_clusters"], int) and few < CLUSTERS_MIN
+        else number(summary["p99_ns"], "{:,.1f}", 1e-6),
         number(summary["cpu_us_per_message"], "{:.2f}"),
         " ".join(each for each in (str(summary["step"] or "-"), summary["note"]) if each),
     )

@@ -15,6 +15,7 @@ from market_spread.common.schedule import Constant, Profile, read_profile
 from market_spread.common.yaml_file import read_yaml
 from market_spread.loadgen.parameters import REJECTED_SHARE
 from market_spread.loadgen.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
 from market_spread.runs.analysis.objectives import PERCENTILES, Objectives
 from market_spread.runs.terms import MACHINE_CHECKS, VoidLimits, Wanted
 from market_spread.streaming.modes.settings import (
@@ -30,6 +31,8 @@ from market_spread.streaming.modes.settings import (
 from market_spread.v1.limits_pb2 import RunLimits
 
 FRAME_MESSAGES_MAX = 100_000
+_ACKNOWLEDGE_P99_US = 100_000
+_UNACKNOWLEDGED_US = 1_000_000
 # It becomes a part of the run's id, and so of a folder's name.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _ONE_IN = re.compile(r"1 in ([1-9][0-9]*)")
@@ -151,20 +154,25 @@ def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
 def run_limits(workload: Workload) -> RunLimits:
     """What the run is judged by, as all who show it are told.
 
-    In micro-batch mode alerts come once a batch, so the limit of a stall counts beyond the time between two.
+    In micro-batch mode alerts come once a batch, so the limit of a stall counts beyond the time between two. The broker
+    may take 100 ms for a frame, and a second for one, or as long as a frame may be late, or the output stand still.
     """
     objectives = workload.objectives
     between_ms = workload.batch_s * 1000 if workload.mode == MICRO_BATCH else 0
+    late_us, stall_us = round(workload.late_ms * 1000), round((workload.stall_ms + between_ms) * 1000)
     return RunLimits(
-        late_us=round(workload.late_ms * 1000),
+        late_us=late_us,
         late_share_max=workload.late_share_max,
         settle_us=round(workload.settle_s * 1e6),
-        stall_us=round((workload.stall_ms + between_ms) * 1000),
+        stall_us=stall_us,
         # Latencies are whole microseconds, so that one is above a limit if and only if it is above its whole part.
         latency_us_max={name: round(limit_ms * 1e6) // 1000 for name, limit_ms in objectives.latency_ms.items()},
         rate_share_min=objectives.rate_share,
         loss_max=objectives.loss,
         stolen_share_max=workload.void.stolen_share,
+        acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us),
+        unacknowledged_us_max=max(_UNACKNOWLEDGED_US, late_us, stall_us),
+        clusters_min=CLUSTERS_MIN,
     )
 
 

@@ -52,6 +52,9 @@ class RunLimits(_message.Message):
     RATE_SHARE_MIN_FIELD_NUMBER: _builtins.int
     LOSS_MAX_FIELD_NUMBER: _builtins.int
     STOLEN_SHARE_MAX_FIELD_NUMBER: _builtins.int
+    ACKNOWLEDGE_P99_US_MAX_FIELD_NUMBER: _builtins.int
+    UNACKNOWLEDGED_US_MAX_FIELD_NUMBER: _builtins.int
+    CLUSTERS_MIN_FIELD_NUMBER: _builtins.int
     late_us: _builtins.int
     """A frame is late if it leaves more than this after its plan, microseconds."""
     late_share_max: _builtins.float
@@ -66,6 +69,12 @@ class RunLimits(_message.Message):
     """The most messages and alerts that may be lost."""
     stolen_share_max: _builtins.float
     """The largest share of the CPU time that the hypervisor may give to others."""
+    acknowledge_p99_us_max: _builtins.int
+    """How long 99% of the frames may take to their acknowledgement, microseconds; else the generator's queue is measured."""
+    unacknowledged_us_max: _builtins.int
+    """How long any frame may wait for it, microseconds."""
+    clusters_min: _builtins.int
+    """In how many clusters of time a percentile of the tail must lie at least, to be shown."""
     @_builtins.property
     def latency_us_max(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """The most that a percentile of the latency may be, microseconds, by its name: `p50`, `p99.9`, `max`."""
@@ -81,11 +90,18 @@ class RunLimits(_message.Message):
         rate_share_min: _builtins.float | None = ...,
         loss_max: _builtins.int | None = ...,
         stolen_share_max: _builtins.float | None = ...,
+        acknowledge_p99_us_max: _builtins.int | None = ...,
+        unacknowledged_us_max: _builtins.int | None = ...,
+        clusters_min: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "late_share_max", b"late_share_max", "late_us", b"late_us", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "late_share_max", b"late_share_max", "late_us", b"late_us", "latency_us_max", b"latency_us_max", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "latency_us_max", b"latency_us_max", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__acknowledge_p99_us_max: _TypeAlias = _typing.Literal["acknowledge_p99_us_max"]  # noqa: Y015
+    _WhichOneofArgType__acknowledge_p99_us_max: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max"]  # noqa: Y015
+    _WhichOneofReturnType__clusters_min: _TypeAlias = _typing.Literal["clusters_min"]  # noqa: Y015
+    _WhichOneofArgType__clusters_min: _TypeAlias = _typing.Literal["_clusters_min", b"_clusters_min"]  # noqa: Y015
     _WhichOneofReturnType__late_share_max: _TypeAlias = _typing.Literal["late_share_max"]  # noqa: Y015
     _WhichOneofArgType__late_share_max: _TypeAlias = _typing.Literal["_late_share_max", b"_late_share_max"]  # noqa: Y015
     _WhichOneofReturnType__late_us: _TypeAlias = _typing.Literal["late_us"]  # noqa: Y015
@@ -100,6 +116,12 @@ class RunLimits(_message.Message):
     _WhichOneofArgType__stall_us: _TypeAlias = _typing.Literal["_stall_us", b"_stall_us"]  # noqa: Y015
     _WhichOneofReturnType__stolen_share_max: _TypeAlias = _typing.Literal["stolen_share_max"]  # noqa: Y015
     _WhichOneofArgType__stolen_share_max: _TypeAlias = _typing.Literal["_stolen_share_max", b"_stolen_share_max"]  # noqa: Y015
+    _WhichOneofReturnType__unacknowledged_us_max: _TypeAlias = _typing.Literal["unacknowledged_us_max"]  # noqa: Y015
+    _WhichOneofArgType__unacknowledged_us_max: _TypeAlias = _typing.Literal["_unacknowledged_us_max", b"_unacknowledged_us_max"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__acknowledge_p99_us_max) -> _WhichOneofReturnType__acknowledge_p99_us_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__clusters_min) -> _WhichOneofReturnType__clusters_min | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__late_share_max) -> _WhichOneofReturnType__late_share_max | None: ...
     @_typing.overload
@@ -114,6 +136,8 @@ class RunLimits(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__stall_us) -> _WhichOneofReturnType__stall_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__stolen_share_max) -> _WhichOneofReturnType__stolen_share_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__unacknowledged_us_max) -> _WhichOneofReturnType__unacknowledged_us_max | None: ...
 
 Global___RunLimits: _TypeAlias = RunLimits  # noqa: Y015
 

@@ -317,6 +317,8 @@ class Judgement(_message.Message):
     HISTOGRAMS_FIELD_NUMBER: _builtins.int
     FROM_UNIX_NS_FIELD_NUMBER: _builtins.int
     TO_UNIX_NS_FIELD_NUMBER: _builtins.int
+    TOO_FEW_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
     from_unix_ns: _builtins.int
     """From when to when the orders of these were due and their alerts came, Unix epoch in nanoseconds; 0 if there are none."""
     to_unix_ns: _builtins.int
@@ -329,6 +331,14 @@ class Judgement(_message.Message):
     def histograms(self) -> _containers.RepeatedCompositeFieldContainer[Global___IntervalHistogram]:
         """The latencies that the result gives, each under the key of the series in which the processes pushed theirs."""
 
+    @_builtins.property
+    def too_few(self) -> _containers.RepeatedCompositeFieldContainer[Global___TooFewClusters]:
+        """What is not to be shown of these histograms."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LatencyRow]:
+        """All latencies of the result as it shows them: the first row are the names of the columns."""
+
     def __init__(
         self,
         *,
@@ -336,14 +346,90 @@ class Judgement(_message.Message):
         histograms: _abc.Iterable[Global___IntervalHistogram] | None = ...,
         from_unix_ns: _builtins.int = ...,
         to_unix_ns: _builtins.int = ...,
+        too_few: _abc.Iterable[Global___TooFewClusters] | None = ...,
+        rows: _abc.Iterable[Global___LatencyRow] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["failed", b"failed", "from_unix_ns", b"from_unix_ns", "histograms", b"histograms", "to_unix_ns", b"to_unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failed", b"failed", "from_unix_ns", b"from_unix_ns", "histograms", b"histograms", "rows", b"rows", "to_unix_ns", b"to_unix_ns", "too_few", b"too_few"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Judgement: _TypeAlias = Judgement  # noqa: Y015
+
+@_typing.final
+class TooFewClusters(_message.Message):
+    """The percentiles of a histogram that rest on too few clusters of time: `p99` to how many there are."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ClustersEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    KEY_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def key(self) -> Global___SeriesKey:
+        """Which histogram."""
+
+    @_builtins.property
+    def clusters(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """By the name of the percentile."""
+
+    def __init__(
+        self,
+        *,
+        key: Global___SeriesKey | None = ...,
+        clusters: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "key", b"key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TooFewClusters: _TypeAlias = TooFewClusters  # noqa: Y015
+
+@_typing.final
+class LatencyRow(_message.Message):
+    """A latency of the result, as text."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CELLS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cells(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it is of, then its percentiles in milliseconds."""
+
+    def __init__(
+        self,
+        *,
+        cells: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cells", b"cells"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LatencyRow: _TypeAlias = LatencyRow  # noqa: Y015
 
 @_typing.final
 class NoteResponse(_message.Message):

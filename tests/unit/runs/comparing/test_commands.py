@@ -117,6 +117,52 @@ def test_history_leaves_void_runs_out(runs: Path) -> None:
     assert "• left out: 1 void run" in invoke("history", "runs/void").stdout
 
 
+BROKEN = {
+    "cut": b'{"schema_version": 3, "run',
+    "schema": b'{"schema_version": 9}',
+    "not-utf-8": b"\xff\xfe{}",
+    "list": b"[]",
+}
+
+
+@pytest.fixture
+def with_broken(runs: Path) -> Path:
+    for name, text in BROKEN.items():
+        folder = runs / "before" / f"19990101-000000-{name}"
+        folder.mkdir()
+        (folder / "result.json").write_bytes(text)
+    (runs / "before" / "19990101-000000-without").mkdir()
+    return runs
+
+
+def test_broken_documents_hide_no_other_from_history(with_broken: Path) -> None:
+    result = invoke("history", "runs/before")
+
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert "0 changes in 8 runs" in said
+    assert said.count("left out: runs/before/19990101-000000-") == len(BROKEN)
+    assert "schema_version 9; this version reads 2 or 3" in said
+
+
+def test_broken_documents_hide_no_other_from_compare(with_broken: Path) -> None:
+    document = json.loads(invoke("compare", "runs/before", "runs/after", "--json").stdout)
+
+    assert len(document["groups"][0]["runs"]) == 8
+    assert len(document["groups"][0]["unreadable"]) == len(BROKEN)
+    assert "left out of before: " in invoke("compare", "runs/before", "runs/after").stdout
+
+
+def test_a_group_of_broken_documents_alone_is_refused(runs: Path) -> None:
+    (runs / "only").mkdir()
+    (runs / "only" / "result.json").write_bytes(b"\xff")
+
+    result = invoke("compare", "runs/before", "runs/only")
+
+    assert result.exit_code == 2
+    assert "is no JSON" in result.stderr
+
+
 def test_groups_made_one_after_the_other_are_exit_status_3(runs: Path) -> None:
     for number in range(8):
         write_run(runs / "later", 100 + number, 30)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _LOOKS_MAX = 120
 
@@ -61,6 +62,19 @@ def cpu_per_message(looks: Sequence[Look]) -> CpuPerMessage:
         unknown = "the executors' CPU time cannot be told" if silent else "the counts of time or messages went back"
         return CpuPerMessage(broker_us=broker_us, unknown=unknown)
     return CpuPerMessage(whole_us, second_half_us, broker_us)
+
+
+def cpu_us_by_look(looks: Sequence[Look]) -> tuple[list[float], list[float]]:
+    """CPU time a message between each two looks that follow each other, and when each ended, Unix seconds.
+
+    What cannot be told is left out.
+    """
+    found = [
+        (look.unix_ns / 1e9, used_us)
+        for before, look in pairwise(looks)
+        if look.restarts == before.restarts and (used_us := _of_job(before, look)) is not None
+    ]
+    return [used_us for _, used_us in found], [unix_s for unix_s, _ in found]
 
 
 def _of_job(before: Look, after: Look) -> float | None:

@@ -59,6 +59,8 @@ class Criterion(StrEnum):
     STOLEN = "stolen"
     UNDECIDED = "undecided"
     NOT_STEADY = "not_steady"
+    SLOWER_BETWEEN = "slower_between"
+    CPU_UNSTEADY = "cpu_unsteady"
     STAMPS = "stamps"
     CLOCK_OFFSET = "clock_offset"
     ONE_KEY = "one_key"

@@ -1,20 +1,11 @@
 """The generator's own queue, told apart from the job: how long frames waited for the broker."""
 
-from dataclasses import dataclass
-
 from market_spread.common.histogram import HdrCounts
 from market_spread.runs.analysis.evidence import Criterion, Evidence
+from market_spread.v1.limits_pb2 import RunLimits
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLimits:
-    """How long a frame may take to its acknowledgement: the 99th percentile of all, and the longest that any waited."""
-
-    acknowledge_p99_ms: float = 100.0
-    age_ms_max: float = 1000.0
-
-
-def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: QueueLimits) -> Evidence:
+def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) -> Evidence:
     """Whether the load reached the broker soon after it was handed over: else stage `ingest` has the rig's own wait.
 
     acknowledge: from handing a frame over to its acknowledgement, so producer and broker; age_us_max: of the oldest
@@ -23,16 +14,16 @@ def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: QueueLimits
     if not acknowledge.count:
         return Evidence(Criterion.GENERATOR_QUEUE, None, "no frame was acknowledged", unit="ms")
     p99_ms, age_ms = acknowledge.percentile(99) / 1000, age_us_max / 1000
+    p99_ms_max, age_ms_max = limits.acknowledge_p99_us_max / 1000, limits.unacknowledged_us_max / 1000
     found = f"99% of the frames were acknowledged within {p99_ms:,.1f} ms, and the oldest one waited {age_ms:,.1f} ms"
-    is_old = age_ms > limits.age_ms_max
-    value, limit = (age_ms, limits.age_ms_max) if is_old else (p99_ms, limits.acknowledge_p99_ms)
+    value, limit = (age_ms, age_ms_max) if age_ms > age_ms_max else (p99_ms, p99_ms_max)
     holds = value <= limit
     text = (
         found
         if holds
         else (
             f"the load waited in the generator or for the broker, not for the job: {found}; at most "
-            f"{limits.acknowledge_p99_ms:g} and {limits.age_ms_max:g} ms may be; "
+            f"{p99_ms_max:g} and {age_ms_max:g} ms may be; "
             "give broker and sender cores of their own"
         )
     )

@@ -63,8 +63,7 @@ def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: I
         intervals_us = list(_intervals_us(of_block, blocks, buckets, list(percents.values()), total.max_us))
     found: dict[str, Figure] = {}
     for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
-        least = int(bucket_indices(np.array([min(value_us, HIGHEST_US)]))[0])
-        clusters = count_clusters(age_us[buckets >= least])
+        clusters = count_clusters(age_us[buckets >= _bucket_of(value_us)])
         has_tail = percent < _TAIL_FROM or (clusters >= CLUSTERS_MIN and total.supports(percent))
         if total.count < SAMPLES_MIN or not has_tail:
             found[name] = Figure(None, None, None, clusters)
@@ -73,6 +72,21 @@ def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: I
         else:
             found[name] = Figure(value_us * 1000, interval_us[0] * 1000, interval_us[1] * 1000, clusters)
     return found
+
+
+def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str]) -> dict[str, int]:
+    """How many clusters the latencies (n,) not below each percentile form, of those of a tail that samples support."""
+    percents = {name: percent for name in names if (percent := _percent(name)) >= _TAIL_FROM}
+    order = np.argsort(intended_us, kind="stable")
+    times_us, buckets = intended_us[order], bucket_indices(np.clip(latency_us[order], 0, HIGHEST_US))
+    total = HdrCounts()
+    total.record(latency_us)
+    values_us = total.percentiles(list(percents.values()))
+    return {
+        name: count_clusters(times_us[buckets >= _bucket_of(value_us)])
+        for (name, percent), value_us in zip(percents.items(), values_us, strict=True)
+        if total.supports(percent)
+    }
 
 
 def count_clusters(times_us: Int64s) -> int:
@@ -86,6 +100,10 @@ def count_clusters(times_us: Int64s) -> int:
     starts = np.flatnonzero(np.diff(times_us, prepend=times_us[0] - 2 * CLUSTER_GAP_US) > CLUSTER_GAP_US)
     ends = np.append(starts[1:], len(times_us)) - 1
     return int((1 + (times_us[ends] - times_us[starts]) // BLOCK_US).sum())
+
+
+def _bucket_of(value_us: int) -> int:
+    return int(bucket_indices(np.array([min(value_us, HIGHEST_US)]))[0])
 
 
 def _percent(name: str) -> float:

@@ -1,11 +1,9 @@
-"""Latency by what the orders' keys have to do with it: hot or cold, and the partition of the job's state."""
-
-from collections.abc import Mapping
+"""What the orders' keys have to do with their latency: hot or cold, and the partition of the job's state."""
 
 import numpy as np
 
 from market_spread.common.codec import Int64s
-from market_spread.common.histogram import HdrCounts, latency_summary_ns
+from market_spread.loadgen.checks import Bools
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
 from market_spread.loadgen.symbols import universe
 from market_spread.runs.analysis.evidence import Criterion, Evidence
@@ -15,25 +13,22 @@ from market_spread.runs.state_partitions import state_partition_of
 ONE_KEY_SHARE_MAX = 0.1
 _SAMPLES_MIN = 500
 
-LatencyNs = Mapping[str, int | None]
+
+def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
+    """Which alerts are of `hot` and which of `cold` keys; a group without any is left out, of a replay both are."""
+    workload = plan.workload
+    if plan.origin.get("source") != "market":
+        return {}
+    is_hot = universe(workload.symbols, workload.partitions).is_hot(alerts.symbol)
+    return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 
-def latency_by_key(plan: RunPlan, alerts: Alerts) -> tuple[dict[str, LatencyNs], dict[str, LatencyNs]]:
-    """Latencies of first alerts by heat of the key (`hot`, `cold`), and by the number of the state partition.
-
-    Of a replay, whose market is not ours, by state partition only. A group without an alert is left out.
-    """
-    workload, latency_us = plan.workload, alerts.received_us - alerts.intended_us
-    by_heat: dict[str, LatencyNs] = {}
-    if plan.origin.get("source") == "market":
-        is_hot = universe(workload.symbols, workload.partitions).is_hot(alerts.symbol)
-        by_heat = {
-            name: _summary(latency_us[which]) for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()
-        }
-    partition = state_partition_of(
+def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
+    """In which partition of the job's state the key of each alert is."""
+    workload = plan.workload
+    return state_partition_of(
         alerts.symbol, mode=workload.mode, buckets=workload.partitions, partitions=workload.shuffle_partitions
     )
-    return by_heat, {str(number): _summary(latency_us[partition == number]) for number in np.unique(partition)}
 
 
 def one_key(plan: RunPlan, symbols: Texts) -> Evidence:
@@ -48,9 +43,3 @@ def one_key(plan: RunPlan, symbols: Texts) -> Evidence:
     if share > limit:
         text += f", at most {limit:.0%} may be; the latencies are that key's: have more probes, or a longer load"
     return Evidence(Criterion.ONE_KEY, share <= limit, text, share, limit, "share")
-
-
-def _summary(latency_us: Int64s) -> LatencyNs:
-    histogram = HdrCounts()
-    histogram.record(latency_us)
-    return latency_summary_ns(histogram)

@@ -20,7 +20,6 @@ _GROWTH_SLICES = 20
 _GROWTH_ALERTS_MIN = 40
 # Of a shorter span a trend says nothing: a few slow seconds are a third of it.
 _GROWTH_US_MIN = 10_000_000
-_GROWN_US_MIN = 200_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.
 _AGREEMENT_MIN = 0.5
 
@@ -56,21 +55,21 @@ class Boundary:
 class Growth:
     """How the median latency went on over the measured time: its trend, from the medians of slices of that time.
 
-    grown_us: the trend's slope times the time (`duration_us`); before_us: the median of the first third; agreement: of
+    grown_us: the trend's slope times the time (`duration_us`); p50_us: the median over all of it; agreement: of
     the pairs of slices, how many more have the later one higher than lower, as a share (Kendall's tau), -1 to 1;
     not_evaluated: why there is nothing of all this, empty if there is.
     """
 
     grown_us: int = 0
-    before_us: int = 0
+    p50_us: int = 0
     duration_us: int = 0
     agreement: float = 0.0
     not_evaluated: str = ""
 
     @property
     def is_queue(self) -> bool:
-        """Whether a queue grows: a job that keeps up has about the latency of before at the end."""
-        return self.grown_us > max(_GROWN_US_MIN, self.before_us) and self.agreement > _AGREEMENT_MIN
+        """Whether a queue grows, by more than the run's own median: what is little in one run is much in another."""
+        return self.grown_us > self.p50_us and self.agreement > _AGREEMENT_MIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> L
     end_to_end_us = measured.received_us - measured.intended_us
     return Latencies(
         end_to_end=_histogram(end_to_end_us),
-        steady=_histogram(end_to_end_us[~_meets(measured, boundaries)]),
+        steady=_histogram(end_to_end_us[~meets(measured, boundaries)]),
         service=_histogram(measured.received_us - measured.sent_us),
         stages={name: _histogram(values_us) for name, values_us in stages_us(measured).items()},
         boundaries=boundaries,
@@ -171,13 +170,14 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     slope_us = np.median(risen_us / (slices[later] - slices[earlier]))
     return Growth(
         grown_us=round(float(slope_us) * _GROWTH_SLICES),
-        before_us=round(float(np.median((received_us - intended_us)[age_us <= duration_us // 3]))),
+        p50_us=round(float(np.median(received_us - intended_us))),
         duration_us=duration_us,
         agreement=float(np.sign(risen_us).mean()),
     )
 
 
-def _meets(alerts: Alerts, boundaries: Sequence[Boundary]) -> npt.NDArray[np.bool_]:
+def meets(alerts: Alerts, boundaries: Sequence[Boundary]) -> npt.NDArray[np.bool_]:
+    """Which alerts waited at a boundary, or behind what had piled up there."""
     met = np.zeros(len(alerts), np.bool_)
     for boundary in boundaries:
         met |= (alerts.intended_us < boundary.caught_up_us) & (alerts.received_us > boundary.begin_us)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from market_spread.common.errors import UsageError
 from market_spread.common.mapping import MappingReader
 from market_spread.runs.analysis.evidence import Criterion, Evidence, at_most
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
+from market_spread.runs.pages.words import counted
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 _MS_MAX = 3_600_000
@@ -73,18 +75,23 @@ class Objectives:
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
-    """What a run came to. latency_ns: by percentile, None where too few alerts support it; lost: None if not known."""
+    """What a run came to. latency_ns: by percentile, None where too few alerts support it; lost: None if not known;
+    clusters: of the percentiles of the tail, in how many clusters of time they lie.
+    """
 
     latency_ns: Mapping[str, int | None]
     offered_rate_per_s: float
     achieved_rate_per_s: float | None
     lost: int | None
+    clusters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of_result(result: Mapping[str, object]) -> "Achieved":
         """Of a result as JSON has it."""
+        clusters: Mapping[str, Mapping[str, int]] = result.get("latency_clusters", {})  # type: ignore[assignment]
         values: dict[str, object] = {name: result[name] for name in ("offered_rate_per_s", "achieved_rate_per_s")}
-        return Achieved(latency_ns=result["latency_ns"], lost=result.get("messages_lost"), **values)  # type: ignore[arg-type]
+        values |= {"lost": result.get("messages_lost"), "clusters": clusters.get("latency_ns", {})}
+        return Achieved(latency_ns=result["latency_ns"], **values)  # type: ignore[arg-type]
 
 
 NOTHING_ACHIEVED = Achieved({}, 0.0, None, None)
@@ -107,6 +114,9 @@ def _percentile(name: str, limit_ms: float, achieved: Achieved) -> Evidence:
         text = f"not evaluated: there are too few alerts for {name}; the objective is {limit_ms:g} ms"
         return Evidence(criterion, None, text, None, limit_ms, "ms")
     text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
+    if (clusters := achieved.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN:
+        # What was observed meets a limit or does not; only an estimate of other runs needs the clusters.
+        text += f" (of this run alone: {counted(clusters, 'cluster')}, {CLUSTERS_MIN} needed for more)"
     return at_most(criterion, found_ns / 1e6, limit_ms, unit="ms", text=text)
 
 

@@ -65,11 +65,6 @@ class Steadiness:
     changes: tuple[Change, ...] = ()
     unknown: str = ""
 
-    @property
-    def is_steady(self) -> bool | None:
-        """None if it was not looked at."""
-        return None if self.unknown else not self.changes
-
     def of_kind(self, kind: Unsteady) -> Change | None:
         """The change of that kind, if there is one."""
         return next((change for change in self.changes if change.kind is kind), None)

@@ -14,12 +14,13 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator import hlog, run_files
 from market_spread.runs.analysis.agreement import rig_agrees
 from market_spread.runs.analysis.clocks import clock_bounds, clocks_apart
+from market_spread.runs.analysis.cpu import cpu_us_by_look
 from market_spread.runs.analysis.evidence import Assessment, Criterion, Evidence, at_most
-from market_spread.runs.analysis.generator import QueueLimits, generator_queue
+from market_spread.runs.analysis.generator import generator_queue
 from market_spread.runs.analysis.keys import one_key
 from market_spread.runs.analysis.latency import stamp_faults
 from market_spread.runs.analysis.stalls import Stall, blamed
-from market_spread.runs.analysis.steadiness import Steadiness, Unsteady
+from market_spread.runs.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.runs.document.timeline import Series, Timeline
 from market_spread.runs.gate import Check
 from market_spread.runs.plan import RunPlan
@@ -86,7 +87,13 @@ def validity(
         *(
             []
             if judged is None
-            else [_not_steady(plan, steady, from_s=from_s), _stamps(judged), one_key(plan, judged.symbol)]
+            else [
+                _not_steady(plan, steady, from_s=from_s),
+                _slower_between(steady, from_s=from_s),
+                _cpu_unsteady(observed, from_s=from_s),
+                _stamps(judged),
+                one_key(plan, judged.symbol),
+            ]
         ),
         _clock_offset(plan, observed),
         *rig_agrees(plan, observed),
@@ -205,14 +212,9 @@ def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> 
 
 
 def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
-    """By the workload's own limits where these are wider: what it takes for late, and for a stall."""
-    limits, sent, least = run_limits(plan.workload), observed.sent, QueueLimits()
-    queue = QueueLimits(
-        acknowledge_p99_ms=max(least.acknowledge_p99_ms, limits.late_us / 1000),
-        age_ms_max=max(least.age_ms_max, limits.late_us / 1000, limits.stall_us / 1000),
-    )
+    sent = observed.sent
     acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
-    return generator_queue(acknowledged, sent.unacknowledged_age_us_max, queue)
+    return generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
 
 
 def _stamps(judged: Alerts) -> Evidence:
@@ -277,6 +279,37 @@ def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence
     if not holds:
         text = f"the warm-up was too short: {text}; make warm_up longer"
     return Evidence(Criterion.NOT_STEADY, holds, text, change.share, limit, "share")
+
+
+def _slower_between(steady: Steadiness, *, from_s: float) -> Evidence:
+    """Neither warm-up nor lag, so it voids nothing; but the percentiles are of two levels, and a reader should know."""
+    criterion, change = Criterion.SLOWER_BETWEEN, steady.of_kind(Unsteady.SLOWER_BETWEEN)
+    if change is None:
+        text = (
+            f"not evaluated: {steady.unknown}" if steady.unknown else "in no part of the load was it slower than around"
+        )
+        return Evidence(criterion, None if steady.unknown else True, text)
+    text = (
+        f"from {change.begin_s - from_s:.0f} to {change.end_s - from_s:.0f} s of the load the median latency was "
+        f"{change.size / 1000:,.1f} ms higher than around, {change.share:.0%} of the run's"
+    )
+    return Evidence(criterion, None, text, change.share, unit="share")
+
+
+def _cpu_unsteady(observed: Observed, *, from_s: float) -> Evidence:
+    """CPU that did not keep its level says nothing of latency; the figure of the second half is shown beside it."""
+    values_us, seconds = cpu_us_by_look(observed.looks)
+    found = steadiness(values_us, seconds)
+    if found.unknown:
+        return Evidence(Criterion.CPU_UNSTEADY, None, f"not evaluated: {found.unknown}")
+    if not found.changes:
+        return Evidence(Criterion.CPU_UNSTEADY, True, "CPU a message kept its level", 0.0, unit="share")
+    most = max(found.changes, key=lambda change: change.share)
+    text = (
+        f"from {most.begin_s - from_s:.0f} to {most.end_s - from_s:.0f} s of the load the job took {most.size:.1f} us "
+        f"of CPU a message more than at its lowest level, {most.share:.0%} of the run's median"
+    )
+    return Evidence(Criterion.CPU_UNSTEADY, None, text, most.share, unit="share")
 
 
 def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:

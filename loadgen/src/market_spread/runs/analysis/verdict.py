@@ -2,18 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
+from market_spread.common.codec import Int64s
 from market_spread.common.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.schedule import Constant
 from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.decisions import FAULTS as DECISION_FAULTS
 from market_spread.runs.analysis.correctness import conservation, correctness, lost
 from market_spread.runs.analysis.cpu import cpu_per_message
 from market_spread.runs.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, conclude
-from market_spread.runs.analysis.intervals import percentiles_with_intervals
-from market_spread.runs.analysis.keys import latency_by_key
-from market_spread.runs.analysis.latency import STAGES, Growth, Latencies, judged_alerts, latencies_of, reordered
+from market_spread.runs.analysis.intervals import percentiles_with_intervals, tail_clusters
+from market_spread.runs.analysis.keys import by_heat, state_partitions
+from market_spread.runs.analysis.latency import (
+    STAGES,
+    Growth,
+    Latencies,
+    judged_alerts,
+    latencies_of,
+    meets,
+    reordered,
+    stages_us,
+)
 from market_spread.runs.analysis.objectives import PERCENTILES, Achieved, assess
 from market_spread.runs.analysis.stalls import Stall, blamed, find_stalls
 from market_spread.runs.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
@@ -27,6 +39,7 @@ from market_spread.runs.workload import run_limits
 # A standstill between two batches leaves messages of about a second, which are worked off later.
 _BACKLOG_S_MAX = 1.0
 
+_PERCENTILES = tuple(name for name in PERCENTILES if name != "max")
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
 
@@ -56,9 +69,18 @@ def result_of(
     steady = _steadiness(judged)
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
-    stalls = _stalls(plan, judged, latencies)
+    partitions = state_partitions(plan, judged) if judged is not None else None
+    stalls = _stalls(plan, judged, partitions, latencies)
+    samples = _samples(plan, judged, partitions, latencies)
+    clusters = {path: tail_clusters(*each, _PERCENTILES) for path, each in samples.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
-    achieved = Achieved(latency_ns, plan.offered_rate_per_s, _achieved_rate_per_s(observed), lost(observed))
+    achieved = Achieved(
+        latency_ns,
+        plan.offered_rate_per_s,
+        _achieved_rate_per_s(observed),
+        lost(observed),
+        clusters.get("latency_ns", {}),
+    )
     verdicts = Verdicts(
         correct=correctness(observed),
         valid=validity(plan, observed, judged, steady, stalls, seen),
@@ -74,7 +96,6 @@ def result_of(
         ),
     )
     conclusion = conclude(verdicts)
-    by_key, by_partition = latency_by_key(plan, judged) if judged is not None else ({}, {})
     sent, judgement = observed.sent, observed.judgement
     processed = max(0, observed.job.messages_processed - observed.sent_before)
     frame_delay, send_lag = (
@@ -138,16 +159,16 @@ def result_of(
         backlog=asdict(backlog),
         objectives=workload.objectives.to_mapping(),
         messages_lost=achieved.lost,
-        orders_decided=observed.decisions.decided if observed.decisions else None,
-        orders_accepted=observed.decisions.accepted if observed.decisions else None,
+        **_of_decisions(observed),
         stalls=len(stalls),
         cpu_us_per_message_second_half=cpu.second_half_us,
         latency_intervals=_intervals(judged),
+        latency_clusters=clusters,
         acknowledge_ns=latency_summary_ns(HdrCounts.of_status(sent.acknowledge_histogram)),
         append_ns=latency_summary_ns(HdrCounts.of_status(observed.received.append_histogram)),
         fetch_ns=latency_summary_ns(HdrCounts.of_status(observed.received.fetch_histogram)),
-        latency_by_key_ns=by_key,
-        latency_by_state_partition_ns=by_partition,
+        latency_by_key_ns=_summaries(samples, "latency_by_key_ns."),
+        latency_by_state_partition_ns=_summaries(samples, "latency_by_state_partition_ns."),
         stall_ns_max=max((stall.duration_us * 1000 for stall in stalls), default=None),
         manifest_sha256=manifest_sha256,
         steps=tuple(steps),
@@ -157,11 +178,48 @@ def result_of(
     )
 
 
-def _stalls(plan: RunPlan, judged: Alerts | None, latencies: Latencies | None) -> tuple[Stall, ...]:
+def _stalls(
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: Latencies | None
+) -> tuple[Stall, ...]:
     """Those beyond the limit."""
     if latencies is None or judged is None:
         return ()
-    return find_stalls(judged, latencies.boundaries, longer_than_us=run_limits(plan.workload).stall_us)
+    longest_us = run_limits(plan.workload).stall_us
+    return find_stalls(judged, latencies.boundaries, partitions=partitions, longer_than_us=longest_us)
+
+
+def _samples(
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: Latencies | None
+) -> dict[str, tuple[Int64s, Int64s]]:
+    """Of each latency of the result, by its path there, when the orders were to be sent and how long it was."""
+    if judged is None or partitions is None or latencies is None:
+        return {}
+    latency_us = judged.received_us - judged.intended_us
+    which = {
+        "latency_between_boundaries_ns": ~meets(judged, latencies.boundaries),
+        **{f"latency_by_key_ns.{heat}": of_heat for heat, of_heat in by_heat(plan, judged).items()},
+        **{f"latency_by_state_partition_ns.{number}": partitions == number for number in np.unique(partitions)},
+    }
+    values_us = {
+        "latency_ns": latency_us,
+        "service_time_ns": judged.received_us - judged.sent_us,
+        **{f"stages_ns.{stage}": stage_us for stage, stage_us in stages_us(judged).items()},
+    }
+    return {
+        **{path: (judged.intended_us, each_us) for path, each_us in values_us.items()},
+        **{path: (judged.intended_us[of], latency_us[of]) for path, of in which.items()},
+    }
+
+
+def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[str, LatencyNs]:
+    """Of the samples whose paths begin so, by what stands after it."""
+    found: dict[str, LatencyNs] = {}
+    for each, (_, latency_us) in samples.items():
+        if each.startswith(path):
+            histogram = HdrCounts()
+            histogram.record(latency_us)
+            found[each.removeprefix(path)] = latency_summary_ns(histogram)
+    return found
 
 
 def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
@@ -174,13 +232,15 @@ def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evid
         return Evidence(Criterion.STALLED, True, text, None, limit_ms, "ms")
     at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
     stage, share = max(longest.stage_shares.items(), key=lambda each: each[1])
+    who = "the job" if longest.partition is None else f"partition {longest.partition} of the job's state"
     text = (
-        f"the job stood still for {longest.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on, "
+        f"{who} stood still for {longest.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on, "
+        f"{'while the others went on, ' if longest.partition is not None else ''}"
         f"{'at a batch boundary' if longest.at_boundary else 'in the middle of a batch'}; {share:.0%} of the time "
         f"of the orders that waited went to {stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s is allowed"
     )
     if len(own) > 1:
-        text += f"; it stood still {len(own)} times"
+        text += f"; there were {len(own)} such times"
     return Evidence(Criterion.STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
 
 
@@ -217,6 +277,19 @@ def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Stea
     return Evidence(criterion, True, text, growth.grown_us / 1000, unit="ms")
 
 
+def _of_decisions(observed: Observed) -> dict[str, Any]:
+    """What became of the orders' decisions, where all of them were asked for."""
+    found = observed.decisions
+    if found is None:
+        return {}
+    return {
+        "orders_decided": found.decided,
+        "orders_accepted": found.accepted,
+        **{f"decisions_{kind}": getattr(found, kind) for kind in DECISION_FAULTS},
+        "decision_latency_ns": latency_summary_ns(HdrCounts.of_status(observed.received.decision_latency_histogram)),
+    }
+
+
 def _decision_faults(observed: Observed) -> Mapping[str, tuple[str, ...]]:
     found = observed.decisions.sentences if observed.decisions else {}
     return {f"decision {kind}": sentences for kind, sentences in found.items() if sentences}
@@ -235,8 +308,7 @@ def _intervals(judged: Alerts | None) -> dict[str, dict[str, int | None]]:
     """Of each percentile its 95% interval, where the run is long enough for one, and how many clusters support it."""
     if judged is None:
         return {}
-    names = [name for name in PERCENTILES if name != "max"]
-    figures = percentiles_with_intervals(judged.intended_us, judged.received_us - judged.intended_us, names)
+    figures = percentiles_with_intervals(judged.intended_us, judged.received_us - judged.intended_us, _PERCENTILES)
     return {
         name: {"low_ns": each.low_ns, "high_ns": each.high_ns, "clusters": each.clusters}
         for name, each in figures.items()

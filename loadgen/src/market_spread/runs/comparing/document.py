@@ -21,6 +21,7 @@ def comparison_json(comparison: Comparison) -> str:
                 "name": group.name,
                 "runs": [run.run_id for run in group.runs],
                 "left_out": [run.run_id for run in group.left_out],
+                "unreadable": list(group.unreadable),
                 "void": void_counts(group)[0],
             }
             for group in comparison.groups

@@ -7,18 +7,21 @@ from itertools import groupby
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.runs.comparing.recorded import RecordedRun, is_run, read_run
+from market_spread.runs.comparing.recorded import RecordedRun, is_run, read_runs, run_folders
 
 _PATTERN = set("*?[")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that are meant to be of the same thing. left_out: those that take no part, because they are void."""
+    """Runs that are meant to be of the same thing. left_out: those that take no part, because they are void;
+    unreadable: of those that nobody can read, a sentence each.
+    """
 
     name: str
     runs: tuple[RecordedRun, ...]
     left_out: tuple[RecordedRun, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @property
     def unbelievable(self) -> tuple[RecordedRun, ...]:
@@ -89,7 +92,10 @@ def _read_group(text: str, runs_folder: Path) -> Group:
     folders = _folders(spec, runs_folder)
     if not folders:
         raise UsageError(f"{spec} has no finished run; name a folder of runs, a pattern in quotes, or run ids")
-    return Group(name if spec is rest and equals else _short(spec), tuple(read_run(folder) for folder in folders))
+    runs, unreadable = read_runs(folders)
+    if not runs:
+        raise UsageError(unreadable[0])
+    return Group(name if spec is rest and equals else _short(spec), tuple(runs), unreadable=unreadable)
 
 
 def _folders(spec: str, runs_folder: Path) -> list[Path]:
@@ -98,7 +104,7 @@ def _folders(spec: str, runs_folder: Path) -> list[Path]:
     if is_run(path):
         return [path]
     if path.is_dir():
-        return sorted(child for child in path.iterdir() if is_run(child))
+        return run_folders(path)
     if _PATTERN & set(spec):
         return sorted(found for found in map(Path, glob(spec)) if is_run(found))
     return [_folder_of_id(run_id.strip(), runs_folder) for run_id in dict.fromkeys(spec.split(","))]

@@ -103,9 +103,15 @@ def by_anchor(
 
 
 def history_page(
-    runs: Sequence[RecordedRun], figures: Sequence[Figure], *, left_out: int, anchors: Sequence[RecordedRun] = ()
+    runs: Sequence[RecordedRun],
+    figures: Sequence[Figure],
+    *,
+    left_out: int,
+    unreadable: Sequence[str] = (),
+    anchors: Sequence[RecordedRun] = (),
 ) -> Page:
-    """The histories of all workloads of the runs. left_out: how many void runs are not among them.
+    """The histories of all workloads of the runs. left_out: how many void runs are not among them; unreadable: of
+    those that cannot be read, a sentence each.
 
     anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
     """
@@ -126,6 +132,8 @@ def history_page(
         parts.append(Sentences(tuple(_sentence(change) for change in found) or (_no_change(len(of_it)),)))
     if left_out:
         parts.append(Sentences((f"left out: {counted(left_out, 'void run')}",)))
+    if unreadable:
+        parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
     if not anchors:
         parts.append(Sentences((_NO_ANCHOR,)))
     return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts))

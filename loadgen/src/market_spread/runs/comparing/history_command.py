@@ -37,13 +37,14 @@ def history(
     """
     from market_spread.runs.comparing.figures import read_figures
     from market_spread.runs.comparing.history import history_page
-    from market_spread.runs.comparing.recorded import runs_below
+    from market_spread.runs.comparing.recorded import read_runs, run_folders
     from market_spread.runs.pages.output import put_out
 
     figures = read_figures(chosen, least)
     if not runs_folder.is_dir():
         raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
-    there = [run for run in runs_below(runs_folder) if workload is None or run.workload in (workload, anchor)]
+    found, unreadable = read_runs(run_folders(runs_folder))
+    there = [run for run in found if workload is None or run.workload in (workload, anchor)]
     anchors = [run for run in there if run.workload == anchor and not run.is_void]
     if anchor is not None and not anchors:
         raise UsageError(f"{runs_folder} has no valid run of the anchor {anchor}; name another one, or make some")
@@ -52,5 +53,5 @@ def history(
     if not valid:
         of_workload = f" of the workload {workload}" if workload is not None else ""
         raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
-    page = history_page(valid, figures, left_out=len(runs) - len(valid), anchors=anchors)
+    page = history_page(valid, figures, left_out=len(runs) - len(valid), unreadable=unreadable, anchors=anchors)
     put_out(page, html=html, markdown=markdown)

@@ -1,7 +1,7 @@
 """A finished run as comparisons, searches and histories see it. All that they read of a run's folder is read here."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,25 @@ def is_run(folder: Path) -> bool:
     return (folder / RESULT_FILE).is_file()
 
 
+def run_folders(folder: Path) -> list[Path]:
+    """The folders in it that are those of runs with a result, by name; none if there is no such folder."""
+    return sorted(path for path in folder.iterdir() if is_run(path)) if folder.is_dir() else []
+
+
+def read_runs(folders: Iterable[Path]) -> tuple[list[RecordedRun], tuple[str, ...]]:
+    """The runs of the folders, by their start; and of those that cannot be read, a sentence each."""
+    runs, unreadable = [], []
+    for folder in folders:
+        try:
+            runs.append(read_run(folder))
+        except UsageError as error:
+            unreadable.append(str(error))
+    return sorted(runs, key=lambda run: (run.started, run.run_id)), tuple(unreadable)
+
+
 def runs_below(folder: Path) -> list[RecordedRun]:
-    """The runs in the folder, by their start; what has no result is left out. UsageError names those not readable."""
-    folders = sorted(path for path in folder.iterdir() if is_run(path)) if folder.is_dir() else []
-    return sorted((read_run(path) for path in folders), key=lambda run: (run.started, run.run_id))
+    """The runs in the folder that can be read, by their start."""
+    return read_runs(run_folders(folder))[0]
 
 
 def read_run(folder: Path) -> RecordedRun:
@@ -75,6 +90,9 @@ def read_run(folder: Path) -> RecordedRun:
 
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
+    for name in ("run_id", "workload", "started"):
+        if not isinstance(result[name], str):
+            raise TypeError(f"{name} is {result[name]!r}")
     failing = {
         question: [each for each in assessment["evidence"] if each["holds"] is False]
         for question, assessment in result["verdicts"].items()

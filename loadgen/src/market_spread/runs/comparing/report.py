@@ -68,6 +68,7 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
                 f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; the first is {void.run_id}: "
                 f"{void.void_reasons[0]}"
             )
+        marks += [f"left out of {group.name}: {sentence}" for sentence in group.unreadable]
     return tuple(marks)
 
 

@@ -10,13 +10,15 @@ from market_spread.common.errors import UsageError
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.page import report_file
 from market_spread.metrics_aggregator.run_data import Range, as_json, copy_of, data_json
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
 from market_spread.runs.analysis.latency import Boundary
+from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.document import jvm_pauses
 from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.document.manifest import Manifest
 from market_spread.runs.document.run_md import anomalies
 from market_spread.runs.document.timeline import Timeline
-from market_spread.runs.result import Result
+from market_spread.runs.result import Result, latency_rows
 
 # However long a run is, its report has no more than this of each series, and so of marks.
 POINTS_MAX = 1_200
@@ -36,6 +38,8 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
     facts = {
         "result": json.loads(result.to_json()),
         "manifest": _manifest(folder),
+        "latencies": [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)],
+        "clusters_min": CLUSTERS_MIN,
         "anomalies": anomalies(result, timeline),
         "boundaries": [
             {"begin_ms": each.begin_us / 1000, "gap_ms": round(each.gap_us / 1000)} for each in boundaries[:MARKS_MAX]

@@ -5,13 +5,16 @@ from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
 from market_spread.runs.analysis.evidence import Criterion
+from market_spread.runs.analysis.intervals import CLUSTERS_MIN
 from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.document.manifest import Manifest, Scalar
 from market_spread.runs.document.timeline import Timeline
 from market_spread.runs.plan import RunPlan
-from market_spread.runs.result import LatencyNs, Result, alerts_text
+from market_spread.runs.result import Result, alerts_text, latency_rows
 
+# What voids nothing, and is to be known where it was found.
+_SAID = (Criterion.GATE, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)
 _MACHINE = (
     ("cpu", "model"), ("cpu", "threads"), ("cpu", "cores"), ("cpu", "governor"), ("cpu", "turbo"), ("cpu", "smt"),
     ("memory", "total_kb"), ("memory", "transparent_huge_pages"), ("clock", "source"), ("kernel", "release"),
@@ -57,7 +60,7 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
         each["text"]
         for assessment in result.verdicts.values()
         for each in assessment["evidence"]
-        if each["holds"] is False or (each["check"] == Criterion.GATE and each["holds"] is None)
+        if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
     if result.negative_latencies:
         found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
@@ -101,45 +104,13 @@ def _verdict(name: str, result: Result) -> str:
 
 
 def _latencies(result: Result) -> str:
-    rows: list[tuple[str, LatencyNs]] = [
-        ("intended send to receipt", result.latency_ns),
-        ("between batch boundaries", result.latency_between_boundaries_ns),
-        ("actual send to receipt", result.service_time_ns),
-        *((f"{heat} keys", latency) for heat, latency in result.latency_by_key_ns.items()),
-        *((f"state partition {number}", latency) for number, latency in _of_several(result)),
-        *((f"stage {name.replace('_', ' ')}", latency) for name, latency in result.stages_ns.items()),
-        ("of delivery: to the broker's append", result.append_ns),
-        ("of delivery: from there to receipt", result.fetch_ns),
-        ("a frame's way to its acknowledgement", result.acknowledge_ns),
-        ("send lag of all messages", result.send_lag_ns),
-        ("delay of frames against plan", result.frame_delay_ns),
-    ]
-    cells = [(name, *(_milliseconds(latency.get(each)) for each in PERCENTILES)) for name, latency in rows]
-    cells[1:1] = _interval_rows(result)
     note = (
         f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
-        "together: an interval takes a run of more than 45 s, and of a tail ten clusters of time that it lies in."
+        f"together: an interval takes a run of more than 45 s. “– (6 clusters)”: not evaluated, for a tail takes "
+        f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed."
     )
-    return f"{_table(('latency, ms', *PERCENTILES), cells)}\n\n{note}"
-
-
-def _interval_rows(result: Result) -> list[tuple[str, ...]]:
-    """Two rows for a table of percentiles: the 95% intervals, and how many clusters of time each percentile lies in."""
-    found = [result.latency_intervals.get(name) for name in PERCENTILES]
-    low_high = [(each["low_ns"], each["high_ns"]) if each else (None, None) for each in found]
-    return [
-        (
-            "95% interval",
-            *("–" if low is None else f"{_milliseconds(low)} to {_milliseconds(high)}" for low, high in low_high),
-        ),
-        ("clusters of time", *("–" if each is None else f"{each['clusters']:,}" for each in found)),
-    ]
-
-
-def _of_several(result: Result) -> list[tuple[str, LatencyNs]]:
-    """Latencies by state partition, where there is more than one."""
-    found = list(result.latency_by_state_partition_ns.items())
-    return found if len(found) > 1 else []
+    rows = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
+    return f"{_table(('latency, ms', *PERCENTILES), rows)}\n\n{note}"
 
 
 def _figures(result: Result) -> str:

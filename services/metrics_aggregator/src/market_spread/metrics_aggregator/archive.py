@@ -4,6 +4,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,8 +157,8 @@ def _look(path: Path, run_id: str, state: _State) -> RunHead:
                 told += _told(file.read(_LOOK_BYTES))
     except OSError:
         told = []
-    pushes = [each for each in told if "sequence" in each]
-    newest = {str(note["kind"]): str(note["name"]) for note in told if "kind" in note}
+    pushes = [each for each in told if "kind" not in each]
+    newest = {str(note["kind"]): str(note.get("name", "")) for note in told if "kind" in note}
     return RunHead(
         run_id,
         min((_number(push["start_unix_ns"]) for push in pushes), default=state.modified_ns),
@@ -170,8 +171,14 @@ def _look(path: Path, run_id: str, state: _State) -> RunHead:
 
 
 def _told(text: bytes) -> list[dict[str, object]]:
-    blocks = hlog.whole_blocks(text.splitlines(keepends=True), Reading())
-    return [json.loads(block[0].split(b" ", 1)[1]) for block in blocks]
+    """The heads of the blocks that can be read: what someone else has written there must not hide the other runs."""
+    found = []
+    for block in hlog.whole_blocks(text.splitlines(keepends=True), Reading()):
+        with suppress(ValueError):
+            head = json.loads(block[0].split(b" ", 1)[1])
+            if isinstance(head, dict) and ("kind" in head or {"start_unix_ns", "end_unix_ns"} <= head.keys()):
+                found.append(head)
+    return found
 
 
 def _number(value: object) -> int:

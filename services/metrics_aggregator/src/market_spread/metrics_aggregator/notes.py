@@ -12,6 +12,7 @@ from market_spread.v1.metrics_pb2 import Judgement, NoteRequest
 NOTES_MAX = 1_000
 SENTENCE_CHARACTERS_MAX = 2_000
 FAILED_MAX = 100
+ROWS_MAX = 100
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
 KINDS = ("title", "limits", "phase", "verdict", "event")
@@ -89,3 +90,7 @@ def _check_judgement(kind: str, judgement: Judgement) -> None:
         raise UsageError("what is judged ends before it begins; send from_unix_ns and to_unix_ns in order")
     for histogram in judgement.histograms:
         check_histogram(histogram)
+    if len(judgement.rows) > ROWS_MAX:
+        raise UsageError(f"the verdict has {len(judgement.rows)} rows of latencies; send at most {ROWS_MAX}")
+    for cell in (cell for row in judgement.rows for cell in row.cells):
+        check_text("cell", cell)

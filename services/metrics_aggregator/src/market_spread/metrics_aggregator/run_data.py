@@ -158,7 +158,8 @@ def notes_of(notes: Iterable[Note]) -> list[View]:
     """Limits, phases, verdicts and events; the title stands elsewhere.
 
     Limits have those that are given, by their names in the proto; a verdict what it is made of: the checks that failed,
-    and the histograms that the result's latencies are of, by series.
+    and the histograms that the result's latencies are of, by series, with what is not to be shown of them and the rows
+    in which the result shows them.
     """
     return [_note(note) for note in notes if note.kind != "title"]
 
@@ -177,9 +178,17 @@ def _note(note: Note) -> View:
             "from_unix_ms": _ms(judgement.from_unix_ns),
             "to_unix_ms": _ms(judgement.to_unix_ns),
             "series": [
-                {"name": each.key.name, "labels": dict(each.key.labels), "total": _pushed(each)}
+                {
+                    "name": each.key.name,
+                    "labels": dict(each.key.labels),
+                    "total": _pushed(each),
+                    "too_few": {
+                        name: n for few in judgement.too_few if few.key == each.key for name, n in few.clusters.items()
+                    },
+                }
                 for each in judgement.histograms
             ],
+            "rows": [list(row.cells) for row in judgement.rows],
         }
     return view
 

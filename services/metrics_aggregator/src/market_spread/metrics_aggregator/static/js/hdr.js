@@ -7,7 +7,8 @@ export const SLOTS = 23552;
 export const PERCENTS = [50, 95, 99, 99.9, 99.99];
 
 /** @typedef {{count: number, sumUs: number, minUs: number, maxUs: number, overflow: number, negative: number,
- *             indices: Int32Array, numbers: Float64Array}} Hist  A histogram; empty ones have min and max 0. */
+ *             indices: Int32Array, numbers: Float64Array, tooFew?: Object<string, number>}} Hist  A histogram; empty
+ *   ones have min and max 0. tooFew: the percentiles that rest on too few clusters of time, as the run controller says. */
 
 const SCRATCH = new Float64Array(SLOTS);
 const NO_INDICES = new Int32Array(0);
@@ -131,14 +132,19 @@ export function percentile(hist, percent) {
 }
 
 /**
- * Whether at least 10 values lie above that percentile, so that it may be shown.
+ * Whether at least 10 values lie above that percentile, and not in too few clusters of time, so that it may be shown.
  * @param {Hist} hist
  * @param {number} percent
  * @returns {boolean}
  */
 export function supports(hist, percent) {
   // In millionths of a percent, because 1 - 0.9999 is not exact in floating point.
-  return hist.count * Math.round((100 - percent) * 1e6) >= 10 * 1e8;
+  return clustersOf(hist, percent) === undefined && hist.count * Math.round((100 - percent) * 1e6) >= 10 * 1e8;
+}
+
+/** In how many clusters of time a percentile lies, if these are too few to show it. @returns {number | undefined} */
+export function clustersOf({ tooFew }, percent) {
+  return tooFew?.[`p${percent}`];
 }
 
 /** A percentile, us, or null where the values are too few for it. @param {Hist} hist @param {number} percent */

@@ -88,7 +88,12 @@ export class RunModel {
   judgedHist({ name, labels = {} }) {
     const same = (given) => given.name === name && sameLabels(given.labels, labels);
     const found = this.#verdictNote?.judged?.series.find(same);
-    return found ? histOf(readTotal(found.total)) : null;
+    return found ? { ...histOf(readTotal(found.total)), tooFew: found.too_few } : null;
+  }
+
+  /** The latencies of the result as text: titles of columns, then a row each; empty if there are none. */
+  get latencyRows() {
+    return this.#verdictNote?.judged?.rows ?? [];
   }
 
   get #verdictNote() {

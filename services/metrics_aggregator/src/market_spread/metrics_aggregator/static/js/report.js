@@ -11,7 +11,7 @@ import { PERCENTS } from "./hdr.js";
 import { RunModel } from "./model.js";
 import { anomalies, environment, head, marks, verdicts } from "./parts/document.js";
 import { keyFigures } from "./parts/figures.js";
-import { latencyTable, rangeFigures, resultFigures, shownOr } from "./parts/latencies.js";
+import { fillResultTable, latencyTable, rangeFigures, resultFigures, shownOr } from "./parts/latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -51,7 +51,9 @@ class Report {
   build() {
     const { facts } = this;
     document.title = `${facts.result.run_id} – Market Spread`;
-    document.body.append(head(facts), verdicts(facts.result), anomalies(facts));
+    const latencies = h("section");
+    fillResultTable(latencies, facts.latencies);
+    document.body.append(head(facts), verdicts(facts.result), anomalies(facts), latencies);
     if (this.span) {
       document.body.append(this.#charts());
       this.draw();
@@ -176,9 +178,9 @@ class Report {
 
   #figures(judged, view) {
     const hist = judged.hist(END_TO_END);
-    const { result } = this.facts;
+    const { result, latencies, clusters_min: clustersMin } = this.facts;
     this.key.set([
-      ...(this.chosen ? rangeFigures(hist) : resultFigures(result)),
+      ...(this.chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin)),
       { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
       { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
       { value: whole(result.backlog.messages_max), unit: "messages", sub: "" },

@@ -2,13 +2,13 @@
 
 import { CurveChart } from "../charts/curve.js";
 import { TimeChart } from "../charts/timechart.js";
-import { h, setText, table } from "../dom.js";
+import { h, setText, show, table } from "../dom.js";
 import { lagBins, lagPoints } from "../facts.js";
 import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, percentName, rate, whole } from "../format.js";
 import { PERCENTS } from "../hdr.js";
 import { apart, keyFigures } from "../parts/figures.js";
 import { Findings } from "../parts/findings.js";
-import { TOO_SMALL, latencyTable, shownOr } from "../parts/latencies.js";
+import { fillResultTable, latencyTable, percentileFigure, shownOr } from "../parts/latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -94,6 +94,7 @@ export class OverviewPage {
     this.about = h("p.about");
     this.findings = new Findings(app.href);
     this.triple = latencyTable("The triple of latencies", "from, to");
+    this.result = h("div.full");
     this.counts = table({
       caption: "Messages and alerts",
       columns: [{ title: "" }, { title: "in the range", numeric: true }, { title: "a second", numeric: true }],
@@ -113,6 +114,7 @@ export class OverviewPage {
         h("div.wide", {}, this.over.element),
         this.findings.element,
         h("div.full", {}, this.triple.element),
+        this.result,
         ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
         h("div.half", {}, this.curve.element),
         h("div.half", {}, this.counts.element, this.notes.element),
@@ -154,6 +156,8 @@ export class OverviewPage {
         hist: hists[at],
       })),
     );
+    fillResultTable(this.result, view.history.latencyRows);
+    show(this.result, view.judged);
     this.counts.setRows(
       COUNTS.filter(([, of]) => view.has(of)).map(([title, of, less]) => [
         title,
@@ -186,12 +190,10 @@ export class OverviewPage {
       unit: "/s",
       sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
     }));
-    const latencies = PERCENTS.map((percent) => {
-      const text = shownOr(hist, percent);
-      return text === TOO_SMALL
-        ? { value: text, sub: `n < ${whole(1000 / (100 - percent))}`, small: true }
-        : { ...apart(text), sub: percent === 50 ? `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}` : "" };
-    });
+    const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
+    const latencies = PERCENTS.map((percent, at) =>
+      percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min),
+    );
     this.figures.set([
       ...rates,
       {

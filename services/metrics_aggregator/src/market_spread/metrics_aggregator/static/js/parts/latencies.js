@@ -2,12 +2,12 @@
 
 import { table } from "../dom.js";
 import { apart } from "./figures.js";
-import { NONE, inUnit, latency, percentName, unitFor, whole } from "../format.js";
-import { PERCENTS, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
+import { NONE, counted, inUnit, latency, percentName, unitFor, whole } from "../format.js";
+import { PERCENTS, clustersOf, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
 
 const LISTED = [25, 50, 75, 90, 95, 99, 99.9, 99.99];
 
-export const TOO_SMALL = "n too small";
+const TOO_SMALL = "n too small";
 
 /**
  * @param {string} caption
@@ -57,7 +57,7 @@ export function intervalTable(caption) {
         row("mean", meanUs(hist), hist),
         ...LISTED.map((percent) => {
           if (!supports(hist, percent))
-            return [percentName(percent), hist.count > 0 ? TOO_SMALL : NONE, NONE, NONE, whole(above(hist, percent))];
+            return [percentName(percent), missing(hist, percent), NONE, NONE, whole(above(hist, percent))];
           const [from, to] = confidence(hist, percent);
           return [
             percentName(percent),
@@ -72,45 +72,75 @@ export function intervalTable(caption) {
   };
 }
 
+/**
+ * All latencies of the result, as the terminal and run.md have them, with intervals and clusters. Empty without rows.
+ * @param {string[][]} rows the titles of the columns first
+ */
+export function fillResultTable(element, [head, ...rows]) {
+  if (!head || element.childElementCount > 0) return;
+  const columns = head.map((title, at) => ({ title, numeric: at > 0 }));
+  const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+  made.setRows(rows);
+  element.append(made.element);
+}
+
 function row(name, us, hist) {
   return [name, hist.count > 0 ? latency(us) : NONE, "", "", ""];
 }
 
 /**
- * A percentile with its unit, or that its samples are too few.
+ * A percentile with its unit, or that its samples or clusters are too few.
  * @param {import("../hdr.js").Hist} hist
  * @param {number} percent
  */
 export function shownOr(hist, percent) {
+  return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
+}
+
+/** Why a percentile is not shown. */
+function missing(hist, percent) {
   if (hist.count === 0) return NONE;
-  return supports(hist, percent) ? latency(percentile(hist, percent)) : TOO_SMALL;
+  const clusters = clustersOf(hist, percent);
+  return clusters === undefined ? TOO_SMALL : `${NONE} (${counted(clusters, "cluster")})`;
+}
+
+/**
+ * A percentile as a key figure.
+ * @param {import("../hdr.js").Hist} hist
+ * @param {number} percent
+ * @param {string} sub what stands below it where it is shown
+ * @param {number} [clustersMin] how many clusters it takes
+ */
+export function percentileFigure(hist, percent, sub, clustersMin) {
+  const text = shownOr(hist, percent);
+  if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+  const needed = clustersOf(hist, percent) === undefined ? `n < ${whole(1000 / (100 - percent))}` : `${clustersMin} needed`;
+  return { value: text, sub: needed, small: true };
 }
 
 /** Percentiles and maximum of a range as key figures. @param {import("../hdr.js").Hist} hist */
 export function rangeFigures(hist) {
-  const texts = PERCENTS.map((percent) => shownOr(hist, percent));
-  return latencyFigures([...texts, latency(hist.count > 0 ? hist.maxUs : null)], hist.count, "of this range");
+  const figures = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
+  return [...figures, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
 }
 
-/** The same as result.json has them: the run's figures, whatever was pushed. @param {Object} result */
-export function resultFigures({ latency_ns: ns, latency_samples: count }) {
-  const texts = [...PERCENTS.map(percentName), "max"].map((name) => {
-    if (ns[name] === null) return count > 0 ? TOO_SMALL : NONE;
-    return latency(ns[name] / 1000);
+/** The same as result.json has them: the run's figures, whatever was pushed. @param {string[][]} rows see latencyRows */
+export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+  const figures = PERCENTS.map((percent, at) => {
+    const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+    if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(value / 1000)), sub: at === 0 ? "result" : "" };
   });
-  return latencyFigures(texts, count, "result");
+  return [...figures, maxFigure(ns.max === null ? null : ns.max / 1000, count)];
 }
 
-function latencyFigures(texts, count, origin) {
-  return texts.map((text, at) => ({
-    ...(text === TOO_SMALL ? { value: text, small: true } : apart(text)),
-    sub: at === 0 ? origin : at === PERCENTS.length ? `of ${whole(count)} samples` : "",
-  }));
+function maxFigure(us, count) {
+  return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
 }
 
 function shown(hist, percent, unit) {
-  if (hist.count === 0) return NONE;
-  return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : TOO_SMALL;
+  return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
 }
 
 function above(hist, percent) {

@@ -176,6 +176,7 @@ def _count_table(result: Result) -> Table:
         else f"{cpu:.2f} us a message, in the second half {half:.2f} (reference: 5.3, another machine, no Kafka)",
         "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
         "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
+        **({"rig": result.self_test["text"]} if result.self_test else {}),
     }
     for name, value in rows.items():
         table.add_row(name, Text(value), style=None)

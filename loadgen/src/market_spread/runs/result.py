@@ -96,6 +96,7 @@ class Result:
     orders_accepted: int | None = None
     stalls: int = 0
     stall_ns_max: int | None = None
+    self_test: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""

@@ -75,6 +75,16 @@ def test_a_receiver_that_stamps_late_or_early_is_an_error_of_so_much(late_us: in
     assert not record(dataclasses.replace(found, verdict="passed")).holds
 
 
+def test_a_machine_that_lets_one_of_both_wait_is_no_error_of_the_rig_but_is_told() -> None:
+    waited_us = np.where(np.arange(4_000) % 20 < 17, 3_000, 0)  # of the held ones, seven in ten
+    seen = alerts()
+    late = dataclasses.replace(seen, received_us=seen.received_us + waited_us)
+
+    found = looked_at(late, alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+
+    assert (found.error_ns, found.error_ns_p95) == (0, 3_000_000)
+
+
 def test_a_rig_that_counts_half_of_a_hold_errs_by_the_other_half() -> None:
     found = looked_at(alerts(held_us=5_000), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 

@@ -91,7 +91,7 @@ def carry_out(
     run = Run(plan, environment, run_id=folder.run_id, clock=clock, show=shown, interrupted=threading.Event())
     try:
         observed = run.carry_out()
-        environment.capture(folder.logs)
+        capture.ending(observed)
     finally:
         capture.close()
         environment.stop()

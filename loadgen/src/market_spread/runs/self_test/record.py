@@ -37,8 +37,8 @@ class Looked:
 
     floor_ns: latency of the orders that were answered at once, so that of the rig itself, as it is reported; error_ns:
     by how much the rig reports more than was true of orders that were held back, see `looked_at`; error_ns_p95: 95% of
-    them are no further off; injected_ns: how long they were really held, median; reasons: why the rig could not be looked
-    at, if it could not.
+    them are no further off; injected_ns: how long they were really held, median; reasons: why the rig could not be
+    looked at, if it could not.
     """
 
     rate_per_s: int

@@ -28,8 +28,6 @@ from market_spread.v1.control_pb2 import (
     JobStatusResponse,
     PartitionOffset,
     Phase,
-    StopJobRequest,
-    StopJobResponse,
 )
 from market_spread.v1.control_pb2_grpc import JobServicer, add_JobServicer_to_server
 
@@ -165,10 +163,6 @@ class _Loop(JobServicer):
                 raise DeadlineError("the null system does not keep up")
             self._clock.sleep_ns(50_000_000)
         return DrainJobResponse(committed=self._ends())
-
-    def Stop(self, request: StopJobRequest, context: grpc.ServicerContext) -> StopJobResponse:  # noqa: N802
-        self._stop.set()
-        return StopJobResponse()
 
     def _is_through(self, request: DrainJobRequest) -> bool:
         is_read = all(self._positions[it.topic, it.partition] >= it.offset for it in request.until)

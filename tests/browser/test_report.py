@@ -41,6 +41,7 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
             "manifest_sha256": "a" * 64, "verdicts": verdicts, "latency_samples": 1_099,
             "latency_ns": {"p50": 4_420_000, "p95": 45_410_000, "p99": 316_160_000, "p99.9": None, "p99.99": None,
                            "max": 514_000_000},
+            "self_test": {"fits": True, "text": "the rig's floor here: p50 2.10 ms"},
         },
         "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
         "clusters_min": 10,
@@ -87,6 +88,7 @@ def test_report_says_verdict_evidence_anomalies_and_environment(watched: Open, r
     page = watched().open(report, until="canvas")
 
     assert page.locator("h1").inner_text() == "quick void"
+    assert page.locator(".rig").inner_text() == "the rig's floor here: p50 2.10 ms"
     assert page.locator(".verdicts h2").all_inner_texts() == [
         "Correct: yes", "Valid: no", "Meets the objectives: none asked for",
     ]  # fmt: skip

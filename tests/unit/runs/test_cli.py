@@ -23,7 +23,7 @@ from market_spread.runs.workload import read_workload
 
 COMMANDS = [
     *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline", "probe"),
-    *("replay", "run", "setup", "show", "status", "sweep", "topics", "ui", "up"),
+    *("replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
 ]
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 

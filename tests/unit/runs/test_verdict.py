@@ -25,7 +25,6 @@ from market_spread.runs.analysis.keys import state_partitions
 from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.analysis.stalls import Silence, find_stalls
 from market_spread.runs.analysis.validity import Seen, slope_per_s
-from market_spread.runs.analysis.verdict import result_of
 from market_spread.runs.document.run_md import anomalies
 from market_spread.runs.document.timeline import Series, Timeline
 from market_spread.runs.gate import Check

@@ -16,6 +16,7 @@ from market_spread.runs.comparing.command import compare
 from market_spread.runs.comparing.history_command import history
 from market_spread.runs.exits import Commands, interrupt_once
 from market_spread.runs.searching.command import sweep
+from market_spread.runs.self_test.command import selftest
 from market_spread.streaming.modes.settings import APPLICATIONS, REJECTED_DECISIONS
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ main.add_command(compare)
 main.add_command(ab)
 main.add_command(sweep)
 main.add_command(history)
+main.add_command(selftest)
 
 
 @main.command(epilog="Example: market-spread setup")

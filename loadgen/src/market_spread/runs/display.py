@@ -160,6 +160,7 @@ def _count_table(result: Result) -> Table:
         "(reference: 5.3, another machine, no Kafka)",
         "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
         "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
+        **({"rig": result.self_test["text"]} if result.self_test else {}),
     }
     for name, value in rows.items():
         table.add_row(name, Text(value), style=None)

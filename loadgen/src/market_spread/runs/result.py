@@ -107,6 +107,7 @@ class Result:
     decision_latency_ns: LatencyNs = field(default_factory=dict)
     stalls: int = 0
     stall_ns_max: int | None = None
+    self_test: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""

@@ -57,8 +57,9 @@ def result_of(
     manifest_sha256: str | None = None,
     steps: Sequence[Mapping[str, object]] = (),
     resumed: int = 0,
+    self_test: Mapping[str, object] | None = None,
 ) -> Result:
-    """The result of a run, as far as it came. seen: what was captured of it, if it was."""
+    """The result of a run, as far as it came. seen: what was captured of it; self_test: of its machine's rig."""
     workload = plan.workload
     settle_us = judged_from_unix_ns(plan, observed) // 1000
     batches = batches_of(observed.job, workload.batch_s)
@@ -173,6 +174,7 @@ def result_of(
         manifest_sha256=manifest_sha256,
         steps=tuple(steps),
         resumed=resumed,
+        self_test=self_test,
         alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
         alerts_belated=len(judgement.belated) if judgement else 0,
     )

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import UsageError
 from market_spread.common.metric_names import FRAME_DELAY, SEND_LAG
 from market_spread.runs.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
 from market_spread.runs.analysis.validity import Seen, push_gaps
@@ -12,8 +11,7 @@ from market_spread.runs.analysis.verdict import judged_from_unix_ns, result_of
 from market_spread.runs.document import histograms, jvm_pauses, report, timeline
 from market_spread.runs.document.folder import RunFolder, write_whole
 from market_spread.runs.document.histograms import Interval
-from market_spread.runs.document.manifest import Manifest
-from market_spread.runs.document.run_md import markdown
+from market_spread.runs.document.run_md import manifest_of, markdown
 from market_spread.runs.document.state import CAPTURING, State
 from market_spread.runs.document.timeline import Row, Timeline
 from market_spread.runs.gate import Check
@@ -21,6 +19,7 @@ from market_spread.runs.machine import this_machine
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
 from market_spread.runs.run import Observed, batches_of
+from market_spread.runs.self_test.record import beside
 
 OUTSIDE = ("machine", "controller", "path")
 
@@ -37,14 +36,16 @@ def finish(
         timeline.write(folder.samples, folder.timeline, _more_rows(folder, plan, observed))
     _write_histograms(folder, plan, observed)
     seen = _seen(folder, observed, checks)
+    manifest = manifest_of(folder)
     result = result_of(
         plan,
         observed,
         folder.run_id,
         seen=seen,
-        manifest_sha256=_manifest_sha256(folder),
+        manifest_sha256=manifest.sha256 if manifest else None,
         steps=state.to_list(),
         resumed=state.resumed,
+        self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
     )
     result.write(folder.path)
     write_whole(folder.document, markdown(folder, plan, result, seen.timeline))
@@ -110,10 +111,3 @@ def _seen(folder: RunFolder, observed: Observed, checks: tuple[Check, ...]) -> S
         pushes_missing=missing,
         gate=checks,
     )
-
-
-def _manifest_sha256(folder: RunFolder) -> str | None:
-    try:
-        return Manifest.read(folder.manifest).sha256
-    except UsageError:
-        return None

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import UsageError
 from market_spread.metrics_aggregator.archive import Archive
 from market_spread.metrics_aggregator.page import report_file
 from market_spread.metrics_aggregator.run_data import Range, as_json, copy_of, data_json
@@ -15,8 +14,7 @@ from market_spread.runs.analysis.latency import Boundary
 from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.document import jvm_pauses
 from market_spread.runs.document.folder import RunFolder
-from market_spread.runs.document.manifest import Manifest
-from market_spread.runs.document.run_md import anomalies
+from market_spread.runs.document.run_md import anomalies, manifest_of
 from market_spread.runs.document.timeline import Timeline
 from market_spread.runs.result import Result, latency_rows
 
@@ -37,7 +35,7 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
     facts = {
         "result": json.loads(result.to_json()),
-        "manifest": _manifest(folder),
+        "manifest": {"sections": manifest.sections if (manifest := manifest_of(folder)) else {}},
         "latencies": [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)],
         "clusters_min": CLUSTERS_MIN,
         "anomalies": anomalies(result, timeline),
@@ -60,13 +58,6 @@ def _pushed(folder: RunFolder, clock: Clock) -> str | None:
         return None
     copied = copy_of(run, now_unix_ns=clock.unix_ns(), tick=0, aggregator={})
     return data_json(copied, Range(), points=POINTS_MAX)
-
-
-def _manifest(folder: RunFolder) -> dict[str, Any]:
-    try:
-        return {"sections": Manifest.read(folder.manifest).sections}
-    except UsageError:
-        return {"sections": {}}
 
 
 def _pauses(folder: RunFolder) -> list[tuple[str, int, float]]:

@@ -29,7 +29,7 @@ _VERSIONS = (
 
 def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timeline) -> str:
     """The document, from the result, the manifest and the timeline."""
-    manifest = _manifest(folder)
+    manifest = manifest_of(folder)
     parts = [
         f"# Run {result.run_id}",
         f"**{result.verdict.value.upper()}**" + "".join(f"\n* {reason}" for reason in result.reasons),
@@ -128,6 +128,7 @@ def _figures(result: Result) -> str:
         ("in the second half", _or_dash(result.cpu_us_per_message_second_half, "{:.2f} us a message")),
         ("CPU of the broker", _or_dash(result.broker_cpu_us_per_message, "{:.2f} us a message")),
         ("time to the first order", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
+        ("rig", str(result.self_test["text"]) if result.self_test else "–"),
     ]  # fmt: skip
     return _table(("figure", ""), rows)
 
@@ -139,7 +140,8 @@ def _facts(manifest: Manifest | None, wanted: Iterable[tuple[str, str]]) -> str:
     return _table(("", ""), rows)
 
 
-def _manifest(folder: RunFolder) -> Manifest | None:
+def manifest_of(folder: RunFolder) -> Manifest | None:
+    """The run's manifest; None if it has none that can be used."""
     try:
         return Manifest.read(folder.manifest)
     except UsageError:

@@ -19,11 +19,11 @@ from market_spread.streaming.applications.market_spread import market_spread, ma
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import SIZE, sequence_window
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.computations import Filter, Map, OnArrays, Row, Sink, Text
+from market_spread.streaming.computations import Filter, Map, MapBatches, Row, Sink, Text
 from market_spread.streaming.memory import MemoryRun, open_session
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import CountWindow, RangeWindow, Remember, RunningTotal
+from market_spread.streaming.states import CountWindow, RangeWindow, RunningTotal, StatefulMap
 
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 MODES = (REAL_TIME, MICRO_BATCH)
@@ -301,7 +301,7 @@ class TestPythonInMicroBatchMode:
             assert windows == [padded[i + 1 : i + 1 + SIZE] for i in range(len(last))]
 
     def test_arrays_of_thousands_of_rows_are_worked_off_at_once(self, sparks: Sparks) -> None:
-        squares = OnArrays(
+        squares = MapBatches(
             "squares", takes=("value",), gives={"square": "bigint"}, function=lambda row: {"square": row.value**2}
         )
         pipeline = Source("numbers", NUMBER).to(squares).to_sink(Sink("out", Text("{square}")), name="squares")
@@ -316,7 +316,7 @@ class TestPythonInMicroBatchMode:
         assert len(invalid) == 1
 
     def test_sequence_that_a_step_leaves_out_is_not_looked_for(self, sparks: Sparks) -> None:
-        parity = OnArrays(
+        parity = MapBatches(
             "parity", takes=("value",), gives={"parity": "bigint"}, function=lambda row: {"parity": row.value % 2}
         )
         counted = (
@@ -354,7 +354,7 @@ class TestPythonInMicroBatchMode:
             seen = [*(before["seen"] if before else []), *rows.value.tolist()]  # type: ignore[misc]
             return {"seen": [" ".join(map(str, seen))]}, {"seen": seen}
 
-        remember = Remember(
+        remember = StatefulMap(
             "seen", takes=("value",), state={"seen": "array<bigint>"}, gives={"seen": "string"}, update=append
         )
         numbers = Source("numbers", NUMBER).key_by("counter").to(remember)

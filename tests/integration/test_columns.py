@@ -21,7 +21,7 @@ from market_spread.streaming.plans.joined import frames_of
 from market_spread.streaming.plans.packed import PackedRows
 from market_spread.streaming.plans.rows import united
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import Newest
+from market_spread.streaming.states import AsOfJoin
 from market_spread.streaming.words import Packing, Part
 
 SCHEMA = (
@@ -459,7 +459,7 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     try:
         state = market_spread().stream.state
-        assert isinstance(state, Newest)
+        assert isinstance(state, AsOfJoin)
         packed = PackedRows.of(market_spread(), state)
         rows = packed.rows({"nbbo": records(spark, quotes), "orders": records(spark, topic="orders")})
         placed = rows.repartition(partitions, packed.key).select(packed.key, F.spark_partition_id()).collect()

@@ -17,7 +17,7 @@ from market_spread.runs.environment import JobSettings
 from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.run import Observed, Progress, Run
+from market_spread.runs.run import Observed, Run, RunProgress
 from market_spread.runs.workload import Overrides, read_workload
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
@@ -25,7 +25,7 @@ REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 
 pytestmark = pytest.mark.timeout(420)
 
-Meanwhile = Callable[[Ensemble, Progress], None]
+Meanwhile = Callable[[Ensemble, RunProgress], None]
 
 
 def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, progress: None) -> Observed:
@@ -113,7 +113,7 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
 def test_decisions_are_complete_after_the_job_was_killed(tmp_path: Path) -> None:
     killed = threading.Event()
 
-    def kill_once(processes: Ensemble, progress: Progress) -> None:
+    def kill_once(processes: Ensemble, progress: RunProgress) -> None:
         sent = progress.sender.messages_sent if progress.phase == "measuring" and progress.sender else 0
         if sent > 8_000 and not killed.is_set():
             killed.set()

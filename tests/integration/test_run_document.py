@@ -13,7 +13,7 @@ from market_spread.runs.document.folder import RunFolder
 from market_spread.runs.document.manifest import Manifest
 from market_spread.runs.document.state import State
 from market_spread.runs.document.timeline import Timeline
-from market_spread.runs.store import Store
+from market_spread.runs.store import RunStore
 from market_spread.runs.workload import read_workload
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
 
@@ -95,7 +95,7 @@ def test_timeline_has_each_second_of_every_component(folder: RunFolder) -> None:
     assert len(timeline.series("job", "switches_involuntary_per_s")) > 3
 
 
-def merged(intervals: list[histograms.Interval]) -> HdrCounts:
+def merged(intervals: list[histograms.TimedHistogram]) -> HdrCounts:
     total = HdrCounts()
     for interval in intervals:
         total.merge(interval.histogram)
@@ -121,13 +121,13 @@ def test_logs_of_all_processes_are_there(folder: RunFolder) -> None:
 
 
 def test_a_run_is_listed_and_exported(runs: Path, folder: RunFolder, tmp_path: Path) -> None:
-    (summary,) = Store(str(runs)).summaries()
+    (summary,) = RunStore(str(runs)).summaries()
 
-    files, _ = Store(str(tmp_path)).put(folder.path)
+    files, _ = RunStore(str(tmp_path)).put(folder.path)
 
     assert (summary["verdict"], summary["step"]) == ("passed", "done")
     assert files > 20
-    assert json.loads(Store(str(tmp_path)).text(folder.run_id, "result.json"))["run_id"] == folder.run_id
+    assert json.loads(RunStore(str(tmp_path)).text(folder.run_id, "result.json"))["run_id"] == folder.run_id
 
 
 def test_a_run_that_broke_off_after_its_drain_is_judged_by_what_is_on_disk(folder: RunFolder, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from market_spread.runs.jars import JarCache
 from market_spread.runs.java import find_java
 from market_spread.runs.plan import RunPlan, plan_of_workload, quotes_of
 from market_spread.runs.result import Result
-from market_spread.runs.run import Observed, Progress, Run, alerts_of, judge
+from market_spread.runs.run import Observed, Run, RunProgress, alerts_of, judge
 from market_spread.runs.workload import Overrides, read_workload
 from tests.mutants import rig
 from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
@@ -242,7 +242,7 @@ class _Killing:
         self._ensemble = ensemble
         self._at_ns = 0
 
-    def follow(self, progress: Progress) -> None:
+    def follow(self, progress: RunProgress) -> None:
         if progress.phase != "measuring" or self._at_ns < 0:
             return
         self._at_ns = self._at_ns or _CLOCK.monotonic_ns() + 4_000_000_000

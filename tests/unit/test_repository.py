@@ -1,5 +1,6 @@
 """What must hold of the repository as a whole: locks without addresses, layers, and versions that are pinned."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ LOCKS = [path for path in REQUIREMENTS if path.suffix == ".txt"]
 PROJECTS = sorted(
     path for path in ROOT.glob("*/**/pyproject.toml") if not any(part.startswith(".") for part in path.parts)
 )
+PRODUCT = [path for top in ("services", "spark", "loadgen", "charts") for path in (ROOT / top).rglob("*.py")]
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
 
 
@@ -150,3 +152,14 @@ def test_a_workflow_only_calls_what_the_project_has(path: Path) -> None:
         if command != "bash .ci/run":
             assert re.fullmatch(r"make [a-z]+", command)
             subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_no_class_name_means_two_things() -> None:
+    found: dict[str, list[str]] = {}
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(name_of(path))
+
+    assert len(found) > 300
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}

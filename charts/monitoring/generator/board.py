@@ -47,7 +47,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BoardRow:
     """Panels under a heading."""
 
     title: str
@@ -73,7 +73,7 @@ class Board:
     title: str
     description: str
     variables: tuple[Variable, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
 
 
 def read_board(path: Path) -> Board:
@@ -83,7 +83,7 @@ def read_board(path: Path) -> Board:
     """
     said = yaml.safe_load(path.read_text())
     variables = tuple(Variable(**variable) for variable in said["variables"])
-    rows = tuple(Row(title, tuple(map(_panel, panels))) for title, panels in said["rows"].items())
+    rows = tuple(BoardRow(title, tuple(map(_panel, panels))) for title, panels in said["rows"].items())
     return Board(path.stem, said["title"], said["description"], variables, rows)
 
 

@@ -23,7 +23,7 @@ from market_spread.streaming.plans import micro_batch, real_time
 from market_spread.streaming.plans.joined import frames_of, messages_of
 from market_spread.streaming.plans.packed import PackedRows
 from market_spread.streaming.plans.rows import INVALID, invalid_value, is_good, source_rows, united
-from market_spread.streaming.states import Newest
+from market_spread.streaming.states import AsOfJoin
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}
@@ -107,7 +107,7 @@ def _pipeline(emit: Callable[[Row], Any], alert: Layout) -> Pipeline:
     quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
     added = {"bid": "bid", "offer": "offer", "quote_sequence": "sequence"}
-    newest = Newest("newest quote", of="nbbo", added=added, emit=emit)
+    newest = AsOfJoin("newest quote", of="nbbo", added=added, emit=emit)
     return quotes.merge(orders).to(newest).to_sink(Sink("alerts", alert, key="order_id"), name="ladder")
 
 
@@ -163,7 +163,7 @@ def _malformed(rows: DataFrame, chosen: Column | None, topics: Mapping[str, str]
 def _packed() -> PackedRows:
     pipeline = _unread_pipeline()
     state = pipeline.stream.state
-    if not isinstance(state, Newest):
+    if not isinstance(state, AsOfJoin):
         raise TypeError("the ladder's pipeline remembers the newest quote")
     return PackedRows.of(pipeline, state)
 

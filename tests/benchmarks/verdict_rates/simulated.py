@@ -10,10 +10,10 @@ import numpy.typing as npt
 from market_spread.runs.comparing.figures import read_figures
 from market_spread.runs.comparing.groups import Group
 from market_spread.runs.comparing.history import by_anchor, courses_of
-from market_spread.runs.comparing.judging import Change, Comparison, compare
+from market_spread.runs.comparing.judging import Comparison, Direction, compare
 from market_spread.runs.comparing.recorded import RecordedRun
 from market_spread.runs.comparing.turns import Place, order_of
-from market_spread.runs.searching.objectives import Outcome
+from market_spread.runs.searching.objectives import RateOutcome
 from market_spread.runs.searching.search import Search, Trial, Try, next_step
 
 FIGURES = read_figures((), ())
@@ -100,8 +100,8 @@ def rates(bench: Bench, *, repetitions: int, seed: int = 1) -> Rates:
         wrong += any(
             _is_wrong(change, bench.slower_share if _gets_slower(path) else 0) for path, change in by_path.items()
         )
-        worse += by_path.get("latency_ns.p99") is Change.WORSE
-        same += by_path.get("latency_ns.p99") is Change.SAME
+        worse += by_path.get("latency_ns.p99") is Direction.WORSE
+        same += by_path.get("latency_ns.p99") is Direction.SAME
     return Rates(wrong / repetitions, worse / repetitions, same / repetitions)
 
 
@@ -161,10 +161,10 @@ def _gets_slower(path: str) -> bool:
     return "latency" in path or path == "cpu_us_per_message"
 
 
-def _is_wrong(change: Change, slower_share: float) -> bool:
+def _is_wrong(change: Direction, slower_share: float) -> bool:
     if slower_share == 0:
-        return change in (Change.BETTER, Change.WORSE)
-    return change is Change.BETTER or (change is Change.SAME and slower_share > FIGURES[0].least_share)
+        return change in (Direction.BETTER, Direction.WORSE)
+    return change is Direction.BETTER or (change is Direction.SAME and slower_share > FIGURES[0].least_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def search_rates(drift: Drift, noise_share: float, *, repetitions: int, seed: in
         trials: list[Trial] = []
         while isinstance(step := next_step(search, trials), Try):
             now = np.log(limit) - levels[len(trials)] + rng.normal(0, np.log1p(noise_share))
-            trials.append(Trial(step.rate, Outcome.HELD if np.log(step.rate) <= now else Outcome.BROKEN))
+            trials.append(Trial(step.rate, RateOutcome.HELD if np.log(step.rate) <= now else RateOutcome.BROKEN))
         runs[repetition] = len(trials)
         if (of := step.limit) is None or not of.is_bracketed:
             continue

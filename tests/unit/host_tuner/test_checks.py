@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import Sysctl, TuningProfile, Verified
-from market_spread.host_tuner.report import Outcome, Report
+from market_spread.host_tuner.report import Report, SettingOutcome
 from market_spread.host_tuner.tuner import Tuner
 from tests.unit.host_tuner.fakes import CPU, FakeKernel, FakeKubelet, host
 
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_looked_at() -> None:
     report = look(faults={f"{CPU}/smt/active": errno.EACCES, f"{CPU}/cpu1/cpufreq/scaling_cur_freq": errno.EIO})
 
     assert wrong(report) == [("smt", "unreadable"), ("frequency", "unreadable")]
-    smt: Outcome = next(outcome for outcome in report.outcomes if outcome.setting == "smt")
+    smt: SettingOutcome = next(outcome for outcome in report.outcomes if outcome.setting == "smt")
     assert "Permission denied" in smt.errors[0]
 
 

@@ -9,14 +9,16 @@ from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UnavailableError
 from market_spread.host_tuner.node import CONDITION, STARTUP_TAINT, NodeObject, NodePublisher
 from market_spread.host_tuner.profile import Applied, TuningProfile
-from market_spread.host_tuner.report import APPLIED, Outcome, Report
+from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
 from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals
 
 SECOND_NS = 1_000_000_000
-RIGHT = Report((Outcome("governor", "performance", "performance", APPLIED, ok=True),), {"a/b/c": frozenset({2, 1})})
-WRONG = Report((Outcome("governor", "performance", "powersave on cpu3", APPLIED, ok=False),))
+RIGHT = Report(
+    (SettingOutcome("governor", "performance", "performance", APPLIED, ok=True),), {"a/b/c": frozenset({2, 1})}
+)
+WRONG = Report((SettingOutcome("governor", "performance", "powersave on cpu3", APPLIED, ok=False),))
 
 
 class FakeNode:

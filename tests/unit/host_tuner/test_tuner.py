@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.host_tuner.profile import Applied, Sysctl, TuningProfile
-from market_spread.host_tuner.report import Outcome, Report
+from market_spread.host_tuner.report import Report, SettingOutcome
 from market_spread.host_tuner.tuner import Tuner
 from tests.unit.host_tuner.fakes import CPU, THP, FakeKernel, FakeRecord, Steps, host, originals, until_crash
 
@@ -57,7 +57,7 @@ def tuner(kernel: FakeKernel, record: FakeRecord | None, profile: TuningProfile 
     return Tuner(profile, kernel, originals(record) if record is not None else None, None)
 
 
-def outcome(report: Report, setting: str) -> Outcome:
+def outcome(report: Report, setting: str) -> SettingOutcome:
     return next(outcome for outcome in report.outcomes if outcome.setting == setting)
 
 

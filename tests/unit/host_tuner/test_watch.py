@@ -7,7 +7,7 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import Applied, TuningProfile
-from market_spread.host_tuner.running import Watch
+from market_spread.host_tuner.running import HostWatch
 from market_spread.host_tuner.tuner import Tuner
 from tests.unit.host_tuner.fakes import THP, FakeKernel, FakeKubelet, FakeRecord, host, originals
 
@@ -20,12 +20,12 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-def watch_over(kernel: FakeKernel, clock: ManualClock) -> Watch:
+def watch_over(kernel: FakeKernel, clock: ManualClock) -> HostWatch:
     tuner = Tuner(PROFILE, kernel, originals(FakeRecord()), FakeKubelet(EXCLUSIVE))
-    return Watch(tuner, None, clock=clock, interval_s=10, dry_run=False)
+    return HostWatch(tuner, None, clock=clock, interval_s=10, dry_run=False)
 
 
-def page(watch: Watch, path: str) -> str:
+def page(watch: HostWatch, path: str) -> str:
     return watch.pages()[path]().body.decode()
 
 

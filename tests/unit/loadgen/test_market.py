@@ -9,7 +9,7 @@ import pytest
 from market_spread.common.codec import Decoded, decode
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, Stream
+from market_spread.common.load import Block, MessageStream
 from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps
 from market_spread.loadgen.draws import Drawing
 from market_spread.loadgen.market import Market
@@ -22,20 +22,20 @@ SHORT = replace(PARAMETERS, profile=Constant(20_000, 1))
 PROFILES = [Constant(20_000, 1), Steps((Constant(9_000, 1), Constant(0, 1), Constant(30_000, 0.5))), Ramp(0, 40_000, 1)]
 
 
-def joined(streams: Iterable[Stream], width: int) -> Stream:
-    parts = [Stream.empty(width), *streams]
-    return Stream(
+def joined(streams: Iterable[MessageStream], width: int) -> MessageStream:
+    parts = [MessageStream.empty(width), *streams]
+    return MessageStream(
         np.concatenate([part.intended_ns for part in parts]),
         np.concatenate([part.buckets for part in parts]),
         np.concatenate([part.rows for part in parts]),
     )
 
 
-def quotes_of(market: Market) -> Stream:
+def quotes_of(market: Market) -> MessageStream:
     return joined((block.quotes for block in market.blocks()), NBBO.width)
 
 
-def orders_of(market: Market) -> Stream:
+def orders_of(market: Market) -> MessageStream:
     return joined((block.orders for block in market.blocks()), ORDER.width)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from market_spread.common.buckets import Buckets
 from market_spread.common.histogram import HdrCounts
 from market_spread.metrics_aggregator.cell_sums import PARTS_MAX, CellSums
-from market_spread.metrics_aggregator.history import Held, History, Resolution
+from market_spread.metrics_aggregator.history import History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.intervals import HistogramInterval, merged_histograms
 
 SECOND = 1_000_000_000
@@ -28,7 +28,7 @@ def histogram(second: float, values_us: list[int], length_s: float = 1.0) -> tup
     return interval, Buckets.of(values.counts)
 
 
-def summed(held: Held, *parts: tuple[HistogramInterval, Buckets]) -> CellSums:
+def summed(held: HistoryUsage, *parts: tuple[HistogramInterval, Buckets]) -> CellSums:
     sums = CellSums(HdrCounts(), held)
     for interval, buckets in parts:
         sums.add(interval, buckets)
@@ -41,7 +41,7 @@ NEXT = histogram(10, [7])
 
 
 def test_sum_of_a_cell_is_its_merged_interval() -> None:
-    (found,) = summed(Held(), *CELL, NEXT).take(INTERVALS)
+    (found,) = summed(HistoryUsage(), *CELL, NEXT).take(INTERVALS)
 
     assert found == merged_histograms(INTERVALS)
     assert (found.count, found.negative, found.max_us) == (30, 9, 630_000)
@@ -51,22 +51,22 @@ def test_sum_of_a_cell_has_nothing_of_those_before() -> None:
     second = [histogram(second, [second, 80_000]) for second in range(10, 20)]
     intervals = [interval for interval, _ in second]
 
-    assert summed(Held(), *CELL, *second).take(intervals) == [merged_histograms(intervals)]
+    assert summed(HistoryUsage(), *CELL, *second).take(intervals) == [merged_histograms(intervals)]
 
 
 def test_a_cell_that_goes_on_can_be_taken() -> None:
-    assert summed(Held(), *CELL[:3]).take(INTERVALS[:3]) == [merged_histograms(INTERVALS[:3])]
+    assert summed(HistoryUsage(), *CELL[:3]).take(INTERVALS[:3]) == [merged_histograms(INTERVALS[:3])]
 
 
 def test_sum_is_not_taken_for_that_of_other_intervals() -> None:
     late = histogram(4, [8])[0]
 
     for cell in (INTERVALS[1:], INTERVALS[:-1], [*INTERVALS[:5], late, *INTERVALS[5:]]):
-        assert summed(Held(), *CELL, NEXT).take(cell) == cell
+        assert summed(HistoryUsage(), *CELL, NEXT).take(cell) == cell
 
 
 def test_a_cell_that_is_left_and_comes_again_is_no_whole_one() -> None:
-    held = Held()
+    held = HistoryUsage()
     sums = summed(held, *CELL[:8], NEXT, *CELL[8:], NEXT)
 
     assert sums.take(INTERVALS) == INTERVALS
@@ -74,7 +74,7 @@ def test_a_cell_that_is_left_and_comes_again_is_no_whole_one() -> None:
 
 
 def test_one_interval_needs_no_sum() -> None:
-    held = Held()
+    held = HistoryUsage()
     sums = summed(held, CELL[0], NEXT)
 
     assert held.bytes == 0
@@ -82,7 +82,7 @@ def test_one_interval_needs_no_sum() -> None:
 
 
 def test_parts_of_seconds_are_not_kept() -> None:
-    held = Held()
+    held = HistoryUsage()
     parts = [histogram(number * 10 / (PARTS_MAX + 1), [5], 0.1) for number in range(PARTS_MAX + 1)]
     sums = summed(held, *parts, NEXT)
 
@@ -92,7 +92,7 @@ def test_parts_of_seconds_are_not_kept() -> None:
 
 
 def test_sums_are_counted_until_they_or_newer_ones_are_taken() -> None:
-    held = Held()
+    held = HistoryUsage()
     sums = summed(held, *CELL, *(histogram(second, [9]) for second in range(10, 30)), histogram(30, [1]))
     counted = [held.bytes]
 
@@ -104,7 +104,7 @@ def test_sums_are_counted_until_they_or_newer_ones_are_taken() -> None:
 
 
 def test_forgotten_sums_take_nothing() -> None:
-    held = Held()
+    held = HistoryUsage()
     sums = summed(held, *CELL, *(histogram(second, [9]) for second in range(10, 13)))
 
     sums.clear()
@@ -114,7 +114,7 @@ def test_forgotten_sums_take_nothing() -> None:
 
 
 def test_a_sum_takes_no_more_than_is_counted() -> None:
-    held = Held()
+    held = HistoryUsage()
     sums = summed(held, *CELL, NEXT)
     ((number, kept),) = sums._ended.items()
 
@@ -129,7 +129,7 @@ def test_a_sum_takes_no_more_than_is_counted() -> None:
 )
 @settings(max_examples=100)
 def test_history_is_the_same_with_and_without_sums(came: list[tuple[int, int, bool]], length_s: float) -> None:
-    held, alone = Held(), Held()
+    held, alone = HistoryUsage(), HistoryUsage()
     total = HdrCounts()
     sums = CellSums(total, held)
     with_sums, without = History(merged_histograms, held, sums), History(merged_histograms, alone)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.histogram import Buckets, HdrCounts
-from market_spread.metrics_aggregator.history import LEVEL_MAX, Held, History, Resolution
+from market_spread.metrics_aggregator.history import LEVEL_MAX, History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.intervals import (
     HistogramInterval,
     Point,
@@ -42,7 +42,7 @@ def histogram(second: int, values_us: Iterable[int]) -> HistogramInterval:
 
 
 def counter_of(points: Iterable[Point], resolution: Resolution = FINEST) -> History[Point]:
-    history = History(summed, Held())
+    history = History(summed, HistoryUsage())
     newest = 0
     for each in points:
         newest = max(newest, each.end_unix_ns)
@@ -125,7 +125,7 @@ def test_merged_histograms_have_all_values_and_exact_ends() -> None:
 def test_histograms_lose_nothing_in_any_order(values: list[list[int]], order: random.Random) -> None:
     spread = [histogram(number * 97, part) for number, part in enumerate(values)]
     order.shuffle(spread)
-    history = History(merged_histograms, Held())
+    history = History(merged_histograms, HistoryUsage())
     newest = max(each.end_unix_ns for each in spread) + 900 * SECOND
 
     for each in spread:
@@ -162,7 +162,7 @@ def test_there_is_a_coarsest_resolution() -> None:
 
 
 def test_bytes_are_those_of_the_intervals() -> None:
-    history = History(merged_histograms, Held())
+    history = History(merged_histograms, HistoryUsage())
     for second in range(2_000):
         history.add(histogram(second, [second]), BEGIN + (second + 1) * SECOND, FINEST)
     history.coarsen(BEGIN + 2_000 * SECOND, level(3))

@@ -8,7 +8,7 @@ from typing import cast
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import HdrCounts
-from market_spread.runs.analysis.cpu import CpuPerMessage, Look, cpu_per_message, cpu_us_by_look
+from market_spread.runs.analysis.cpu import CpuPerMessage, CpuReading, cpu_per_message, cpu_us_by_look
 from market_spread.runs.analysis.generator import generator_queue
 from market_spread.runs.environment import Environment
 from market_spread.runs.plan import plan_of_workload
@@ -24,11 +24,11 @@ START = 1_700_000_000 * SECOND
 BY_5_S = (49, 37, 26, 27, 21, 23, 18, 23, 22, 22, 19, 23)
 
 
-def look(second: int, messages: int, cpu_us: int, *, executors_us: int | None = 0, restarts: int = 0) -> Look:
-    return Look(START + second * SECOND, messages, messages, cpu_us, executors_us, messages // 2, restarts)
+def look(second: int, messages: int, cpu_us: int, *, executors_us: int | None = 0, restarts: int = 0) -> CpuReading:
+    return CpuReading(START + second * SECOND, messages, messages, cpu_us, executors_us, messages // 2, restarts)
 
 
-def looks_of(by_5_s: tuple[int, ...], *, rate: int = 20_000) -> list[Look]:
+def looks_of(by_5_s: tuple[int, ...], *, rate: int = 20_000) -> list[CpuReading]:
     used = [0]
     for each in by_5_s:
         used.append(used[-1] + 5 * rate * each)

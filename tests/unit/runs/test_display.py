@@ -15,7 +15,7 @@ from market_spread.common.histogram import HdrCounts
 from market_spread.runs.analysis.evidence import Cause, Verdict
 from market_spread.runs.display import live_progress, result_table
 from market_spread.runs.result import Result, latency_rows
-from market_spread.runs.run import Progress
+from market_spread.runs.run import RunProgress
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
 SECOND_NS = 1_000_000_000
@@ -36,9 +36,9 @@ def histogram(count: int) -> bytes:
     return counts.encode()
 
 
-def progress(phase: str = "measuring", *, second: int = 0, alerts: int = 2_000) -> Progress:
+def progress(phase: str = "measuring", *, second: int = 0, alerts: int = 2_000) -> RunProgress:
     """After so many seconds at 20,000 messages a second, of which the job has processed half."""
-    return Progress(
+    return RunProgress(
         phase,
         40.0 + second,
         SenderStatusResponse(messages_sent=20_000 * second),
@@ -47,7 +47,7 @@ def progress(phase: str = "measuring", *, second: int = 0, alerts: int = 2_000) 
     )
 
 
-def lines_of(clock: ManualClock, body: Callable[[Callable[[Progress], None]], None]) -> list[str]:
+def lines_of(clock: ManualClock, body: Callable[[Callable[[RunProgress], None]], None]) -> list[str]:
     output = StringIO()
     with live_progress(Console(file=output, width=60), clock) as show:
         body(show)
@@ -55,7 +55,7 @@ def lines_of(clock: ManualClock, body: Callable[[Callable[[Progress], None]], No
 
 
 def test_line_has_phase_rates_alerts_and_latency(clock: ManualClock) -> None:
-    def body(show: Callable[[Progress], None]) -> None:
+    def body(show: Callable[[RunProgress], None]) -> None:
         for second in range(7):
             show(progress(second=second))
             clock.advance_ns(SECOND_NS)
@@ -70,7 +70,7 @@ def test_line_has_phase_rates_alerts_and_latency(clock: ManualClock) -> None:
 
 
 def test_line_comes_at_every_new_phase_and_else_every_five_seconds(clock: ManualClock) -> None:
-    def body(show: Callable[[Progress], None]) -> None:
+    def body(show: Callable[[RunProgress], None]) -> None:
         show(progress("warming up"))
         show(progress("warming up"))
         show(progress("measuring"))
@@ -83,7 +83,7 @@ def test_line_comes_at_every_new_phase_and_else_every_five_seconds(clock: Manual
 
 
 def test_line_before_anything_runs_says_the_phase(clock: ManualClock) -> None:
-    lines = lines_of(clock, lambda show: show(Progress("starting", 0.0)))
+    lines = lines_of(clock, lambda show: show(RunProgress("starting", 0.0)))
 
     assert [line.rstrip() for line in lines] == ["   0.0 s  starting"]
 
@@ -91,7 +91,7 @@ def test_line_before_anything_runs_says_the_phase(clock: ManualClock) -> None:
 def test_line_of_a_starting_job_says_what_it_waits_for(clock: ManualClock) -> None:
     job = JobStatusResponse(detail="waiting for executors: 2 of 5 slots are there", batch_id=-1)
 
-    lines = lines_of(clock, lambda show: show(Progress("starting", 1.0, job=job)))
+    lines = lines_of(clock, lambda show: show(RunProgress("starting", 1.0, job=job)))
 
     assert lines[0].endswith("waiting for executors: 2 of 5 slots are there")
 
@@ -106,7 +106,7 @@ def test_latency_is_shown_as_far_as_alerts_support_it(clock: ManualClock, alerts
 
 
 def test_rates_begin_anew_with_the_next_load(clock: ManualClock) -> None:
-    def body(show: Callable[[Progress], None]) -> None:
+    def body(show: Callable[[RunProgress], None]) -> None:
         show(progress("warming up", second=10))
         clock.advance_ns(3 * SECOND_NS)
         show(progress("measuring", second=1))
@@ -117,8 +117,8 @@ def test_rates_begin_anew_with_the_next_load(clock: ManualClock) -> None:
     assert "offered         0/s" in lines[-1]
 
 
-@pytest.mark.parametrize("shown", [Progress("starting", 0.0), progress(), progress(alerts=0)])
-def test_terminal_shows_progress_in_place(clock: ManualClock, shown: Progress) -> None:
+@pytest.mark.parametrize("shown", [RunProgress("starting", 0.0), progress(), progress(alerts=0)])
+def test_terminal_shows_progress_in_place(clock: ManualClock, shown: RunProgress) -> None:
     output = StringIO()
 
     with live_progress(Console(file=output, width=100, force_terminal=True), clock) as show:

@@ -23,7 +23,7 @@ from market_spread.metrics_aggregator.intake import read_push
 from market_spread.metrics_aggregator.run_files import RunFiles
 from market_spread.metrics_aggregator.store import Store
 from market_spread.runs.analysis.clocks import RoundTrip
-from market_spread.runs.analysis.cpu import Look
+from market_spread.runs.analysis.cpu import CpuReading
 from market_spread.runs.analysis.latency import latencies_of
 from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.analysis.validity import push_gaps
@@ -152,7 +152,7 @@ def test_a_run_is_carried_out_by_one_process(tmp_path: Path) -> None:
         pass
 
 
-def merged(intervals: list[histograms.Interval]) -> HdrCounts:
+def merged(intervals: list[histograms.TimedHistogram]) -> HdrCounts:
     total = HdrCounts()
     for interval in intervals:
         total.merge(interval.histogram)
@@ -253,7 +253,7 @@ def test_what_the_page_is_told_is_what_the_result_has() -> None:
 
 def test_looks_and_round_trips_are_read_back_and_may_be_absent(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    looks = (Look(1, 2, 3, 4, None, 6, 1), Look(2, 3, 4, 5, 6, None))
+    looks = (CpuReading(1, 2, 3, 4, None, 6, 1), CpuReading(2, 3, 4, 5, 6, None))
     trips = {"before": {"sender": RoundTrip(1, 2, 3, 4)}, "after": {}}
     observation.write(folder, Observed(datetime(2026, 11, 21, tzinfo=UTC), looks=looks, round_trips=trips), {})
 

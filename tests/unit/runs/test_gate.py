@@ -6,7 +6,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.runs.document.host import Host, cpu_list
-from market_spread.runs.gate import Check, look, pass_gate
+from market_spread.runs.gate import HostCheck, look, pass_gate
 from market_spread.runs.terms import MACHINE_CHECKS, Wanted
 
 CPU = """\
@@ -45,7 +45,7 @@ def host(tmp_path: Path, **changes: str) -> Host:
     return Host(tmp_path)
 
 
-def failing(checks: tuple[Check, ...]) -> list[str]:
+def failing(checks: tuple[HostCheck, ...]) -> list[str]:
     return [check.name for check in checks if check.holds is False]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.codec import Int64s
 from market_spread.common.histogram import HdrCounts
-from market_spread.runs.analysis.intervals import Figure, count_clusters, percentiles_with_intervals
+from market_spread.runs.analysis.intervals import PercentileEstimate, count_clusters, percentiles_with_intervals
 
 NAMES = ("p50", "p95", "p99")
 Samples = tuple[Int64s, Int64s]
@@ -68,7 +68,7 @@ def test_tail_of_a_few_events_has_neither_value_nor_interval() -> None:
 
     found = percentiles_with_intervals(times, latencies, ("p50", "p99"))
 
-    assert found["p99"] == Figure(None, None, None, clusters=4)
+    assert found["p99"] == PercentileEstimate(None, None, None, clusters=4)
     assert found["p50"].value_ns is not None
 
 
@@ -99,7 +99,7 @@ def test_block_that_is_all_slow_widens_the_interval_to_it() -> None:
 
 
 def test_median_needs_ten_samples_and_its_interval_ten_blocks() -> None:
-    def p50(count: int, seconds: int) -> Figure:
+    def p50(count: int, seconds: int) -> PercentileEstimate:
         times = np.linspace(0, seconds * SECOND, count).astype(np.int64)
         return percentiles_with_intervals(times, np.full(count, 5_000), ["p50"])["p50"]
 

@@ -19,7 +19,7 @@ from market_spread.runs.environment import Addresses, Environment
 from market_spread.runs.launch import launch
 from market_spread.runs.plan import plan_of_workload
 from market_spread.runs.result import Verdict
-from market_spread.runs.run import Observed, Progress
+from market_spread.runs.run import Observed, RunProgress
 from market_spread.runs.workload import read_workload
 from market_spread.v1.limits_pb2 import RunLimits
 
@@ -85,15 +85,15 @@ class Story:
                 tell("logs captured")
 
         class FakeRun:
-            def __init__(self, *_: Any, show: Callable[[Progress], None], on_started: Any, **__: Any) -> None:
+            def __init__(self, *_: Any, show: Callable[[RunProgress], None], on_started: Any, **__: Any) -> None:
                 self._show, self._on_started = show, on_started
 
             def carry_out(self) -> Observed:
-                self._show(Progress("starting", 0.0))
+                self._show(RunProgress("starting", 0.0))
                 self._on_started(ADDRESSES)
                 if fails is not None:
                     raise fails
-                self._show(Progress("measuring", 1.0))
+                self._show(RunProgress("measuring", 1.0))
                 return Observed(started=datetime.now(UTC), starts_unix_ns={"measured": 1_000})
 
         class FakeNotes:
@@ -108,7 +108,7 @@ class Story:
             def say_verdict(self, verdict: str, text: str, *, failed: Any, of_unix_ns: Any, **parts: Any) -> None:
                 tell(f"verdict: {verdict} ({text}), failed {failed}")
 
-            def follow(self, progress: Progress) -> None:
+            def follow(self, progress: RunProgress) -> None:
                 self.say("phase", progress.phase)
 
             def start(self, address: str) -> None:

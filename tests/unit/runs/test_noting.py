@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.clock import ManualClock, SystemClock
 from market_spread.runs.noting import WAITING_MAX, RunNotes
-from market_spread.runs.run import Progress
+from market_spread.runs.run import RunProgress
 from market_spread.v1.control_pb2 import JobStatusResponse
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, NoteResponse
@@ -92,7 +92,7 @@ def test_limits_and_what_failed_are_noted_as_they_are() -> None:
 def test_progress_is_noted_where_it_changes() -> None:
     def say(notes: RunNotes) -> None:
         for phase, restarts in (("starting", 0), ("starting", 0), ("measuring", 0), ("measuring", 1), ("measuring", 1)):
-            notes.follow(Progress(phase, 0.0, job=JobStatusResponse(restarts=restarts)))
+            notes.follow(RunProgress(phase, 0.0, job=JobStatusResponse(restarts=restarts)))
 
     aggregator = Aggregator()
     delivered(say, aggregator)

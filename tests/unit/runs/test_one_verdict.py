@@ -17,11 +17,11 @@ from market_spread.runs.analysis.evidence import (
 )
 from market_spread.runs.analysis.objectives import Objectives
 from market_spread.runs.comparing.recorded import read_run
-from market_spread.runs.searching.objectives import Outcome, judge
-from market_spread.runs.store import Store
+from market_spread.runs.searching.objectives import RateOutcome, judge
+from market_spread.runs.store import RunStore
 from tests.unit.runs.comparing.made import write_run
 
-OUTCOMES = {Verdict.PASSED: Outcome.HELD, Verdict.FAILED: Outcome.BROKEN, Verdict.VOID: Outcome.VOID}
+OUTCOMES = {Verdict.PASSED: RateOutcome.HELD, Verdict.FAILED: RateOutcome.BROKEN, Verdict.VOID: RateOutcome.VOID}
 PAIRS = [*itertools.combinations(Criterion, 2), *((each, each) for each in Criterion)]
 
 
@@ -56,7 +56,7 @@ def test_everyone_says_what_the_result_says(failing: tuple[Criterion, ...], tmp_
     )
 
     run = read_run(written)
-    (listed,) = Store(str(tmp_path)).summaries()
+    (listed,) = RunStore(str(tmp_path)).summaries()
 
     assert run.verdict is conclusion.verdict
     assert run.is_void is conclusion.latencies_void

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from market_spread.common.errors import UsageError
 from market_spread.runs.cli import main
-from market_spread.runs.store import Store, listing
+from market_spread.runs.store import RunStore, listing
 
 RESULT = {
     "schema_version": 3, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
@@ -44,7 +44,7 @@ def test_runs_are_listed_newest_first_with_the_step_of_those_that_broke_off(tmp_
     a_run(tmp_path / "20260101-120000-quick")
     a_run(tmp_path / "20260102-120000-quick", ended=False)
 
-    assert listing(Store(str(tmp_path)).summaries()).splitlines() == [
+    assert listing(RunStore(str(tmp_path)).summaries()).splitlines() == [
         "run                    verdict  cause  offered/s  p50 ms  p99 ms  CPU us  step",
         "20260102-120000-quick  -        -      -          -       -       -       measuring",
         "20260101-120000-quick  passed   -      20,000     6.9     -       3.25    done",
@@ -61,7 +61,7 @@ def test_an_older_or_a_damaged_result_is_listed_and_marked(tmp_path: Path) -> No
         (tmp_path / name / "result.json").write_text(text)
     a_run(tmp_path / "well")
 
-    lines = {line.split()[0]: line for line in listing(Store(str(tmp_path)).summaries()).splitlines()}
+    lines = {line.split()[0]: line for line in listing(RunStore(str(tmp_path)).summaries()).splitlines()}
 
     assert lines["old"].endswith("- schema 2")
     assert "failed" in lines["old"]
@@ -71,7 +71,7 @@ def test_an_older_or_a_damaged_result_is_listed_and_marked(tmp_path: Path) -> No
 
 
 def test_a_run_is_copied_without_what_its_processes_left_and_is_read_there(tmp_path: Path, memory: str) -> None:
-    store = Store(memory)
+    store = RunStore(memory)
 
     count, _ = store.put(a_run(tmp_path / "20260101-120000-quick"))
 
@@ -83,7 +83,7 @@ def test_a_run_is_copied_without_what_its_processes_left_and_is_read_there(tmp_p
 
 def test_a_run_without_a_result_is_not_copied(tmp_path: Path, memory: str) -> None:
     with pytest.raises(UsageError, match="holds no run that has a result"):
-        Store(memory).put(a_run(tmp_path / "20260102-120000-quick", ended=False))
+        RunStore(memory).put(a_run(tmp_path / "20260102-120000-quick", ended=False))
 
 
 @pytest.mark.parametrize("address", ["nosuch://runs", "/nowhere/at/all"])

@@ -19,7 +19,7 @@ from market_spread.loadgen.oracle import WHOLE_RUN
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.analysis import verdict as judging
 from market_spread.runs.analysis.clocks import RoundTrip
-from market_spread.runs.analysis.cpu import Look
+from market_spread.runs.analysis.cpu import CpuReading
 from market_spread.runs.analysis.evidence import Cause, Verdict
 from market_spread.runs.analysis.keys import state_partitions
 from market_spread.runs.analysis.objectives import Objectives
@@ -27,7 +27,7 @@ from market_spread.runs.analysis.stalls import Silence, find_stalls
 from market_spread.runs.analysis.validity import Seen, slope_per_s
 from market_spread.runs.document.run_md import anomalies
 from market_spread.runs.document.timeline import Series, Timeline
-from market_spread.runs.gate import Check
+from market_spread.runs.gate import HostCheck
 from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.runs.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.runs.run import Observed, judge_run, replays_of
@@ -133,7 +133,7 @@ def observed(alerts: Alerts) -> Observed:
         starts_unix_ns=dict(STARTS_NS),
         sent_before=SENT_BEFORE,
         looks=tuple(
-            Look(
+            CpuReading(
                 STARTS_NS["measured"] + second * 1_000_000_000,
                 SENT_BEFORE + 500 * second,
                 500 * second,
@@ -943,7 +943,7 @@ def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: O
 
 
 def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
-    gate = (Check("swappiness", False, "60", "0"), Check("turbo", True, "off", "off"))
+    gate = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
 
     result = result_of(plan, observed, "a-run", seen=seen(gate=gate))
 
@@ -1004,7 +1004,7 @@ def test_cpu_that_does_not_keep_its_level_is_said_and_voids_nothing(plan: RunPla
     used_us = np.cumsum([0, *by_second]) * 1_000
     begin_ns = STARTS_NS["measured"]
     observed.looks = [
-        Look(begin_ns + second * 10**9, second * 1_000, second * 1_000, int(used), 0, 0)
+        CpuReading(begin_ns + second * 10**9, second * 1_000, second * 1_000, int(used), 0, 0)
         for second, used in enumerate(used_us)
     ]
 

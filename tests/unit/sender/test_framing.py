@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.load import Stream
+from market_spread.common.load import MessageStream
 from market_spread.sender.framing import Frame, Framer, in_order_of_plan
 
 WIDTH = 4
 
 
-def stream(*messages: tuple[int, int]) -> Stream:
+def stream(*messages: tuple[int, int]) -> MessageStream:
     """Messages as (intended_ns, bucket), numbered from 0 in their bytes."""
     rows = np.frombuffer(b"".join(b"%04d" % number for number in range(len(messages))), np.uint8)
     intended_ns, buckets = np.array(messages, np.int64).reshape(-1, 2).T
-    return Stream(intended_ns, buckets, rows.reshape(-1, WIDTH))
+    return MessageStream(intended_ns, buckets, rows.reshape(-1, WIDTH))
 
 
 def framer(*, linger_ns: int, frame_messages: int) -> Framer:
@@ -103,7 +103,7 @@ def test_every_message_is_framed_once_in_order_whatever_the_blocks(
     for begin in range(0, len(whole), cut):
         part = slice(begin, begin + cut)
         end_ns = int(whole.intended_ns[begin + cut]) if begin + cut < len(whole) else int(times[-1]) + 1
-        frames += subject.frames(Stream(whole.intended_ns[part], whole.buckets[part], whole.rows[part]), end_ns)
+        frames += subject.frames(MessageStream(whole.intended_ns[part], whole.buckets[part], whole.rows[part]), end_ns)
     frames += subject.rest()
 
     for bucket in range(3):

@@ -13,7 +13,7 @@ from market_spread.common.clock import ManualClock
 from market_spread.common.histogram import bucket_indices
 from market_spread.common.kafka import Done, Headers
 from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, Stream
+from market_spread.common.load import Block, MessageStream
 from market_spread.common.recording import Recorder
 from market_spread.sender.counts import SendCounts
 from market_spread.sender.framing import Frame
@@ -41,8 +41,8 @@ class FakeLoad:
     def blocks(self) -> Iterator[Block]:
         for intended_ns in self.intended_ns:
             rows = np.full((1, NBBO.width), ord("Q"), np.uint8)
-            quotes = Stream(np.array([intended_ns]), np.array([self._bucket]), rows)
-            yield Block(int(intended_ns) + 1, quotes, Stream.empty(ORDER.width))
+            quotes = MessageStream(np.array([intended_ns]), np.array([self._bucket]), rows)
+            yield Block(int(intended_ns) + 1, quotes, MessageStream.empty(ORDER.width))
         if self._error is not None:
             raise self._error
 

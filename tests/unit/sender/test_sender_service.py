@@ -15,7 +15,7 @@ from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.kafka import Done, Headers
 from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, LoadSource, Stream
+from market_spread.common.load import Block, LoadSource, MessageStream
 from market_spread.common.metric_names import FRAME_DELAY
 from market_spread.common.recording import Recorder
 from market_spread.sender import service as service_module
@@ -56,8 +56,8 @@ class TwoMessages:
         return 2 if unix_ns > self._start_unix_ns else 0
 
     def blocks(self) -> Iterator[Block]:
-        def one(width: int) -> Stream:
-            return Stream(np.array([self._start_unix_ns]), np.array([0]), np.zeros((1, width), np.uint8))
+        def one(width: int) -> MessageStream:
+            return MessageStream(np.array([self._start_unix_ns]), np.array([0]), np.zeros((1, width), np.uint8))
 
         yield Block(self._start_unix_ns + 1, one(NBBO.width), one(ORDER.width))
 

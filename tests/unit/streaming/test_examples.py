@@ -19,8 +19,8 @@ def test_examples_do_what_they_say(module: ModuleType) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        computations.Filter, computations.Map, computations.Split, computations.OnArrays, computations.Sink,
-        states.Newest, states.RunningTotal, states.Remember, states.CountWindow, states.RangeWindow,
+        computations.Filter, computations.Map, computations.FlatMap, computations.MapBatches, computations.Sink,
+        states.AsOfJoin, states.RunningTotal, states.StatefulMap, states.CountWindow, states.RangeWindow,
     ],
 )  # fmt: skip
 def test_every_step_has_an_example(step: type) -> None:

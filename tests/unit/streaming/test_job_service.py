@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from market_spread.common.clock import ManualClock
-from market_spread.streaming.job.progress import Commit, Progress
+from market_spread.streaming.job.progress import Commit, QueryProgress
 from market_spread.streaming.job.service import JobService
 from market_spread.streaming.job.supervisor import JobState, Supervisor
 from market_spread.v1.control_pb2 import (
@@ -27,7 +27,7 @@ class FakeSupervisor:
     """Has a state, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        progress = Progress()
+        progress = QueryProgress()
         for commit in COMMITS:
             progress = progress.after_commit(commit)
         self.state = JobState(Phase.PHASE_RUNNING, "a detail", 2, progress.with_live(1, 9))

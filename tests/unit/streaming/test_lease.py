@@ -6,27 +6,27 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError, WrongStateError
-from market_spread.streaming.job.lease import DURATION_S, GIVE_UP_S, RENEW_EVERY_S, Held, Lease
+from market_spread.streaming.job.lease import DURATION_S, GIVE_UP_S, RENEW_EVERY_S, HeldLease, Lease
 
 
 class Server:
     """The API server: one lease, with versions."""
 
     def __init__(self) -> None:
-        self.lease = Held("", "", "0")
+        self.lease = HeldLease("", "", "0")
         self.is_down = False
 
-    def read(self) -> Held:
+    def read(self) -> HeldLease:
         if self.is_down:
             raise UnavailableError("the API server does not answer")
         return self.lease
 
-    def write(self, holder: str, before: Held, *, unix_ns: int) -> Held:
+    def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         if self.is_down:
             raise UnavailableError("the API server does not answer")
         if before.version != self.lease.version:
             raise WrongStateError("it has changed")
-        self.lease = Held(holder, str(unix_ns), str(int(self.lease.version) + 1))
+        self.lease = HeldLease(holder, str(unix_ns), str(int(self.lease.version) + 1))
         return self.lease
 
 
@@ -160,7 +160,7 @@ def test_released_lease_is_free_for_the_next(rig: Rig) -> None:
 
 
 def test_clock_of_the_holder_does_not_matter(rig: Rig) -> None:
-    rig.server.lease = Held("a", "4102444800000000000", "5")  # renewed in 2100, as its clock says
+    rig.server.lease = HeldLease("a", "4102444800000000000", "5")  # renewed in 2100, as its clock says
     second = rig.driver("b")
     second.step()
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.vectors.newest import NEVER, Newest, Updates, look_up
+from market_spread.streaming.vectors.newest import NEVER, AsOfIndex, Updates, look_up
 
 KEYS = st.integers(0, 5)
 UPDATES = st.lists(st.tuples(KEYS, st.integers(0, 20), st.integers(0, 30), st.integers(-9, 9)), max_size=40)
@@ -42,7 +42,7 @@ def arrays(updates: list[tuple[int, int, int, int]]) -> Updates:
 def test_every_row_finds_what_a_loop_finds_batch_after_batch(
     batches: list[tuple[list[tuple[int, int, int, int]], list[tuple[int, int]]]],
 ) -> None:
-    plain, state = Plain({}), Newest.empty(1)
+    plain, state = Plain({}), AsOfIndex.empty(1)
     for drawn, looks in batches:
         # Rows of one key and sequence are the same row: sequences are declared to be unique.
         updates = [(key, time, sequence, (7 * key + sequence) % 10) for key, time, sequence, _ in drawn]
@@ -52,7 +52,7 @@ def test_every_row_finds_what_a_loop_finds_batch_after_batch(
         state, found = look_up(state, arrays(updates), table[:, 0].astype(np.uint64), table[:, 1])
 
         assert list(zip(found.sequences.tolist(), found.values[0].tolist(), strict=True)) == expected
-        state = Newest.from_bytes(state.to_bytes(), 1)
+        state = AsOfIndex.from_bytes(state.to_bytes(), 1)
     known = {key: (int(s), int(v)) for key, s, v in zip(state.keys, state.sequences, state.values[0], strict=True)}
     assert {int(key): kept for key, kept in known.items() if kept[0] != NEVER} == plain.newest
 
@@ -65,7 +65,7 @@ def test_more_keys_than_16_bits_are_kept_apart() -> None:
         keys[shuffled], np.zeros(70_000, np.int64), np.ones(70_000, np.int64), shuffled[np.newaxis].astype(np.int64)
     )
 
-    state, found = look_up(Newest.empty(1), updates, keys, np.ones(70_000, np.int64))
+    state, found = look_up(AsOfIndex.empty(1), updates, keys, np.ones(70_000, np.int64))
 
     assert (found.values[0] == np.arange(70_000)).all()
     assert (state.values[0] == np.arange(70_000)).all()

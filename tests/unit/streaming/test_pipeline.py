@@ -11,15 +11,15 @@ from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.computations import Filter, Map, OnArrays, Row, Sink, Split, Text
+from market_spread.streaming.computations import Filter, FlatMap, Map, MapBatches, Row, Sink, Text
 from market_spread.streaming.modes.limits import check
 from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
-from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
+from market_spread.streaming.states import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 
 LINES = Source("lines", Text())
 QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")
 ORDERS = Source("orders", ORDER, time="intended_us")
-NEWEST_QUOTE = Newest("newest quote", of="nbbo", added={"bid": "bid"})
+NEWEST_QUOTE = AsOfJoin("newest quote", of="nbbo", added={"bid": "bid"})
 TOTAL = RunningTotal("total", into="total")
 COUNTS = Sink("counts", Text("{text} {total}"))
 
@@ -28,14 +28,14 @@ def anything(*_: object) -> Any:
     raise AssertionError("a function of a step is not called before the pipeline runs")
 
 
-REMEMBER = Remember("remember", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
+REMEMBER = StatefulMap("remember", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
 
 
 # What a pipeline is
 
 
 def test_verbs_change_nothing_but_return_a_new_stream() -> None:
-    split = LINES.to(Split("words", anything, into="word"))
+    split = LINES.to(FlatMap("words", anything, into="word"))
 
     assert split.fields == ("text", "word")
     assert LINES.fields == ("text",)
@@ -69,7 +69,7 @@ def test_steps_stand_where_they_are_done() -> None:
 
 def test_rows_of_python_have_what_it_gives_and_their_key() -> None:
     assert LINES.key_by("text").to(REMEMBER).fields == ("text", "n")
-    assert LINES.to(OnArrays("arrays", takes=("text",), gives={"n": "bigint"}, function=anything)).fields == ("n",)
+    assert LINES.to(MapBatches("arrays", takes=("text",), gives={"n": "bigint"}, function=anything)).fields == ("n",)
 
 
 def test_window_has_its_key_its_borders_and_its_aggregates() -> None:
@@ -123,7 +123,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "two steps are named 'some'; give each a name of its own",
     ),
     (
-        lambda: LINES.to(OnArrays("arrays", takes=("word",), gives={}, function=anything)),
+        lambda: LINES.to(MapBatches("arrays", takes=("word",), gives={}, function=anything)),
         "'arrays' takes the field 'word', and the rows have text",
     ),
     (
@@ -144,11 +144,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'newest quote': it joins two sources, one of them 'nbbo', and there are nbbo; merge those two",
     ),
     (
-        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="trades", added={})),
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="trades", added={})),
         "'newest': there is no source 'trades' before it but nbbo, orders; merge it in",
     ),
     (
-        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="orders", added={})),
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="orders", added={})),
         "'newest': the source 'orders' declares no sequence, so nothing says what is newer; give it one",
     ),
     (
@@ -156,11 +156,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'newest quote': the source 'orders' declares no time, so nothing says what came first; give it one",
     ),
     (
-        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="nbbo", added={"ask": "ask"})),
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="nbbo", added={"ask": "ask"})),
         "'newest': the source 'nbbo' has no field 'ask'; it has symbol, bid, offer, intended_us, sequence",
     ),
     (
-        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(Newest("newest", of="nbbo", added={"name": "symbol"})),
+        lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="nbbo", added={"name": "symbol"})),
         "'newest': 'symbol' of 'nbbo' is no number, and only numbers are remembered; leave it out",
     ),
     (
@@ -235,7 +235,7 @@ def test_mistake_is_told_where_it_is_made(make: Callable[[], object], said: str)
 
 def test_a_role_whose_field_is_gone_is_none() -> None:
     """A step that gives other fields leaves neither time nor sequence, so nothing is looked for in its rows."""
-    arrays = OnArrays("arrays", takes=("bid",), gives={"spread": "bigint"}, function=anything)
+    arrays = MapBatches("arrays", takes=("bid",), gives={"spread": "bigint"}, function=anything)
     counted = QUOTES.to(arrays).key_by("spread").to(TOTAL).to_sink(Sink("out", Text("{total}")), name="spreads")
 
     (inflow,) = counted.stream.inflows.values()
@@ -246,7 +246,7 @@ def test_a_role_whose_field_is_gone_is_none() -> None:
 # What a mode cannot run
 
 
-def joined(*steps: Filter, newest: Newest = NEWEST_QUOTE, orders: Source = ORDERS) -> Pipeline:
+def joined(*steps: Filter, newest: AsOfJoin = NEWEST_QUOTE, orders: Source = ORDERS) -> Pipeline:
     quotes = QUOTES.to(steps[0]) if steps else QUOTES
     return quotes.merge(orders).key_by("symbol").to(newest).to_sink(Sink("out", Text("{bid}")), name="joined")
 
@@ -267,7 +267,7 @@ def numbered(key_width: int, sequence_width: int) -> Pipeline:
     time, sequence = Field("time_us", 16, Kind.DIGITS), Field("number", sequence_width, Kind.DIGITS)
     prices = Source("prices", Layout("price", (head, key, time, sequence)), time="time_us", sequence="number")
     trades = Source("trades", Layout("trade", (head, key, time)), time="time_us")
-    newest = Newest("newest", of="prices", added={"number": "number"})
+    newest = AsOfJoin("newest", of="prices", added={"number": "number"})
     return prices.merge(trades).key_by("name").to(newest).to_sink(Sink("out", Text("{number}")), name="wide")
 
 

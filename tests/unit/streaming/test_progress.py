@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from market_spread.streaming.job.progress import BATCHES_MAX, Commit, Progress, commit_of, new_commits
+from market_spread.streaming.job.progress import BATCHES_MAX, Commit, QueryProgress, commit_of, new_commits
 
 # As Spark 4.3 reported a first batch of Real-Time Mode; only the state store's own metrics are left out.
 PROGRESS = json.loads("""
@@ -104,7 +104,7 @@ def test_only_batches_after_the_given_one_are_new() -> None:
 
 
 def test_progress_before_the_first_commit_has_nothing() -> None:
-    progress = Progress()
+    progress = QueryProgress()
 
     assert progress.batch_id == -1
     assert progress.offsets == {}
@@ -115,7 +115,7 @@ def test_commits_add_up_and_keep_the_offsets_of_both_topics() -> None:
     quotes = Commit(0, {("nbbo", 0): 5}, 5, 50, 1, 2)
     orders = Commit(1, {("orders", 0): 7}, 7, 70, 3, 4)
 
-    progress = Progress().after_commit(quotes).after_commit(orders)
+    progress = QueryProgress().after_commit(quotes).after_commit(orders)
 
     assert progress.batch_id == 1
     assert progress.offsets == {("nbbo", 0): 5, ("orders", 0): 7}
@@ -124,14 +124,14 @@ def test_commits_add_up_and_keep_the_offsets_of_both_topics() -> None:
 
 
 def test_live_counts_are_those_of_the_running_batch_after_what_is_committed() -> None:
-    progress = Progress().after_commit(a_commit()).with_live(3, 40)
+    progress = QueryProgress().after_commit(a_commit()).with_live(3, 40)
 
     assert (progress.records_live, progress.messages_live) == (13, 140)
     assert (progress.records_committed, progress.messages_committed) == (10, 100)
 
 
 def test_live_counts_never_go_back() -> None:
-    shown = Progress().with_live(12, 110)
+    shown = QueryProgress().with_live(12, 110)
 
     after_smaller_count = shown.with_live(0, 0)
     after_smaller_commit = shown.after_commit(a_commit(records=10, messages=100))
@@ -141,13 +141,13 @@ def test_live_counts_never_go_back() -> None:
 
 
 def test_commit_lifts_live_counts_that_are_behind() -> None:
-    progress = Progress().with_live(3, 30).after_commit(a_commit(records=10, messages=100))
+    progress = QueryProgress().with_live(3, 30).after_commit(a_commit(records=10, messages=100))
 
     assert (progress.records_live, progress.messages_live) == (10, 100)
 
 
 def test_of_many_batches_the_newest_thousand_are_kept() -> None:
-    progress = Progress()
+    progress = QueryProgress()
     for number in range(1_003):
         progress = progress.after_commit(a_commit(number, messages=1))
 

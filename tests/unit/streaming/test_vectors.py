@@ -1,4 +1,4 @@
-"""A Newest step on arrays, by Market Spread's: what leaves a batch, by small cases and by a loop."""
+"""An as-of join on arrays, by Market Spread's: what leaves a batch, by small cases and by a loop."""
 
 from itertools import pairwise
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from market_spread.common.layout import NBBO, ORDER, InvalidReason
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import Newest
-from market_spread.streaming.vectors.frames import Frame, Messages
+from market_spread.streaming.states import AsOfJoin
+from market_spread.streaming.vectors.frames import Messages, RecordFrame
 from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
 REJECTED = market_spread().stream.state
@@ -27,12 +27,12 @@ def order(symbol: str, order_id: int, *, at: int) -> bytes:
     return f"O{symbol:<6}B000057{order_id:010}+00000100{1_000_000:010}{at:016}".encode()
 
 
-def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) -> Frame:
-    return Frame(b"".join(messages), f"orders 3 {offset} {sent_us} 9", reason)
+def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) -> RecordFrame:
+    return RecordFrame(b"".join(messages), f"orders 3 {offset} {sent_us} 9", reason)
 
 
-def run(state: bytes | None, quotes: list[Frame], orders: list[Frame]) -> tuple[bytes, Leaving]:
-    assert isinstance(REJECTED, Newest)
+def run(state: bytes | None, quotes: list[RecordFrame], orders: list[RecordFrame]) -> tuple[bytes, Leaving]:
+    assert isinstance(REJECTED, AsOfJoin)
     joining = Joining(REJECTED, remembered=QUOTES, looking=ORDERS)
     return joining.run(state, Messages(NBBO, quotes), Messages(ORDER, orders))
 
@@ -84,7 +84,7 @@ def test_a_row_that_leaves_says_what_order_and_quote_say() -> None:
 
 
 def test_all_rows_leave_if_nothing_says_which() -> None:
-    step = Newest("newest", of="nbbo", added={"number": "sequence"})
+    step = AsOfJoin("newest", of="nbbo", added={"number": "sequence"})
     joining = Joining(step, remembered=QUOTES, looking=ORDERS)
     quotes = Messages(NBBO, [frame(quote("A", 1, 2, at=5, sequence=2))])
 
@@ -94,7 +94,7 @@ def test_all_rows_leave_if_nothing_says_which() -> None:
 
 
 def test_a_function_may_ask_for_any_field_of_the_row() -> None:
-    step = Newest(
+    step = AsOfJoin(
         "newest",
         of="nbbo",
         added={"bid": "bid"},

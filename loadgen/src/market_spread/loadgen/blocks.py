@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from market_spread.common.codec import Int64s
-from market_spread.common.load import Block, Stream
+from market_spread.common.load import Block, MessageStream
 
 BLOCK_NS = 20_000_000
 BLOCK_MESSAGES_MIN = 512
@@ -26,6 +26,6 @@ def cut(stretch: Block, schedule_ns: Int64s, *, block_ns: int = BLOCK_NS) -> Ite
         first = after
 
 
-def _between(stream: Stream, begin_ns: int, end_ns: int) -> Stream:
+def _between(stream: MessageStream, begin_ns: int, end_ns: int) -> MessageStream:
     begin, end = np.searchsorted(stream.intended_ns, (begin_ns, end_ns))
-    return Stream(stream.intended_ns[begin:end], stream.buckets[begin:end], stream.rows[begin:end])
+    return MessageStream(stream.intended_ns[begin:end], stream.buckets[begin:end], stream.rows[begin:end])

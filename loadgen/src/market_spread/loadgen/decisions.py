@@ -129,7 +129,7 @@ class DecisionJudge:
         self._known = np.zeros(len(decisions), np.bool_)
         self._open_book: QuoteBook | None = QuoteBook(accepting=True)
         self._book: ClosedBook | None = None
-        self._found = _Found()
+        self._found = _Faults()
         self._orders = self._decided = 0
 
     def add_quotes(self, quotes: Quotes) -> None:
@@ -250,7 +250,7 @@ class DecisionJudge:
         return self._book
 
 
-class _Found:
+class _Faults:
     """Faults by kind: how many, and the first as sentences."""
 
     def __init__(self) -> None:

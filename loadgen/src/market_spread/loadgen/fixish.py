@@ -18,7 +18,7 @@ from market_spread.loadgen.fixish_records import (
     NBBO_TYPE,
     ORDER_RECORD,
     ORDER_TYPE,
-    Block,
+    FixishBlock,
     Problem,
     Records,
     read_records,
@@ -97,7 +97,7 @@ def _order_columns(records: Records) -> dict[str, fields.Column]:
 
 
 def _good(
-    path: Path, block: Block, columns: dict[str, fields.Column], record_type: int, problems: list[Problem]
+    path: Path, block: FixishBlock, columns: dict[str, fields.Column], record_type: int, problems: list[Problem]
 ) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]]]:
     """Which records are right, and their values; the others are added to the problems."""
     of_type = fields.types(block.records["type"], record_type)

@@ -56,7 +56,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FixishBlock:
     """Records of the right length in the order of the file.
 
     ordinals: which record of the file each is, from 1; byte_offsets: where its length prefix stands. Both int64 (n,).
@@ -74,7 +74,7 @@ class _Stretch:
     records: Records
 
 
-def read_records(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[Block]:
+def read_records(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[FixishBlock]:
     """All records of the type's length; what else is in the file is added to the problems.
 
     A record of another known length is passed over, and has its ordinal. Where a prefix is no known length, or the file
@@ -137,11 +137,11 @@ def _irregular(path: Path, data: npt.NDArray[np.uint8], begin: int, problems: li
     return 0
 
 
-def _joined(stretches: list[_Stretch]) -> Block:
+def _joined(stretches: list[_Stretch]) -> FixishBlock:
     counts = np.array([len(stretch.records) for stretch in stretches])
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     records = np.concatenate([stretch.records for stretch in stretches])
-    return Block(
+    return FixishBlock(
         np.repeat([stretch.ordinal for stretch in stretches], counts) + within,
         np.repeat([stretch.byte_offset for stretch in stretches], counts) + within * records.itemsize,
         records,

@@ -8,7 +8,7 @@ import numpy as np
 
 from market_spread.common.codec import Int64s, encode
 from market_spread.common.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN
-from market_spread.common.load import Block, Stream
+from market_spread.common.load import Block, MessageStream
 from market_spread.common.schedule import NS_PER_S, Constant
 from market_spread.loadgen.blocks import BLOCK_NS, cut
 from market_spread.loadgen.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
@@ -79,16 +79,16 @@ class Market:
             whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
             yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
 
-    def rows(self) -> Iterator[tuple[Stream, Stream]]:
+    def rows(self) -> Iterator[tuple[MessageStream, MessageStream]]:
         """The same messages without regard to pace: quotes and orders of up to 4,096 messages at a time."""
         for chunk in range(self._drawing.chunks):
             yield self._encode(self._drawing.chunk(chunk))
 
-    def _encode(self, draw: Draw) -> tuple[Stream, Stream]:
+    def _encode(self, draw: Draw) -> tuple[MessageStream, MessageStream]:
         is_own = self._is_own(draw)
         return self._quotes(draw.part(is_own & ~draw.is_order)), self._orders(draw.part(is_own & draw.is_order))
 
-    def _quotes(self, draw: Draw) -> Stream:
+    def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)
         intended_ns = self._start_ns + draw.offset_ns
         rows = encode(
@@ -101,7 +101,7 @@ class Market:
                 "sequence": self._sequences_after + draw.number + 1,
             },
         )
-        return Stream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
 
     def _prices(self, draw: Draw) -> tuple[Int64s, Int64s]:
         """Bids and offers, as `_spreads` has them for the kind of each quote."""
@@ -129,7 +129,7 @@ class Market:
             kinds[changing] |= (draw.words[2, changing] >> np.uint64(63)).astype(np.int64)
         return kinds
 
-    def _orders(self, draw: Draw) -> Stream:
+    def _orders(self, draw: Draw) -> MessageStream:
         words = draw.words[3]
         intended_ns = self._start_ns + draw.offset_ns
         first_id = WARM_UP_ORDER_ID_MIN if self._parameters.phase is Phase.WARM_UP else 1
@@ -145,7 +145,7 @@ class Market:
                 "intended_us": intended_ns // 1000,
             },
         )
-        return Stream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
 
     def _own_before(self, number: int) -> int:
         """How many of the messages with a number below the given one are this shard's."""

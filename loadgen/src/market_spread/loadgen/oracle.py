@@ -120,7 +120,7 @@ class Oracle:
         alerts, book = self._alerts, self._closed_book()
         orders = _by_id(self._orders)
         known = _contains(orders.order_id, alerts.order_id)
-        theirs = _Known.of(alerts[known], orders, book)
+        theirs = _KnownAlerts.of(alerts[known], orders, book)
         is_first, first_of_order = _firsts(alerts)
         again = ~is_first
         replayed = again & self._is_replayed(alerts, first_of_order)
@@ -171,7 +171,7 @@ class Oracle:
             belated=self._belated(theirs, is_first[known]),
         )
 
-    def _belated(self, theirs: "_Known", is_first: Bools) -> tuple[int, ...]:
+    def _belated(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[int, ...]:
         """Orders whose first alert came after another decision on them, by the delays of the others: to accept them.
 
         An alert on a later order of the path says that its job had decided them by then. If that cannot have been to
@@ -196,7 +196,7 @@ class Oracle:
             can |= (received_us >= from_us) & (intended_us <= to_us)
         return can
 
-    def _states(self, theirs: "_Known") -> tuple[Int64s, Bools]:
+    def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
         """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""
         replays = np.zeros(len(theirs.alerts), np.int64)
         known = np.ones(len(theirs.alerts), np.bool_)
@@ -205,7 +205,7 @@ class Oracle:
             known &= (theirs.received_us < from_us) | (theirs.received_us > to_us)
         return theirs.symbol_ids * (len(self._replayed) + 1) + replays, known
 
-    def _found(self, orders: Orders, theirs: "_Known", delays: Delays) -> "_Found":
+    def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
         book = self._closed_book()
         bound_us = delays.at(orders.intended_us)
         window = book.window(
@@ -232,7 +232,7 @@ class Oracle:
         right = of_one_state & ~failed_any(checks) & ~accepted
         no_older = no_older_check(theirs.alerts, states, intended_us, theirs.received_us, right)
         checks.append(replace(no_older, failed=no_older.failed & of_one_state))
-        return _Found(
+        return _BoundOutcome(
             expected=int((window.rejecting & ~window.accepting).sum()),
             undecided=int(undecided.sum()),
             unchecked=int((undecided & silent).sum()),
@@ -244,7 +244,7 @@ class Oracle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownAlerts:
     """Alerts of orders that the input has (n,), with these, and when they were received by the sender's clock."""
 
     alerts: Alerts
@@ -253,16 +253,16 @@ class _Known:
     received_us: Int64s
 
     @staticmethod
-    def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_Known":
+    def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_KnownAlerts":
         theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
         # None is received before its order was sent: so much at least the receiver's clock is behind.
         behind_us = int((theirs.intended_us - alerts.received_us).max(initial=0))
         received_us = alerts.received_us + min(behind_us, _SKEW_US_MAX)
-        return _Known(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
+        return _KnownAlerts(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _BoundOutcome:
     """What a bound of the delays makes of the run. missing: of the orders; accepted, wrong: of the known alerts."""
 
     expected: int
@@ -273,7 +273,7 @@ class _Found:
     wrong: Bools
     checks: list[Check]
 
-    def excused(self, at_worst: "_Found", orders: Orders, theirs: _Known) -> tuple["_Found", int]:
+    def excused(self, at_worst: "_BoundOutcome", orders: Orders, theirs: _KnownAlerts) -> tuple["_BoundOutcome", int]:
         """What is left if faults that are none at worst are excused, and how many are.
 
         A missing alert is excused only beside an alert on an old quote: else it has rather been lost.

@@ -8,7 +8,7 @@ import numpy as np
 from market_spread.common.codec import Bytes2D, put_digits
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import BUCKETS_MAX, NBBO, ORDER, Layout
-from market_spread.common.load import Block, Load, Stream
+from market_spread.common.load import Block, Load, MessageStream
 from market_spread.common.mapping import MappingReader
 from market_spread.common.schedule import RATE_PER_S_MAX, Constant
 from market_spread.loadgen.blocks import cut
@@ -71,16 +71,16 @@ class Recording:
             stream = self._stream(first, min(STRETCH_MESSAGES, len(self._rows) - first))
             end_ns = self._start_ns + self._end_ns(first + len(stream))
             if self._layout is NBBO:
-                whole = Block(end_ns, quotes=stream, orders=Stream.empty(ORDER.width))
+                whole = Block(end_ns, quotes=stream, orders=MessageStream.empty(ORDER.width))
             else:
-                whole = Block(end_ns, quotes=Stream.empty(NBBO.width), orders=stream)
+                whole = Block(end_ns, quotes=MessageStream.empty(NBBO.width), orders=stream)
             yield from cut(whole, stream.intended_ns)
 
-    def _stream(self, first: int, count: int) -> Stream:
+    def _stream(self, first: int, count: int) -> MessageStream:
         rows = np.array(self._rows[first : first + count])
         intended_ns = self._start_ns + self._profile.offsets_ns(first, count)
         put_digits(self._cells(rows, "intended_us"), intended_ns // 1000, "intended_us")
-        return Stream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
+        return MessageStream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
 
     def _end_ns(self, after: int) -> int:
         return int(self._profile.offsets_ns(after, 1)[0]) if after < len(self._rows) else self._profile.duration_ns

@@ -344,9 +344,9 @@ def ui(runs_folder: Path, port: int) -> None:
 @_as_json
 def list_runs(store: str, as_json: bool) -> None:
     """List the runs of a STORE: a folder, or an address that fsspec knows, such as s3://bucket/runs."""
-    from market_spread.runs.store import Store, listing
+    from market_spread.runs.store import RunStore, listing
 
-    summaries = Store(store).summaries()
+    summaries = RunStore(store).summaries()
     click.echo(json.dumps(summaries, indent=2) if as_json else listing(summaries))
 
 
@@ -356,9 +356,9 @@ def list_runs(store: str, as_json: bool) -> None:
 @_as_json
 def show(run_id: str, store: str, as_json: bool) -> None:
     """Show the run document of a run, or its result.json with --json."""
-    from market_spread.runs.store import Store
+    from market_spread.runs.store import RunStore
 
-    click.echo(Store(store).text(run_id, "result.json" if as_json else "run.md"), nl=False)
+    click.echo(RunStore(store).text(run_id, "result.json" if as_json else "run.md"), nl=False)
 
 
 @main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")
@@ -371,9 +371,9 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
     TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. What the processes left for
     themselves (checkpoint, topics) is not copied.
     """
-    from market_spread.runs.store import Store
+    from market_spread.runs.store import RunStore
 
-    count, bytes_copied = Store(target).put(runs_folder / run_id)
+    count, bytes_copied = RunStore(target).put(runs_folder / run_id)
     click.echo(f"{count} files, {bytes_copied:,} bytes, in {target.rstrip('/')}/{run_id}")
 
 

@@ -14,7 +14,7 @@ from market_spread.runs.analysis.evidence import Verdict
 from market_spread.runs.analysis.intervals import CLUSTERS_MIN
 from market_spread.runs.analysis.objectives import PERCENTILES
 from market_spread.runs.result import Result, alerts_text, latency_rows, too_few_clusters
-from market_spread.runs.run import Progress
+from market_spread.runs.run import RunProgress
 
 _LINE_EVERY_NS = 5_000_000_000
 _ALWAYS = ("p50", "p95", "p99", "max")
@@ -22,7 +22,7 @@ _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yello
 
 
 @contextmanager
-def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[Progress], None]]:
+def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[RunProgress], None]]:
     """Shows a run's progress: in place on a terminal, else a line at every new phase and every 5 s."""
     rates = _Rates(clock)
     if console.is_terminal:
@@ -32,7 +32,7 @@ def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[Progress
 
     shown_ns, shown_phase = 0, ""
 
-    def show(progress: Progress) -> None:
+    def show(progress: RunProgress) -> None:
         nonlocal shown_ns, shown_phase
         offered_and_achieved = rates.of(progress)
         if progress.phase != shown_phase or clock.monotonic_ns() - shown_ns > _LINE_EVERY_NS:
@@ -61,7 +61,7 @@ class _Rates:
         self._previous: tuple[int, int, int] | None = None
         self._shown = (0.0, 0.0)
 
-    def of(self, progress: Progress) -> tuple[float, float]:
+    def of(self, progress: RunProgress) -> tuple[float, float]:
         if progress.sender is None or progress.job is None:
             return self._shown
         now = (self._clock.monotonic_ns(), progress.sender.messages_sent, progress.job.messages_processed)
@@ -75,7 +75,7 @@ class _Rates:
         return self._shown
 
 
-def _line(progress: Progress, rates: tuple[float, float]) -> str:
+def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
     parts = [f"{progress.elapsed_s:6.1f} s  {progress.phase:28}"]
     if progress.sender is not None:
         parts.append(f"offered {rates[0]:>9,.0f}/s  processed {rates[1]:>9,.0f}/s")
@@ -87,7 +87,7 @@ def _line(progress: Progress, rates: tuple[float, float]) -> str:
     return "  ".join(parts)
 
 
-def _panel(progress: Progress, rates: tuple[float, float]) -> RenderableType:
+def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("phase", Text(progress.phase, style="bold"))
     table.add_row("time", f"{progress.elapsed_s:.0f} s")
@@ -105,7 +105,7 @@ def _panel(progress: Progress, rates: tuple[float, float]) -> RenderableType:
     return table
 
 
-def _latency_so_far(progress: Progress) -> str:
+def _latency_so_far(progress: RunProgress) -> str:
     if progress.receiver is None or not progress.receiver.latency_histogram:
         return "none yet"
     histogram = HdrCounts.decode(progress.receiver.latency_histogram)

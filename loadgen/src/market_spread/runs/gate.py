@@ -10,7 +10,7 @@ from market_spread.runs.terms import Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HostCheck:
     """One look at the machine. holds: None if the machine does not say (a guest of a hypervisor hides much)."""
 
     name: str
@@ -24,7 +24,7 @@ class Check:
         return f"{self.name} is {self.found}, wanted is {self.wanted}"
 
 
-def look(host: Host, wanted: Wanted) -> tuple[Check, ...]:
+def look(host: Host, wanted: Wanted) -> tuple[HostCheck, ...]:
     """All checks that the workload wants; none if it wants no gate."""
     if wanted.gate == "none":
         return ()
@@ -33,8 +33,8 @@ def look(host: Host, wanted: Wanted) -> tuple[Check, ...]:
     assert isinstance(cores, int)
     assert isinstance(gigabytes, int)
     checks = [
-        Check("cores", cores >= wanted.cores, str(cores), f"{wanted.cores} or more"),
-        Check(
+        HostCheck("cores", cores >= wanted.cores, str(cores), f"{wanted.cores} or more"),
+        HostCheck(
             "memory",
             gigabytes >= wanted.memory_gb * 1e9 / 1024,
             f"{gigabytes * 1024 / 1e9:.1f} GB",
@@ -45,7 +45,7 @@ def look(host: Host, wanted: Wanted) -> tuple[Check, ...]:
     return (*checks, *(_TUNED[name](seen) for name in wanted.tuned))
 
 
-def pass_gate(checks: tuple[Check, ...], wanted: Wanted, say: Callable[[str], None]) -> None:
+def pass_gate(checks: tuple[HostCheck, ...], wanted: Wanted, say: Callable[[str], None]) -> None:
     """Say what differs. UsageError with all of it if the workload's gate is strict."""
     differing = [check for check in checks if check.holds is False]
     if not differing:
@@ -62,47 +62,47 @@ def pass_gate(checks: tuple[Check, ...], wanted: Wanted, say: Callable[[str], No
 Seen = Mapping[str, Section]
 
 
-def _equals(name: str, section: str, field: str, wanted: str) -> Callable[[Seen], Check]:
-    def check(seen: Seen) -> Check:
+def _equals(name: str, section: str, field: str, wanted: str) -> Callable[[Seen], HostCheck]:
+    def check(seen: Seen) -> HostCheck:
         found = seen[section][field]
-        return Check(name, None if found is None else found == wanted, _text(found), wanted)
+        return HostCheck(name, None if found is None else found == wanted, _text(found), wanted)
 
     return check
 
 
-def _smt(seen: Seen) -> Check:
+def _smt(seen: Seen) -> HostCheck:
     found = seen["cpu"]["smt"]
     siblings = seen["cpu"]["siblings_of_cpu0"]
     if found is None:
         holds = None if siblings is None else str(siblings) == "0"
-        return Check("smt", holds, _text(siblings and f"on: CPUs {siblings} share a core"), "off")
-    return Check("smt", found not in ("on",), _text(found), "off")
+        return HostCheck("smt", holds, _text(siblings and f"on: CPUs {siblings} share a core"), "off")
+    return HostCheck("smt", found not in ("on",), _text(found), "off")
 
 
-def _network(seen: Seen) -> Check:
+def _network(seen: Seen) -> HostCheck:
     found = seen["kernel"]["network_drivers"]
     holds = None if found is None else not {"vif", "xen_netfront"} & set(str(found).split(","))
-    return Check("network", holds, _text(found), "a driver with direct access, not vif")
+    return HostCheck("network", holds, _text(found), "a driver with direct access, not vif")
 
 
-def _system_cpus(seen: Seen) -> Check:
+def _system_cpus(seen: Seen) -> HostCheck:
     """The rest of the system has the hyper-threads of core 0, and everything else is kept for the run."""
     isolated, siblings = seen["cpu"]["isolated"], seen["cpu"]["siblings_of_cpu0"]
     if isolated is None or siblings is None:
-        return Check("system_cpus", None, "unknown", "the siblings of CPU 0")
-    return Check("system_cpus", bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated")
+        return HostCheck("system_cpus", None, "unknown", "the siblings of CPU 0")
+    return HostCheck("system_cpus", bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated")
 
 
-def _tsc_reliable(seen: Seen) -> Check:
+def _tsc_reliable(seen: Seen) -> HostCheck:
     holds = bool(seen["cpu"]["tsc_reliable"]) or "tsc=reliable" in str(seen["kernel"]["command_line"])
-    return Check("tsc_reliable", holds, "reliable" if holds else "not known to be", "reliable")
+    return HostCheck("tsc_reliable", holds, "reliable" if holds else "not known to be", "reliable")
 
 
 def _text(found: object) -> str:
     return "unknown" if found is None or found == "" else str(found)
 
 
-_TUNED: Mapping[str, Callable[[Seen], Check]] = {
+_TUNED: Mapping[str, Callable[[Seen], HostCheck]] = {
     "governor": _equals("governor", "cpu", "governor", "performance"),
     "turbo": _equals("turbo", "cpu", "turbo", "off"),
     "smt": _smt,

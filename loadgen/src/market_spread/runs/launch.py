@@ -25,7 +25,7 @@ from market_spread.runs.metrics_page import export_page
 from market_spread.runs.noting import RunNotes
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result, latency_rows, too_few_clusters
-from market_spread.runs.run import Observed, Progress, Run
+from market_spread.runs.run import Observed, Run, RunProgress
 from market_spread.runs.workload import in_words, run_limits
 from market_spread.v1.metrics_pb2 import SeriesKey, TooFewClusters
 
@@ -102,7 +102,7 @@ def _carried_out(
     try:
         with live_progress(console, clock) as show:
 
-            def shown(progress: Progress) -> None:
+            def shown(progress: RunProgress) -> None:
                 notes.follow(progress)
                 capture.follow(progress)
                 show(progress)

@@ -10,7 +10,7 @@ import grpc
 from market_spread.common.clock import Clock
 from market_spread.common.logs import log_event
 from market_spread.common.rpc import channel_to
-from market_spread.runs.run import Progress
+from market_spread.runs.run import RunProgress
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import (
     IntervalHistogram,
@@ -102,7 +102,7 @@ class RunNotes:
                 self.dropped += 1
             self._something.notify()
 
-    def follow(self, progress: Progress) -> None:
+    def follow(self, progress: RunProgress) -> None:
         """Note the phase, if it is another one, and what happened to the job."""
         if progress.phase != self._phase:
             self._phase = progress.phase

@@ -20,7 +20,7 @@ from market_spread.loadgen.decisions import DecisionJudge, DecisionJudgement, De
 from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
 from market_spread.loadgen.verdicts import Judgement
 from market_spread.runs.analysis.clocks import RoundTrip
-from market_spread.runs.analysis.cpu import Look, interval_ns
+from market_spread.runs.analysis.cpu import CpuReading, interval_ns
 from market_spread.runs.analysis.latency import Batch
 from market_spread.runs.analysis.stalls import Silence
 from market_spread.runs.clients import Clients, Partition, sent_ends
@@ -50,7 +50,7 @@ _INPUTS = (TOPICS.nbbo, TOPICS.orders)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """What a run shows while it lasts. Statuses are None as long as there is none.
 
     sent_before: messages of the phases before the measured load.
@@ -97,7 +97,7 @@ class Observed:
     silences: tuple[Silence, ...] = ()
     decisions_ledger: bytes = b""
     decisions: DecisionJudgement | None = None
-    looks: tuple[Look, ...] = ()
+    looks: tuple[CpuReading, ...] = ()
     round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
 
     @property
@@ -123,7 +123,7 @@ class Run:
         *,
         run_id: str,
         clock: Clock,
-        show: Callable[[Progress], None],
+        show: Callable[[RunProgress], None],
         interrupted: threading.Event,
         on_started: Callable[[Addresses], None] = lambda addresses: None,
         on_ready: Callable[[Addresses], None] = lambda addresses: None,
@@ -319,7 +319,7 @@ class Run:
         from_ns, to_ns = (start_ns + round(s * 1e9) for s in (self.plan.workload.settle_s, self.plan.duration_s))
         due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
         if due_ns <= job.counted_unix_ns <= to_ns:
-            look = Look(
+            look = CpuReading(
                 unix_ns=job.counted_unix_ns,
                 messages_processed=job.messages_processed,
                 messages_sent=observed.sent.messages_sent,
@@ -386,10 +386,10 @@ class Run:
         receiver: ReceiverStatusResponse | None = None,
         job: JobStatusResponse | None = None,
         sent_before: int = 0,
-    ) -> Progress:
+    ) -> RunProgress:
         self._step = phase
         elapsed_s = (self._clock.monotonic_ns() - self._begun_ns) / 1e9
-        return Progress(phase, elapsed_s, sender, receiver, job, sent_before)
+        return RunProgress(phase, elapsed_s, sender, receiver, job, sent_before)
 
     @contextmanager
     def _noting_errors(self, observed: Observed) -> Iterator[None]:

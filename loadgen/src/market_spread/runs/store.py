@@ -19,7 +19,7 @@ _COLUMNS = ("run", "verdict", "cause", "offered/s", "p50 ms", "p99 ms", "CPU us"
 Summary = dict[str, Any]
 
 
-class Store:
+class RunStore:
     """Runs below an address. Errors of the file system are UsageErrors that name the address."""
 
     def __init__(self, address: str) -> None:

@@ -2,7 +2,7 @@
 
 The functions of a step take a Row. Its values are Spark columns, and a step's function builds a new one of them; where
 a function is called *portable*, its values may be numpy arrays as well, so it uses operators alone (`+ - * % | & ~` and
-comparisons). OnArrays is the step for Python: its values are arrays always.
+comparisons). MapBatches is the step for Python: its values are arrays always.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -111,11 +111,11 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class FlatMap:
     """One row for each element of an array, none for an empty one: `elements` makes the array of a row.
 
     >>> from pyspark.sql import functions as F
-    >>> Split("words", lambda row: F.split(row.text, " "), into="word").fields_of(("text",))
+    >>> FlatMap("words", lambda row: F.split(row.text, " "), into="word").fields_of(("text",))
     ('text', 'word')
     """
 
@@ -136,14 +136,14 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class OnArrays:
+class MapBatches:
     """Python on thousands of rows at a time; from n rows it makes as many as it likes.
 
     takes: the fields of the Row of arrays (n,) that `function` gets; gives: the fields that it returns, a mapping of
     names to arrays of one length, with their Spark types. Nothing else of the rows before remains.
 
     >>> import numpy as np
-    >>> squares = OnArrays("squares", takes=("n",), gives={"n2": "bigint"}, function=lambda row: {"n2": row.n**2})
+    >>> squares = MapBatches("squares", takes=("n",), gives={"n2": "bigint"}, function=lambda row: {"n2": row.n**2})
     >>> squares.function(Row({"n": np.array([2, 3])}))
     {'n2': array([4, 9])}
     """
@@ -169,7 +169,7 @@ class OnArrays:
         return tuple(self.gives)
 
 
-Computation = Filter | Map | Split | OnArrays
+Computation = Filter | Map | FlatMap | MapBatches
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Source:
 
     messages: a layout, of which a record has one or more (a *frame*), or text, one a record. time: the field that says
     in Unix microseconds when a message was meant; sequence: the field that numbers the messages of a key, so that one
-    that comes again is known. For a Newest step, messages of one key are in one partition, the same of every topic.
+    that comes again is known. For an as-of join, messages of one key are in one partition, the same of every topic.
     """
 
     name: str

@@ -26,14 +26,14 @@ Inflows = Mapping[str, Inflow]
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
+class AsOfJoin:
     """Each row of one source, with what is newest of another one under the same key. State constant in size.
 
     of: the source that is remembered; it declares a sequence, which says what is newer. added: the fields of the
     result, each with the field of `of` that it is; integers, 0 as long as the key has had no such row. emit: which rows
     leave (all if None); portable.
 
-    >>> newest_quote = Newest(
+    >>> newest_quote = AsOfJoin(
     ...     "newest quote", of="nbbo", added={"bid": "bid"}, emit=lambda order: order.price > order.bid
     ... )
     >>> newest_quote.emit(Row({"price": 101, "bid": 100}))
@@ -96,12 +96,12 @@ class RunningTotal:
         return tuple(dict.fromkeys((*_all_fields(inflows), self.into)))
 
     def problem(self, inflows: Inflows) -> str | None:
-        """See Newest.problem."""
+        """See AsOfJoin.problem."""
         return _repeated(inflows) or _missing((self.of,) if self.of else (), inflows)
 
 
 @dataclass(frozen=True, slots=True)
-class Remember:
+class StatefulMap:
     """State in Python, of any size: what a key remembers, and what its rows become.
 
     takes: fields of the rows; state: what is remembered, names with their Spark types; gives: fields of the result,
@@ -111,7 +111,7 @@ class Remember:
     >>> def highest(driver, rows, before):
     ...     best = max([*rows.fare, *([before["best"]] if before else [])])
     ...     return {"best": [best]}, {"best": best}
-    >>> best = Remember(
+    >>> best = StatefulMap(
     ...     "best", takes=("fare",), state={"best": "bigint"}, gives={"best": "bigint"}, update=highest
     ... )
     >>> best.update("anna", Row({"fare": [12, 30]}), {"best": 20})
@@ -135,7 +135,7 @@ class Remember:
         return tuple(self.gives)
 
     def problem(self, inflows: Inflows) -> str | None:
-        """See Newest.problem."""
+        """See AsOfJoin.problem."""
         return _repeated(inflows) or _missing(self.takes, inflows)
 
 
@@ -143,7 +143,7 @@ class Remember:
 class CountWindow:
     """One row for every `size` rows of a key; rows that do not fill a window yet are remembered.
 
-    takes, gives: as of Remember; function: called with the key and a Row of arrays (size,); returns a value for each
+    takes, gives: as of StatefulMap; function: called with the key and a Row of arrays (size,); returns a value for each
     of `gives`.
 
     >>> mean = CountWindow(
@@ -174,7 +174,7 @@ class CountWindow:
         return tuple(self.gives)
 
     def problem(self, inflows: Inflows) -> str | None:
-        """See Newest.problem."""
+        """See AsOfJoin.problem."""
         if self.size < 1:
             return f"a window of {self.size} rows never fills; use 1 or more"
         return _repeated(inflows) or _missing(self.takes, inflows)
@@ -214,7 +214,7 @@ class RangeWindow:
         return self.adds
 
     def problem(self, inflows: Inflows) -> str | None:
-        """See Newest.problem."""
+        """See AsOfJoin.problem."""
         if not 0 < (self.slide_s or self.size_s) <= self.size_s:
             return f"size_s={self.size_s:g} and slide_s={self.slide_s}; use 0 < slide_s <= size_s"
         if self.late_s < 0:
@@ -227,7 +227,7 @@ class RangeWindow:
         return None
 
 
-StateComputation = Newest | RunningTotal | Remember | CountWindow | RangeWindow
+StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow
 
 
 def _not_remembered(source: str, inflow: Inflow, names: Names) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from market_spread.runs.comparing.inference import (
-    Interval,
+    ConfidenceInterval,
     counts_differ_p,
     holm,
     max_t,
@@ -60,15 +60,15 @@ def test_equal_values_show_no_difference() -> None:
 def test_median_of_eight_lies_between_the_first_and_the_last() -> None:
     interval = median_interval([8, 1, 2, 3, 4, 5, 6, 7])
 
-    assert interval == Interval(4.5, 1, 8)
+    assert interval == ConfidenceInterval(4.5, 1, 8)
 
 
 def test_median_of_twelve_leaves_out_two_at_each_end() -> None:
-    assert median_interval(list(range(1, 13))) == Interval(6.5, 3, 10)
+    assert median_interval(list(range(1, 13))) == ConfidenceInterval(6.5, 3, 10)
 
 
 def test_median_of_five_has_no_bounds() -> None:
-    assert median_interval([1, 2, 3, 4, 5]) == Interval(3, None, None)
+    assert median_interval([1, 2, 3, 4, 5]) == ConfidenceInterval(3, None, None)
 
 
 def test_ratio_is_found_whatever_the_scale() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.runs.comparing.figures import Figure
 from market_spread.runs.comparing.groups import Group, are_in_turn
-from market_spread.runs.comparing.judging import Change, Comparison, Judged, compare, pairs_needed
+from market_spread.runs.comparing.judging import Comparison, Direction, Judged, compare, pairs_needed
 from market_spread.runs.comparing.recorded import RecordedRun
 from market_spread.runs.comparing.turns import Place
 from tests.unit.runs.comparing.made import group, run
@@ -28,7 +28,7 @@ def judged(comparison: Comparison) -> Judged:
 def test_a_tenth_slower_is_worse() -> None:
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 1.1))), (P99,))
 
-    assert judged(comparison).change is Change.WORSE
+    assert judged(comparison).change is Direction.WORSE
     assert judged(comparison).note == ""
     assert comparison.exit_status == 1
 
@@ -36,7 +36,7 @@ def test_a_tenth_slower_is_worse() -> None:
 def test_a_tenth_faster_is_better() -> None:
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 0.9))), (P99,))
 
-    assert judged(comparison).change is Change.BETTER
+    assert judged(comparison).change is Direction.BETTER
     assert comparison.exit_status == 0
 
 
@@ -45,7 +45,7 @@ def test_more_is_better_where_the_figure_says_so() -> None:
 
     comparison = compare((group("a", EIGHT, path), group("b", times(EIGHT, 1.1), path)), (RATE,))
 
-    assert judged(comparison).change is Change.BETTER
+    assert judged(comparison).change is Direction.BETTER
 
 
 def test_a_difference_that_does_not_matter_is_the_same_however_sure_it_is() -> None:
@@ -54,7 +54,7 @@ def test_a_difference_that_does_not_matter_is_the_same_however_sure_it_is() -> N
     found = judged(comparison)
     assert found.corrected_p is not None
     assert found.corrected_p < 0.05
-    assert found.change is Change.SAME
+    assert found.change is Direction.SAME
     assert comparison.exit_status == 0
 
 
@@ -63,7 +63,7 @@ def test_the_least_difference_is_the_figures_own() -> None:
 
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 1.03))), (strict,))
 
-    assert judged(comparison).change is Change.WORSE
+    assert judged(comparison).change is Direction.WORSE
 
 
 def test_noise_is_undecided() -> None:
@@ -71,7 +71,7 @@ def test_noise_is_undecided() -> None:
 
     comparison = compare((group("a", noisy), group("b", noisy[::-1])), (P99,))
 
-    assert judged(comparison).change is Change.UNDECIDED
+    assert judged(comparison).change is Direction.UNDECIDED
     assert judged(comparison).note == "the runs differ too much among themselves; make more"
     assert comparison.exit_status == 3
 
@@ -84,13 +84,13 @@ def test_a_difference_that_perhaps_does_not_matter_is_undecided() -> None:
     )
 
     found = judged(comparison)
-    assert found.change is Change.UNDECIDED
+    assert found.change is Direction.UNDECIDED
 
 
 def test_seven_runs_are_too_few_for_a_verdict() -> None:
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 2)[:7])), (P99,))
 
-    assert judged(comparison).change is Change.UNDECIDED
+    assert judged(comparison).change is Direction.UNDECIDED
     assert judged(comparison).note == "7 runs; a verdict needs 8 in each group"
 
 
@@ -100,7 +100,7 @@ def test_values_that_some_runs_lack_do_not_count_as_runs() -> None:
     comparison = compare((group("a", EIGHT), slower), (P99,))
 
     assert judged(comparison).runs == (8, 7)
-    assert judged(comparison).change is Change.UNDECIDED
+    assert judged(comparison).change is Direction.UNDECIDED
 
 
 def test_a_figure_of_one_group_alone_is_undecided() -> None:
@@ -119,7 +119,7 @@ def test_a_figure_that_no_run_has_is_left_out() -> None:
 def test_no_figure_at_all_is_undecided() -> None:
     comparison = compare((group("a", EIGHT), group("b", EIGHT)), (RATE,))
 
-    assert comparison.contrasts[0].change is Change.UNDECIDED
+    assert comparison.contrasts[0].change is Direction.UNDECIDED
     assert comparison.exit_status == 3
 
 
@@ -135,8 +135,8 @@ def test_every_group_is_judged_by_the_first_and_corrected_for_all() -> None:
     comparison = compare(groups, (P99,))
 
     assert [(pair.first.name, pair.other.name, pair.change) for pair in comparison.contrasts] == [
-        ("a", "b", Change.WORSE),
-        ("a", "c", Change.BETTER),
+        ("a", "b", Direction.WORSE),
+        ("a", "c", Direction.BETTER),
     ]
     assert judged(comparison).p == pytest.approx(2 / 12870)
     assert judged(comparison).corrected_p == pytest.approx(4 / 12870)
@@ -155,7 +155,7 @@ def test_one_worse_figure_outweighs_an_undecided_one() -> None:
 
     comparison = compare(groups, (P99, RATE))
 
-    assert [each.change for each in comparison.contrasts[0].judged] == [Change.WORSE, Change.UNDECIDED]
+    assert [each.change for each in comparison.contrasts[0].judged] == [Direction.WORSE, Direction.UNDECIDED]
     assert comparison.exit_status == 1
 
 
@@ -165,7 +165,7 @@ def test_a_void_run_in_it_gives_no_exit_status_of_a_verdict() -> None:
 
     comparison = compare((group("a", EIGHT), forced), (P99,))
 
-    assert judged(comparison).change is Change.WORSE
+    assert judged(comparison).change is Direction.WORSE
     assert comparison.is_forced
     assert comparison.exit_status == 3
 
@@ -193,19 +193,19 @@ def test_pairs_show_a_tenth_under_a_drift_that_hides_it_from_ranks() -> None:
     first, other = paired(A_TENTH, DRIFTING)
     unpaired = [Group(group.name, tuple(replace(run, place=None) for run in group.runs)) for group in (first, other)]
 
-    assert judged(compare((first, other), (P99,))).change is Change.WORSE
+    assert judged(compare((first, other), (P99,))).change is Direction.WORSE
     assert compare((first, other), (P99,)).contrasts[0].pairs == 8
-    assert judged(compare(unpaired, (P99,))).change is Change.UNDECIDED
+    assert judged(compare(unpaired, (P99,))).change is Direction.UNDECIDED
 
 
 def test_pairs_of_the_same_are_the_same() -> None:
     ratios = [1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 1.0]
 
-    assert judged(compare(paired(ratios, DRIFTING), (P99,))).change is Change.SAME
+    assert judged(compare(paired(ratios, DRIFTING), (P99,))).change is Direction.SAME
 
 
-@pytest.mark.parametrize(("pairs", "change"), [(5, Change.UNDECIDED), (6, Change.WORSE)])
-def test_a_verdict_needs_six_pairs(pairs: int, change: Change) -> None:
+@pytest.mark.parametrize(("pairs", "change"), [(5, Direction.UNDECIDED), (6, Direction.WORSE)])
+def test_a_verdict_needs_six_pairs(pairs: int, change: Direction) -> None:
     found = judged(compare(paired(A_TENTH[:pairs], DRIFTING), (P99,)))
 
     assert found.change is change
@@ -230,7 +230,7 @@ def test_runs_of_two_sessions_make_no_pairs() -> None:
     _, other = paired(A_TENTH, first_number=100)
 
     assert compare((first, other), (P99,)).contrasts[0].pairs == 0
-    assert judged(compare((first, other), (P99,))).change is Change.UNDECIDED
+    assert judged(compare((first, other), (P99,))).change is Direction.UNDECIDED
 
 
 def test_a_figure_that_many_pairs_lack_is_undecided() -> None:
@@ -244,7 +244,7 @@ def test_groups_made_one_after_the_other_are_undecided_with_the_remedy() -> None
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 1.5), first_number=100)), (P99,))
 
     found = judged(comparison)
-    assert found.change is Change.UNDECIDED
+    assert found.change is Direction.UNDECIDED
     assert "were not made in turn" in found.note
     assert "market-spread ab" in found.note
     assert comparison.exit_status == 3
@@ -278,11 +278,11 @@ def test_void_runs_that_are_unequal_or_many_forbid_a_verdict(void: tuple[int, in
     found = judged(compare(groups, (P99,)))
 
     assert found.note.startswith(said)
-    assert found.change is (Change.UNDECIDED if said else Change.WORSE)
+    assert found.change is (Direction.UNDECIDED if said else Direction.WORSE)
 
 
 def test_runs_that_the_user_interrupted_choose_nothing() -> None:
     first, other = paired(A_TENTH, DRIFTING)
     interrupted = replace(other, left_out=void_runs(4, place=Place("s", 9, "b", interrupted=True)))
 
-    assert judged(compare((first, interrupted), (P99,))).change is Change.WORSE
+    assert judged(compare((first, interrupted), (P99,))).change is Direction.WORSE

@@ -7,7 +7,7 @@ import pytest
 from market_spread.common.errors import UsageError
 from market_spread.runs.analysis.evidence import Verdict
 from market_spread.runs.analysis.objectives import Achieved, Objectives
-from market_spread.runs.searching.objectives import Finding, Outcome, judge
+from market_spread.runs.searching.objectives import Finding, RateOutcome, judge
 from tests.unit.runs.comparing.made import run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
@@ -32,7 +32,7 @@ def test_what_is_no_objective_is_said(text: str) -> None:
 
 
 def test_a_good_run_holds_its_rate() -> None:
-    assert judge(run(0, achieved=GOOD), P99) == Finding(Outcome.HELD)
+    assert judge(run(0, achieved=GOOD), P99) == Finding(RateOutcome.HELD)
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,25 @@ def test_a_good_run_holds_its_rate() -> None:
     ],
 )
 def test_what_breaks_a_rate_is_said(achieved: Achieved, objectives: Objectives, reason: str) -> None:
-    assert judge(run(0, achieved=achieved), objectives) == Finding(Outcome.BROKEN, reason)
+    assert judge(run(0, achieved=achieved), objectives) == Finding(RateOutcome.BROKEN, reason)
 
 
 def test_loss_may_be_allowed() -> None:
-    assert judge(run(0, achieved=replace(GOOD, lost=2)), Objectives(loss=2)).outcome is Outcome.HELD
+    assert judge(run(0, achieved=replace(GOOD, lost=2)), Objectives(loss=2)).outcome is RateOutcome.HELD
 
 
 def test_a_run_that_failed_for_another_reason_is_broken() -> None:
     reasons = ("the job does not keep up: the median latency grew",)
     failed = run(0, achieved=GOOD, verdict=Verdict.FAILED, reasons=reasons)
 
-    assert judge(failed, P99) == Finding(Outcome.BROKEN, reasons[0])
+    assert judge(failed, P99) == Finding(RateOutcome.BROKEN, reasons[0])
 
 
 def test_a_void_run_says_nothing() -> None:
     reasons = ("the generator was late",)
     void = run(0, verdict=Verdict.VOID, reasons=reasons, achieved=replace(GOOD, latency_ns={"p99": 90_000_000}))
 
-    assert judge(void, P99) == Finding(Outcome.VOID, "the generator was late")
+    assert judge(void, P99) == Finding(RateOutcome.VOID, "the generator was late")
 
 
 def test_a_percentile_that_the_run_cannot_have_is_said() -> None:

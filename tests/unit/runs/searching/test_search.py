@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from market_spread.runs.searching.limit import Limit
-from market_spread.runs.searching.objectives import Outcome
-from market_spread.runs.searching.search import Found, Search, Trial, Try, next_step, round_rate
+from market_spread.runs.searching.objectives import RateOutcome
+from market_spread.runs.searching.search import RateLimit, Search, Trial, Try, next_step, round_rate
 
-HELD, BROKEN, VOID = Outcome.HELD, Outcome.BROKEN, Outcome.VOID
+HELD, BROKEN, VOID = RateOutcome.HELD, RateOutcome.BROKEN, RateOutcome.VOID
 LIMIT = 137_000
 
-System = Callable[[int], Outcome]
+System = Callable[[int], RateOutcome]
 
 
 def search(**changes: object) -> Search:
@@ -21,7 +21,7 @@ def search(**changes: object) -> Search:
     return Search(**{**defaults, **changes})  # type: ignore[arg-type]
 
 
-def exact(rate: int) -> Outcome:
+def exact(rate: int) -> RateOutcome:
     return HELD if rate <= LIMIT else BROKEN
 
 
@@ -31,22 +31,22 @@ def noisy(seed: int, noise: float) -> System:
     return lambda rate: HELD if rate <= LIMIT * math.exp(lot.gauss(0, noise)) else BROKEN
 
 
-def trials(*made: tuple[int, Outcome]) -> list[Trial]:
+def trials(*made: tuple[int, RateOutcome]) -> list[Trial]:
     return [Trial(rate, outcome) for rate, outcome in made]
 
 
-def carry_out(of: Search, system: System, runs_max: int = 60) -> tuple[Found, list[Trial]]:
+def carry_out(of: Search, system: System, runs_max: int = 60) -> tuple[RateLimit, list[Trial]]:
     tried: list[Trial] = []
     for _ in range(runs_max):
         step = next_step(of, tried)
-        if isinstance(step, Found):
+        if isinstance(step, RateLimit):
             return step, tried
         assert of.low <= step.rate <= of.high
         tried.append(Trial(step.rate, system(step.rate)))
     raise AssertionError(f"no end after {runs_max} runs: {tried}")
 
 
-def limit_of(found: Found) -> Limit:
+def limit_of(found: RateLimit) -> Limit:
     assert found.limit is not None
     return found.limit
 
@@ -99,7 +99,9 @@ def test_a_void_run_is_made_again_and_the_third_is_the_end_of_the_rig() -> None:
 
     assert next_step(search(), trials((20_000, VOID))) == Try(20_000, "again")
     assert next_step(search(), trials(*thrice)) == Try(10_000, "bracket")
-    assert next_step(search(repeats=2), trials((19_600, HELD), (19_600, HELD), *thrice)) == Found(19_600, 20_000, True)
+    assert next_step(search(repeats=2), trials((19_600, HELD), (19_600, HELD), *thrice)) == RateLimit(
+        19_600, 20_000, True
+    )
 
 
 def test_limit_is_found_within_the_precision() -> None:
@@ -181,14 +183,14 @@ def test_search_goes_on_at_any_point_as_if_it_had_never_stopped() -> None:
 def test_a_system_that_holds_everything_ends_at_the_highest_rate() -> None:
     found, tried = carry_out(search(high=100_000), lambda rate: HELD)
 
-    assert found == Found(100_000, None)
+    assert found == RateLimit(100_000, None)
     assert [trial.rate for trial in tried].count(100_000) == 4
 
 
 def test_a_system_that_holds_nothing_ends_at_the_lowest_rate() -> None:
     found, _ = carry_out(search(low=5_000), lambda rate: BROKEN)
 
-    assert found == Found(None, 5_000)
+    assert found == RateLimit(None, 5_000)
 
 
 def test_curve_has_shares_of_what_was_found() -> None:

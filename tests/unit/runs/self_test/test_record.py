@@ -22,7 +22,7 @@ from market_spread.runs.document.state import State
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.run import Observed
 from market_spread.runs.self_test.measuring import plan_at, self_test
-from market_spread.runs.self_test.record import Looked, Record, beside, looked_at
+from market_spread.runs.self_test.record import Looked, SelfTestRecord, beside, looked_at
 
 BEGIN_US = 1_700_000_000_000_000
 SECTIONS: dict[str, Any] = {
@@ -54,9 +54,9 @@ def looked(rate_per_s: int = 20_000, **changes: Any) -> Looked:
     return Looked(**{**values, **changes})
 
 
-def record(*each: Looked, **changes: Any) -> Record:
+def record(*each: Looked, **changes: Any) -> SelfTestRecord:
     values: dict[str, Any] = {"at": AT, "rate_per_s": 20_000, "machine": SECTIONS, "code": {}, "packages": {}}
-    return Record(looked=each or (looked(), looked(40_000)), **{**values, **changes})
+    return SelfTestRecord(looked=each or (looked(), looked(40_000)), **{**values, **changes})
 
 
 def test_a_right_rig_has_no_error_and_its_floor_is_of_the_orders_that_were_answered_at_once() -> None:
@@ -205,7 +205,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     written = record(looked(), Looked(rate_per_s=40_000, verdict="void", reasons=("late",)))
     written.write(tmp_path)
 
-    assert Record.read(tmp_path) == written
+    assert SelfTestRecord.read(tmp_path) == written
 
 
 def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(
     made = self_test(20_000, duration_s=20, runs_folder=tmp_path, look=look)
 
     assert offered == [20_000, 40_000]
-    assert Record.read(tmp_path) == made
+    assert SelfTestRecord.read(tmp_path) == made
     assert "packages" in json.loads((tmp_path / "selftest.json").read_text())
     assert made.packages["kafka-python"]
 

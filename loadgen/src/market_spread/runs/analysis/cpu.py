@@ -8,7 +8,7 @@ _LOOKS_MAX = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CpuReading:
     """What was used and done by a moment of the measured load.
 
     unix_ns: the job's clock when messages_processed changed, for which job_cpu_us holds; what others have used was read
@@ -42,7 +42,7 @@ def interval_ns(judged_ns: int) -> int:
     return judged_ns // _LOOKS_MAX
 
 
-def cpu_per_message(looks: Sequence[Look]) -> CpuPerMessage:
+def cpu_per_message(looks: Sequence[CpuReading]) -> CpuPerMessage:
     """CPU time a message of the judged part of a load, of which the looks are, in order of time.
 
     The middle look is the one nearest to half of the time. Not known with less than three looks, if a process of the
@@ -64,7 +64,7 @@ def cpu_per_message(looks: Sequence[Look]) -> CpuPerMessage:
     return CpuPerMessage(whole_us, second_half_us, broker_us)
 
 
-def cpu_us_by_look(looks: Sequence[Look]) -> tuple[list[float], list[float]]:
+def cpu_us_by_look(looks: Sequence[CpuReading]) -> tuple[list[float], list[float]]:
     """CPU time a message between each two looks that follow each other, and when each ended, Unix seconds.
 
     What cannot be told is left out.
@@ -77,7 +77,7 @@ def cpu_us_by_look(looks: Sequence[Look]) -> tuple[list[float], list[float]]:
     return [used_us for _, used_us in found], [unix_s for unix_s, _ in found]
 
 
-def _of_job(before: Look, after: Look) -> float | None:
+def _of_job(before: CpuReading, after: CpuReading) -> float | None:
     executors_us = _grown(before.executors_cpu_us, after.executors_cpu_us)
     own_us = _grown(before.job_cpu_us, after.job_cpu_us)
     if executors_us is None or own_us is None:

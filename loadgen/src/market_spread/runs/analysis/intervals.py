@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PercentileEstimate:
     """A percentile, nanoseconds, with its 95% interval; and how many clusters of time the samples not below it form.
 
     The value is None where too few samples or clusters support it, the interval also where the time has too few blocks.
@@ -40,7 +40,9 @@ class Figure:
     clusters: int
 
 
-def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: Iterable[str]) -> dict[str, Figure]:
+def percentiles_with_intervals(
+    intended_us: Int64s, latency_us: Int64s, names: Iterable[str]
+) -> dict[str, PercentileEstimate]:
     """Percentiles of latencies (n,) by their intended times (n,), microseconds, in any order; names as `p99.9`.
 
     Values are those of `HdrCounts.percentile`. Any of them needs 10 samples; from p95 on it needs 10 samples above it
@@ -49,7 +51,7 @@ def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: I
     """
     percents = {name: _percent(name) for name in names}
     if not len(latency_us):
-        return dict.fromkeys(percents, Figure(None, None, None, 0))
+        return dict.fromkeys(percents, PercentileEstimate(None, None, None, 0))
     order = np.argsort(intended_us, kind="stable")
     age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
     buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
@@ -61,16 +63,16 @@ def percentiles_with_intervals(intended_us: Int64s, latency_us: Int64s, names: I
     if blocks >= BLOCKS_MIN:
         of_block = np.minimum(age_us // BLOCK_US, blocks - 1)
         intervals_us = list(_intervals_us(of_block, blocks, buckets, list(percents.values()), total.max_us))
-    found: dict[str, Figure] = {}
+    found: dict[str, PercentileEstimate] = {}
     for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
         clusters = count_clusters(age_us[buckets >= _bucket_of(value_us)])
         has_tail = percent < _TAIL_FROM or (clusters >= CLUSTERS_MIN and total.supports(percent))
         if total.count < SAMPLES_MIN or not has_tail:
-            found[name] = Figure(None, None, None, clusters)
+            found[name] = PercentileEstimate(None, None, None, clusters)
         elif interval_us is None:
-            found[name] = Figure(value_us * 1000, None, None, clusters)
+            found[name] = PercentileEstimate(value_us * 1000, None, None, clusters)
         else:
-            found[name] = Figure(value_us * 1000, interval_us[0] * 1000, interval_us[1] * 1000, clusters)
+            found[name] = PercentileEstimate(value_us * 1000, interval_us[0] * 1000, interval_us[1] * 1000, clusters)
     return found
 
 

@@ -73,7 +73,7 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Latencies:
+class LatencyHistograms:
     """Histograms, microseconds. `steady` leaves out what met a boundary, from intended send to receipt."""
 
     end_to_end: HdrCounts
@@ -84,12 +84,12 @@ class Latencies:
     growth: Growth
 
 
-def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> Latencies:
+def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> LatencyHistograms:
     """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
     measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches)
     end_to_end_us = measured.received_us - measured.intended_us
-    return Latencies(
+    return LatencyHistograms(
         end_to_end=_histogram(end_to_end_us),
         steady=_histogram(end_to_end_us[~meets(measured, boundaries)]),
         service=_histogram(measured.received_us - measured.sent_us),

@@ -40,7 +40,7 @@ class Unsteady(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LevelShift:
     """A part of the run in which the figure was higher: from and to, in seconds as given, and by how much.
 
     median: of the run.
@@ -62,10 +62,10 @@ class Change:
 class Steadiness:
     """The changes that were found, in order of time; unknown: why it was not looked at, else empty."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[LevelShift, ...] = ()
     unknown: str = ""
 
-    def of_kind(self, kind: Unsteady) -> Change | None:
+    def of_kind(self, kind: Unsteady) -> LevelShift | None:
         """The change of that kind, if there is one."""
         return next((change for change in self.changes if change.kind is kind), None)
 
@@ -104,7 +104,9 @@ def medians_by_second(times_us: Int64s, values_us: Int64s) -> tuple[Floats, Floa
     return medians, found.astype(np.float64)
 
 
-def _changes(levels: list[float], begins_s: list[float], last_s: float, floor: float, median: float) -> list[Change]:
+def _changes(
+    levels: list[float], begins_s: list[float], last_s: float, floor: float, median: float
+) -> list[LevelShift]:
     lowest = min(levels)
     is_high = [level - lowest >= floor for level in levels]
     found = []
@@ -120,7 +122,7 @@ def _changes(levels: list[float], begins_s: list[float], last_s: float, floor: f
             elif end == len(levels):
                 kind = Unsteady.SLOWER_AT_END
             until_s = begins_s[end] if end < len(levels) else last_s
-            found.append(Change(kind, begins_s[first], until_s, max(levels[first:end]) - lowest, median))
+            found.append(LevelShift(kind, begins_s[first], until_s, max(levels[first:end]) - lowest, median))
         first = end
     return found
 

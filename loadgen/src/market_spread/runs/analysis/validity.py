@@ -22,7 +22,7 @@ from market_spread.runs.analysis.latency import stamp_faults
 from market_spread.runs.analysis.stalls import Stall, blamed
 from market_spread.runs.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.runs.document.timeline import Series, Timeline
-from market_spread.runs.gate import Check
+from market_spread.runs.gate import HostCheck
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.run import Observed
 from market_spread.runs.workload import run_limits
@@ -45,7 +45,7 @@ class Seen:
     to_s: float
     pushes: int = 0
     pushes_missing: int = 0
-    gate: tuple[Check, ...] = ()
+    gate: tuple[HostCheck, ...] = ()
 
     def measured(self, component: str, name: str) -> Series:
         """A series over the measured load."""

@@ -19,7 +19,7 @@ from market_spread.runs.analysis.keys import by_heat, state_partitions
 from market_spread.runs.analysis.latency import (
     STAGES,
     Growth,
-    Latencies,
+    LatencyHistograms,
     judged_alerts,
     latencies_of,
     meets,
@@ -181,7 +181,7 @@ def result_of(
 
 
 def _stalls(
-    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: Latencies | None
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
 ) -> tuple[Stall, ...]:
     """Those beyond the limit."""
     if latencies is None or judged is None:
@@ -191,7 +191,7 @@ def _stalls(
 
 
 def _samples(
-    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: Latencies | None
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
 ) -> dict[str, tuple[Int64s, Int64s]]:
     """Of each latency of the result, by its path there, when the orders were to be sent and how long it was."""
     if judged is None or partitions is None or latencies is None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from market_spread.runs.comparing.differences import differences_of, warnings_of
-from market_spread.runs.comparing.inference import Interval
+from market_spread.runs.comparing.inference import ConfidenceInterval
 from market_spread.runs.comparing.judging import Comparison, Judged, void_counts
 
 SCHEMA_VERSION = 2
@@ -62,5 +62,5 @@ def _figure(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+def _interval(interval: ConfidenceInterval | None) -> dict[str, float | None] | None:
     return None if interval is None else {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

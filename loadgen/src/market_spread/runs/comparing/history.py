@@ -20,7 +20,7 @@ _FACTS_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangePoint:
     """A change: the first run after it, medians of the values from the change before and to the next one."""
 
     figure: Figure
@@ -46,7 +46,7 @@ class Course:
 
     figure: Figure
     values: tuple[float, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
 
 
 def courses_of(
@@ -149,7 +149,7 @@ def _course(having: Sequence[RecordedRun], figure: Figure, points: Sequence[int]
     values = [run.figures[figure.path] for run in having]
     edges = [0, *points, len(values)]
     changes = tuple(
-        Change(
+        ChangePoint(
             figure,
             having[at - 1],
             having[at],
@@ -183,7 +183,7 @@ def _bars(values: Sequence[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)
 
 
-def _sentence(change: Change) -> str:
+def _sentence(change: ChangePoint) -> str:
     figure = change.figure
     direction = "better" if change.is_better else "worse"
     return (
@@ -193,7 +193,7 @@ def _sentence(change: Change) -> str:
     )
 
 
-def _what_changed(change: Change) -> str:
+def _what_changed(change: ChangePoint) -> str:
     """The facts that differ between the last run before and the first after it."""
     before, after = change.before_run.facts, change.run.facts
     names = [name for name in sorted({*before, *after}) if before.get(name, NOT_THERE) != after.get(name, NOT_THERE)]

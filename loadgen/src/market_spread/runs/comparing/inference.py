@@ -20,7 +20,7 @@ _VARIANCE_MIN = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """An estimate, and the bounds that hold it with the confidence asked for; None where the values are too few."""
 
     estimate: float
@@ -32,7 +32,7 @@ class Interval:
         return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
 
 
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
     """The median, between two order statistics. Six values are the least for 95%."""
     ordered = sorted(values)
     return _between(float(np.median(ordered)), ordered, _sign_bound(len(ordered), (1 - confidence) / 2))
@@ -62,7 +62,7 @@ def max_t(log_ratios: Floats) -> tuple[list[float], list[float]]:
     return alone.tolist(), adjusted.tolist()
 
 
-def paired_shift(log_ratios: Sequence[float], confidence: float = 0.95) -> Interval:
+def paired_shift(log_ratios: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
     """How much the second run of a pair is above the first, as a share: 0.1 is 10% more.
 
     Hodges and Lehmann's estimate, the median of the means of two pairs (Walsh averages); its bounds are those shifts
@@ -85,7 +85,7 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> tuple[float, fl
     return float(found.pvalue), float(found.statistic) / (len(first) * len(second))
 
 
-def unpaired_shift(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> Interval:
+def unpaired_shift(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
     """How much the second group is above the first, as a share of it. Values must be positive.
 
     Hodges and Lehmann's estimate, the median of all ratios of two values; its bounds by the large-sample approximation
@@ -129,8 +129,8 @@ def _signed_rank_bound(count: int, tail: float) -> int:
 
 def _between(
     estimate: float, ordered: Sequence[float], below: int, shown: Callable[[float], float] = float
-) -> Interval:
+) -> ConfidenceInterval:
     """The estimate between the below-th value from either end; 0 is beyond them all."""
     if below == 0:
-        return Interval(shown(estimate), None, None)
-    return Interval(shown(estimate), shown(ordered[below - 1]), shown(ordered[-below]))
+        return ConfidenceInterval(shown(estimate), None, None)
+    return ConfidenceInterval(shown(estimate), shown(ordered[below - 1]), shown(ordered[-below]))

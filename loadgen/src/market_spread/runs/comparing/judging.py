@@ -20,7 +20,7 @@ import numpy as np
 from market_spread.runs.comparing.figures import Figure
 from market_spread.runs.comparing.groups import Group, are_in_turn, pairs_of
 from market_spread.runs.comparing.inference import (
-    Interval,
+    ConfidenceInterval,
     counts_differ_p,
     holm,
     max_t,
@@ -43,7 +43,7 @@ VOID_SHARE_MAX = 0.25
 LACKING_SHARE_MAX = 0.25
 
 
-class Change(Enum):
+class Direction(Enum):
     """What a figure did from the first group to another one."""
 
     BETTER = "better"
@@ -62,11 +62,11 @@ class Judged:
     """
 
     figure: Figure
-    before: Interval | None
-    after: Interval | None
+    before: ConfidenceInterval | None
+    after: ConfidenceInterval | None
     runs: tuple[int, int]
-    change: Change
-    shift: Interval | None = None
+    change: Direction
+    shift: ConfidenceInterval | None = None
     superiority: float | None = None
     p: float | None = None
     corrected_p: float | None = None
@@ -86,17 +86,17 @@ class Contrast:
     pairs: int | None = None
     obstacle: str = ""
 
-    def count(self, change: Change) -> int:
+    def count(self, change: Direction) -> int:
         """How many figures did that."""
         return sum(judged.change is change for judged in self.judged)
 
     @property
-    def change(self) -> Change:
+    def change(self) -> Direction:
         """Of the whole contrast: the worst that one of its figures did; better only if none is worse or undecided."""
-        for change in (Change.WORSE, Change.UNDECIDED, Change.BETTER):
+        for change in (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER):
             if self.count(change):
                 return change
-        return Change.SAME if self.judged else Change.UNDECIDED
+        return Direction.SAME if self.judged else Direction.UNDECIDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ class Comparison:
     def exit_status(self) -> int:
         """0 every figure is the same or better, 1 one is worse, 3 one is undecided or a run is not to be believed."""
         changes = {contrast.change for contrast in self.contrasts}
-        if self.is_forced or (Change.UNDECIDED in changes and Change.WORSE not in changes):
+        if self.is_forced or (Direction.UNDECIDED in changes and Direction.WORSE not in changes):
             return 3
-        return 1 if Change.WORSE in changes else 0
+        return 1 if Direction.WORSE in changes else 0
 
 
 def compare(groups: Sequence[Group], figures: Sequence[Figure]) -> Comparison:
@@ -221,7 +221,7 @@ def _medians(figure: Figure, before: Sequence[float], after: Sequence[float]) ->
         before=median_interval(before) if before else None,
         after=median_interval(after) if after else None,
         runs=(len(before), len(after)),
-        change=Change.UNDECIDED,
+        change=Direction.UNDECIDED,
     )
     if not before or not after:
         return replace(judged, note="no values to compare")
@@ -242,9 +242,9 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
     least = judged.figure.least_share
     if p < SIGNIFICANCE and abs(shift.estimate) >= least:
         rose = shift.estimate > 0
-        return replace(judged, change=Change.BETTER if rose == judged.figure.higher_is_better else Change.WORSE)
+        return replace(judged, change=Direction.BETTER if rose == judged.figure.higher_is_better else Direction.WORSE)
     if shift.lies_within(least):
-        return replace(judged, change=Change.SAME)
+        return replace(judged, change=Direction.SAME)
     return replace(judged, note=_why_undecided(judged))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from market_spread.runs.comparing.differences import Difference, differences_of, warnings_of
 from market_spread.runs.comparing.figures import Figure
 from market_spread.runs.comparing.groups import Group
-from market_spread.runs.comparing.inference import Interval
-from market_spread.runs.comparing.judging import Change, Comparison, Contrast, Judged, void_counts
+from market_spread.runs.comparing.inference import ConfidenceInterval
+from market_spread.runs.comparing.judging import Comparison, Contrast, Direction, Judged, void_counts
 from market_spread.runs.comparing.shift import shift_picture
 from market_spread.runs.pages.model import Page, Picture, Sentences, Table
 from market_spread.runs.pages.words import counted
@@ -39,12 +39,12 @@ def _verdict(comparison: Comparison) -> str:
     changes = {contrast.change for contrast in comparison.contrasts}
     if comparison.is_forced:
         return "void"
-    by_weight = (Change.WORSE, Change.UNDECIDED, Change.BETTER)
-    return next((change.value for change in by_weight if change in changes), Change.SAME.value)
+    by_weight = (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER)
+    return next((change.value for change in by_weight if change in changes), Direction.SAME.value)
 
 
 def _headline(contrast: Contrast) -> str:
-    counts = ", ".join(f"{contrast.count(change)} {change.value}" for change in Change if contrast.count(change))
+    counts = ", ".join(f"{contrast.count(change)} {change.value}" for change in Direction if contrast.count(change))
     runs = f"{len(contrast.other.runs)} against {counted(len(contrast.first.runs), 'run')}"
     if contrast.pairs is not None:
         runs = counted(contrast.pairs, "pair")
@@ -93,7 +93,7 @@ def _figure_row(judged: Judged) -> tuple[str, ...]:
     )
 
 
-def _values(figure: Figure, interval: Interval | None) -> str:
+def _values(figure: Figure, interval: ConfidenceInterval | None) -> str:
     if interval is None:
         return "-"
     if interval.low is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from market_spread.runs.comparing.figures import PERCENTILES
-from market_spread.runs.comparing.judging import Change, Contrast, Judged
+from market_spread.runs.comparing.judging import Contrast, Direction, Judged
 from market_spread.runs.pages.model import Picture
 from market_spread.runs.pages.svg import COLOURS, Axis, Chart, linear_axis
 
@@ -47,7 +47,7 @@ def _draw(chart: Chart, name: str, points: Sequence[tuple[int, Judged]], colour:
         low, high = judged.shift.low, judged.shift.high
         if low is not None and high is not None:
             chart.bar(x + aside, low, high, colour)
-        decided = judged.change in (Change.BETTER, Change.WORSE)
+        decided = judged.change in (Direction.BETTER, Direction.WORSE)
         title = f"{judged.figure.title}: {judged.shift.estimate:+.1%}, {judged.change.value}"
         chart.point(x + aside, judged.shift.estimate, colour, filled=decided, title=title)
 

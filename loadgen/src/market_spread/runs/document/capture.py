@@ -22,9 +22,9 @@ from market_spread.runs.document.sampler import Sampler
 from market_spread.runs.document.software import code, packages
 from market_spread.runs.document.state import JUDGING, State
 from market_spread.runs.environment import Addresses, Environment
-from market_spread.runs.gate import Check, look, pass_gate
+from market_spread.runs.gate import HostCheck, look, pass_gate
 from market_spread.runs.plan import RunPlan
-from market_spread.runs.run import Observed, Progress
+from market_spread.runs.run import Observed, RunProgress
 from market_spread.runs.workload import to_yaml
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Capture:
     ) -> None:
         self.folder = folder
         self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]), resumed=resumed)
-        self.checks: tuple[Check, ...] = ()
+        self.checks: tuple[HostCheck, ...] = ()
         self._plan = plan
         self._environment = environment
         self._host = environment.host()
@@ -71,7 +71,7 @@ class Capture:
         write_whole(self.folder.workload, to_yaml(self._plan.workload))
         self._sampler.start()
 
-    def follow(self, progress: Progress) -> None:
+    def follow(self, progress: RunProgress) -> None:
         """Take the step and the counts of a progress."""
         with suppress(OSError):  # a full disk ends the run where it matters, with a better sentence
             self.state.enter(progress.phase)

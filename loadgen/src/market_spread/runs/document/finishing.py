@@ -10,11 +10,11 @@ from market_spread.runs.analysis.validity import Seen, push_gaps
 from market_spread.runs.analysis.verdict import judged_from_unix_ns, result_of
 from market_spread.runs.document import histograms, jvm_pauses, report, timeline
 from market_spread.runs.document.folder import RunFolder, write_whole
-from market_spread.runs.document.histograms import Interval
+from market_spread.runs.document.histograms import TimedHistogram
 from market_spread.runs.document.run_md import manifest_of, markdown
 from market_spread.runs.document.state import CAPTURING, State
 from market_spread.runs.document.timeline import Row, Timeline
-from market_spread.runs.gate import Check
+from market_spread.runs.gate import HostCheck
 from market_spread.runs.machine import this_machine
 from market_spread.runs.plan import RunPlan
 from market_spread.runs.result import Result
@@ -25,7 +25,7 @@ OUTSIDE = ("machine", "controller", "path")
 
 
 def finish(
-    folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State, checks: tuple[Check, ...] = ()
+    folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State, checks: tuple[HostCheck, ...] = ()
 ) -> Result:
     """Write everything but the report, which shows the verdict that this gives; needs no process of the run.
 
@@ -92,13 +92,13 @@ def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> N
     begin_ns = observed.starts_unix_ns.get("measured", 0)
     end_ns = observed.measured_until_unix_ns
     for name, metric in (("send_lag", SEND_LAG), ("frame_delay", FRAME_DELAY)):
-        intervals: Iterator[Interval] = histograms.pushed(
+        intervals: Iterator[TimedHistogram] = histograms.pushed(
             folder.metrics, metric.name, from_unix_ns=begin_ns, to_unix_ns=end_ns
         )
         histograms.write(folder.histograms / f"{name}.hlog", intervals)
 
 
-def _seen(folder: RunFolder, observed: Observed, checks: tuple[Check, ...]) -> Seen:
+def _seen(folder: RunFolder, observed: Observed, checks: tuple[HostCheck, ...]) -> Seen:
     pushes, missing = push_gaps(folder.metrics)
     series = Timeline.read(folder.timeline)
     return Seen(

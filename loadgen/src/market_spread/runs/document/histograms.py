@@ -26,7 +26,7 @@ _SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class TimedHistogram:
     """A histogram of microseconds and the time that it is of."""
 
     start_unix_ns: int
@@ -34,7 +34,7 @@ class Interval:
     histogram: HdrCounts
 
 
-def write(path: Path, intervals: Iterable[Interval]) -> Path:
+def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
     """Write an interval log; an interval without values is left out. OSError if that fails.
 
     The log keeps counts; minimum, maximum and sum are as exact as its buckets, 0.1%.
@@ -49,7 +49,7 @@ def write(path: Path, intervals: Iterable[Interval]) -> Path:
     return write_whole(path, "\n".join(lines) + "\n")
 
 
-def read(path: Path) -> list[Interval]:
+def read(path: Path) -> list[TimedHistogram]:
     """What was written. UsageError if it cannot be read."""
     intervals = []
     try:
@@ -58,7 +58,7 @@ def read(path: Path) -> list[Interval]:
                 start_s, length_s, _, encoded = line.rsplit(",", 3)
                 start_ns = round(float(start_s) * 1e9)
                 counts = HdrCounts.decode(hlog.unwrapped(b64decode(encoded)))
-                intervals.append(Interval(start_ns, start_ns + round(float(length_s) * 1e9), counts))
+                intervals.append(TimedHistogram(start_ns, start_ns + round(float(length_s) * 1e9), counts))
     except (OSError, ValueError) as error:
         raise UsageError(f"the interval log {path} cannot be read: {error}; name the folder of another run") from error
     return intervals
@@ -93,7 +93,7 @@ def _histogram(values_us: Int64s) -> HdrCounts:
     return histogram
 
 
-def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[Interval]:
+def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
     """A histogram for each second in which a value has its time, Unix microseconds; ascending."""
     order = np.argsort(times_us, kind="stable")
     seconds, values = times_us[order] // _SECOND_US, values_us[order]
@@ -101,10 +101,10 @@ def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[Interval]:
     for begin, end in pairwise(edges):
         histogram = _histogram(values[begin:end])
         start_ns = int(seconds[begin]) * 1_000_000_000
-        yield Interval(start_ns, start_ns + 1_000_000_000, histogram)
+        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, histogram)
 
 
-def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[Interval]:
+def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[TimedHistogram]:
     """The histograms of a metric as processes pushed them, of intervals that have any of the time from a load's begin.
 
     A sender begins an interval when it is told of a load, so none has anything of the one before.
@@ -113,4 +113,4 @@ def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> I
         if isinstance(entry, PushRequest) and entry.end_unix_ns > from_unix_ns and entry.start_unix_ns < to_unix_ns:
             for item in entry.histograms:
                 if item.key.name == name:
-                    yield Interval(entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded))
+                    yield TimedHistogram(entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded))

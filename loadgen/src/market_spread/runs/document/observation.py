@@ -11,10 +11,10 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.ledger import decode_ledger
 from market_spread.runs.analysis.clocks import RoundTrip
-from market_spread.runs.analysis.cpu import Look
+from market_spread.runs.analysis.cpu import CpuReading
 from market_spread.runs.analysis.stalls import Silence
 from market_spread.runs.document.folder import RunFolder, write_whole
-from market_spread.runs.gate import Check
+from market_spread.runs.gate import HostCheck
 from market_spread.runs.run import Observed, alerts_of
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
@@ -67,7 +67,7 @@ def read(folder: RunFolder) -> Observed:
         for name in _VALUES:
             setattr(observed, name, document[name])
         observed.silences = tuple(Silence(**each) for each in document.get("silences", ()))
-        observed.looks = tuple(Look(**look) for look in document.get("looks", ()))
+        observed.looks = tuple(CpuReading(**look) for look in document.get("looks", ()))
         observed.round_trips = {
             phase: {process: RoundTrip(**trip) for process, trip in of_phase.items()}
             for phase, of_phase in document.get("round_trips", {}).items()
@@ -84,10 +84,10 @@ def read(folder: RunFolder) -> Observed:
     return observed
 
 
-def checks(folder: RunFolder) -> tuple[Check, ...]:
+def checks(folder: RunFolder) -> tuple[HostCheck, ...]:
     """What the gate looked at before the run; nothing if that is not known."""
     try:
         known = json.loads(folder.evidence.read_text())["environment"]["gate"]
-        return tuple(Check(**each) for each in known)
+        return tuple(HostCheck(**each) for each in known)
     except (OSError, ValueError, TypeError, KeyError):
         return ()

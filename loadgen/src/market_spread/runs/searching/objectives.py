@@ -9,7 +9,7 @@ from market_spread.runs.analysis.objectives import Objectives, assess
 from market_spread.runs.comparing.recorded import RecordedRun
 
 
-class Outcome(Enum):
+class RateOutcome(Enum):
     """What a run at a rate says."""
 
     HELD = "held"
@@ -21,14 +21,14 @@ class Outcome(Enum):
 class Finding:
     """An outcome, and why, in the first sentence that speaks for it; empty if it is held."""
 
-    outcome: Outcome
+    outcome: RateOutcome
     reason: str = ""
 
 
 def judge(run: RecordedRun, objectives: Objectives) -> Finding:
     """Whether the run's rate is held. UsageError if it has too few alerts for a percentile that is asked for."""
     if run.verdict is not Verdict.PASSED:
-        outcome = Outcome.VOID if run.verdict is Verdict.VOID else Outcome.BROKEN
+        outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Finding(outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
     evidence = assess(objectives, run.achieved)
     for each in evidence:
@@ -37,4 +37,6 @@ def judge(run: RecordedRun, objectives: Objectives) -> Finding:
                 f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few alerts for it; "
                 "make the runs longer with -- --duration, or have more probes in the workload"
             )
-    return next((Finding(Outcome.BROKEN, each.text) for each in evidence if each.holds is False), Finding(Outcome.HELD))
+    return next(
+        (Finding(RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False), Finding(RateOutcome.HELD)
+    )

@@ -17,13 +17,13 @@ from market_spread.runs.comparing.recorded import RecordedRun, runs_below
 from market_spread.runs.pages.output import write_text
 from market_spread.runs.pages.words import counted
 from market_spread.runs.searching.objectives import Finding, judge
-from market_spread.runs.searching.search import Found, Search, Trial, next_step
+from market_spread.runs.searching.search import RateLimit, Search, Trial, next_step
 
 PLAN_FILE = "sweep.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RatePoint:
     """A rate that was tried, with its runs and what they say."""
 
     rate: int
@@ -63,19 +63,21 @@ class Probing:
         write_text(plan, json.dumps(document, indent=2) + "\n")
         return Probing(folder, search, objectives)
 
-    def points(self) -> list[Point]:
+    def points(self) -> list[RatePoint]:
         """All rates that were tried, ascending."""
         folders = (self.folder / "rates").glob("*") if (self.folder / "rates").is_dir() else iter(())
         rates = sorted(int(path.name) for path in folders if path.name.isdecimal())
         runs = {rate: tuple(runs_below(self.folder / "rates" / str(rate))) for rate in rates}
-        return [Point(rate, of, tuple(judge(run, self.objectives) for run in of)) for rate, of in runs.items() if of]
+        return [
+            RatePoint(rate, of, tuple(judge(run, self.objectives) for run in of)) for rate, of in runs.items() if of
+        ]
 
-    def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> Found:
+    def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
         """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
         while True:
             points = self.points()
             step = next_step(self.search, _trials(points))
-            if isinstance(step, Found):
+            if isinstance(step, RateLimit):
                 return step
             made = sum(len(point.runs) for point in points)
             if made >= runs_max:
@@ -94,7 +96,7 @@ class Probing:
             raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
 
 
-def _trials(points: Sequence[Point]) -> list[Trial]:
+def _trials(points: Sequence[RatePoint]) -> list[Trial]:
     """In the order of the runs' starts."""
     made = [
         (run.started, run.run_id, point.rate, finding.outcome)
@@ -104,7 +106,7 @@ def _trials(points: Sequence[Point]) -> list[Trial]:
     return [Trial(rate, outcome) for _, _, rate, outcome in sorted(made, key=lambda run: run[:3])]
 
 
-def _last_finding(points: Sequence[Point], rate: int) -> str:
+def _last_finding(points: Sequence[RatePoint], rate: int) -> str:
     finding = next(point.findings[-1] for point in points if point.rate == rate)
     return f"{finding.outcome.value}: {finding.reason}" if finding.reason else finding.outcome.value
 

@@ -12,15 +12,15 @@ from market_spread.runs.comparing.figures import PERCENTILES, short_number
 from market_spread.runs.pages.model import Page, Picture, Sentences, Table
 from market_spread.runs.pages.svg import COLOURS, Chart, linear_axis, log_axis
 from market_spread.runs.pages.words import counted
-from market_spread.runs.searching.objectives import Outcome
-from market_spread.runs.searching.probing import Point
-from market_spread.runs.searching.search import Found, round_rate
+from market_spread.runs.searching.objectives import RateOutcome
+from market_spread.runs.searching.probing import RatePoint
+from market_spread.runs.searching.search import RateLimit, round_rate
 
 SCHEMA_VERSION = 1
 _IN_PICTURE = ("p50", "p99", "p99.9")
 
 
-def search_page(name: str, found: Found, points: Sequence[Point], objectives: Objectives) -> Page:
+def search_page(name: str, found: RateLimit, points: Sequence[RatePoint], objectives: Objectives) -> Page:
     """The answer, how it stands, every rate that was tried, and the curve."""
     parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), _table(points)]
     if picture := curve_picture(found, points, objectives):
@@ -31,7 +31,7 @@ def search_page(name: str, found: Found, points: Sequence[Point], objectives: Ob
     return Page(verdict, headline, tuple(parts))
 
 
-def search_json(found: Found, points: Sequence[Point], objectives: Objectives) -> str:
+def search_json(found: RateLimit, points: Sequence[RatePoint], objectives: Objectives) -> str:
     """The answer for programs, versioned by `schema_version`; rates in messages a second."""
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -46,7 +46,7 @@ def search_json(found: Found, points: Sequence[Point], objectives: Objectives) -
     return json.dumps(document, indent=2) + "\n"
 
 
-def _answer(found: Found) -> str:
+def _answer(found: RateLimit) -> str:
     limit = found.limit
     if found.is_contradictory:
         return "has no limit that its runs agree on"
@@ -58,7 +58,7 @@ def _answer(found: Found) -> str:
     return f"holds {found.held:,} messages/s or more" if found.held else "holds no rate that was tried"
 
 
-def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives) -> Picture | None:
+def curve_picture(found: RateLimit, points: Sequence[RatePoint], objectives: Objectives) -> Picture | None:
     """Medians of the percentiles over the runs of each rate; a rate that is held has full points. None without any."""
     judged = [point for point in points if _median(point, "p50") is not None]
     if not judged:
@@ -79,11 +79,11 @@ def curve_picture(found: Found, points: Sequence[Point], objectives: Objectives)
             chart.line(name, [(point.rate, value) for point, value in of], colour)
         for point, value in of:
             title = f"{name} {short_number(value)} ms at {point.rate:,}/s: {_verdict(point)}"
-            chart.point(point.rate, value, colour, filled=_verdict(point) == Outcome.HELD.value, title=title)
+            chart.point(point.rate, value, colour, filled=_verdict(point) == RateOutcome.HELD.value, title=title)
     return Picture("Latency by offered rate", chart.svg())
 
 
-def _sentences(found: Found, points: Sequence[Point]) -> tuple[str, ...]:
+def _sentences(found: RateLimit, points: Sequence[RatePoint]) -> tuple[str, ...]:
     by_rate = {point.rate: point for point in points}
     said = []
     if (limit := found.limit) is not None and limit.is_bracketed:
@@ -110,24 +110,24 @@ def _sentences(found: Found, points: Sequence[Point]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _counts(point: Point) -> str:
+def _counts(point: RatePoint) -> str:
     counts = Counter(finding.outcome for finding in point.findings)
-    return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome])
+    return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in RateOutcome if counts[outcome])
 
 
-def _verdict(point: Point) -> str:
+def _verdict(point: RatePoint) -> str:
     counts = Counter(finding.outcome for finding in point.findings)
-    if counts[Outcome.HELD] > counts[Outcome.BROKEN]:
-        return Outcome.HELD.value
-    return Outcome.BROKEN.value if counts[Outcome.BROKEN] else Outcome.VOID.value
+    if counts[RateOutcome.HELD] > counts[RateOutcome.BROKEN]:
+        return RateOutcome.HELD.value
+    return RateOutcome.BROKEN.value if counts[RateOutcome.BROKEN] else RateOutcome.VOID.value
 
 
-def _table(points: Sequence[Point]) -> Table:
+def _table(points: Sequence[RatePoint]) -> Table:
     head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
     return Table("Medians over the runs of each rate", head, tuple(_row(point) for point in points), text_columns=2)
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def _row(point: RatePoint) -> tuple[str, ...]:
     achieved = _median_of(point, "achieved_rate_per_s")
     cpu = _median_of(point, "cpu_us_per_message")
     latencies = (_median(point, name) for name in PERCENTILES)
@@ -141,19 +141,19 @@ def _row(point: Point) -> tuple[str, ...]:
     )
 
 
-def _median(point: Point, percentile: str) -> float | None:
+def _median(point: RatePoint, percentile: str) -> float | None:
     """Milliseconds."""
     assert percentile in PERCENTILES
     value = _median_of(point, f"latency_ns.{percentile}")
     return None if value is None else value / 1e6
 
 
-def _median_of(point: Point, path: str) -> float | None:
+def _median_of(point: RatePoint, path: str) -> float | None:
     """Over the runs that were judged; over the void ones if there are no others."""
     judged = [
         run
         for run, finding in zip(point.runs, point.findings, strict=True)
-        if finding.outcome is not Outcome.VOID or _verdict(point) == Outcome.VOID.value
+        if finding.outcome is not RateOutcome.VOID or _verdict(point) == RateOutcome.VOID.value
     ]
     values = [run.figures[path] for run in judged if path in run.figures]
     return float(np.median(values)) if values else None

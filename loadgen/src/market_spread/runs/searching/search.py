@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from market_spread.runs.searching.limit import Limit, limit_of
-from market_spread.runs.searching.objectives import Outcome
+from market_spread.runs.searching.objectives import RateOutcome
 
 CURVE_SHARES = (0.5, 0.8, 0.95)
 VOID_MAX = 3
@@ -40,7 +40,7 @@ class Trial:
     """A run at a rate, and what it says."""
 
     rate: int
-    outcome: Outcome
+    outcome: RateOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RateLimit:
     """The end of a search: the highest rate that most of its runs held, and the lowest above it that most did not.
 
     held is None if even the lowest rate is broken; broken is None if even the highest one is held. is_rig_bound:
@@ -71,7 +71,7 @@ class Found:
         return self.limit is not None and not self.limit.is_bracketed
 
 
-def next_step(search: Search, trials: Sequence[Trial]) -> Try | Found:
+def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
     """What to do next. trials: in the order in which they were made.
 
     The same trials give the same answer, so a search can be taken up at any time.
@@ -88,13 +88,13 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | Found:
         if end is not None and not ends.is_void(end) and sum(ends.counts[end]) < search.repeats:
             return Try(end, "return")
     elif limit is not None:
-        returns = sum(trial.outcome is not Outcome.VOID for trial in trials[closed_at:])
+        returns = sum(trial.outcome is not RateOutcome.VOID for trial in trials[closed_at:])
         if returns < 2 * search.repeats:
             return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
     best = round(limit.rate) if limit is not None else ends.floor
     if search.curve and best is not None and (point := _next_of_curve(best, trials)):
         return Try(point, "curve")
-    return Found(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
+    return RateLimit(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
 
 
 def _narrowing(search: Search, ends: "_Ends") -> Try | None:
@@ -125,11 +125,13 @@ class _Ends:
     """What the outcomes say of the rates. counts: by rate, how many runs held it and how many did not."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
-        outcomes: dict[int, list[Outcome]] = {}
+        outcomes: dict[int, list[RateOutcome]] = {}
         for trial in trials:
             outcomes.setdefault(trial.rate, []).append(trial.outcome)
-        self.counts = {rate: (of.count(Outcome.HELD), of.count(Outcome.BROKEN)) for rate, of in outcomes.items()}
-        self._void = {rate for rate, of in outcomes.items() if len(of) == of.count(Outcome.VOID) >= VOID_MAX}
+        self.counts = {
+            rate: (of.count(RateOutcome.HELD), of.count(RateOutcome.BROKEN)) for rate, of in outcomes.items()
+        }
+        self._void = {rate for rate, of in outcomes.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
         settled_floor = max(
             (rate for rate, (held, _) in self.counts.items() if held > 1 and self._is_good(rate)), default=0
         )
@@ -170,10 +172,10 @@ def round_rate(rate: float) -> int:
 
 def _next_of_curve(best: int, trials: Sequence[Trial]) -> int | None:
     """The first share of the rate near which nothing was tried and judged."""
-    outcomes: dict[int, list[Outcome]] = {}
+    outcomes: dict[int, list[RateOutcome]] = {}
     for trial in trials:
         outcomes.setdefault(trial.rate, []).append(trial.outcome)
-    done = [rate for rate, of in outcomes.items() if set(of) != {Outcome.VOID} or len(of) >= VOID_MAX]
+    done = [rate for rate, of in outcomes.items() if set(of) != {RateOutcome.VOID} or len(of) >= VOID_MAX]
     for share in CURVE_SHARES:
         wanted = round_rate(best * share)
         if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):

@@ -28,9 +28,9 @@ from market_spread.runs.java import Java
 from market_spread.runs.launch import require_room
 from market_spread.runs.plan import RunPlan, plan_of_workload
 from market_spread.runs.result import Result
-from market_spread.runs.run import Observed, Progress, Run, alerts_of
+from market_spread.runs.run import Observed, Run, RunProgress, alerts_of
 from market_spread.runs.self_test.null_system import NullConfig
-from market_spread.runs.self_test.record import Looked, Record, facts_of, looked_at
+from market_spread.runs.self_test.record import Looked, SelfTestRecord, facts_of, looked_at
 from market_spread.runs.self_test.witness import WitnessConfig
 from market_spread.runs.workload import Overrides, overridden
 
@@ -76,7 +76,7 @@ def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
 
 
 def carry_out(
-    plan: RunPlan, environment: NullEnsemble, *, show: Callable[[Progress], None] = lambda progress: None
+    plan: RunPlan, environment: NullEnsemble, *, show: Callable[[RunProgress], None] = lambda progress: None
 ) -> tuple[Looked, Observed, Result]:
     """A run of the plan, judged and captured as any other, ended whatever happens; and what it says of the rig."""
     clock, rate_per_s = SystemClock(), plan.workload.profile.highest_per_s
@@ -84,7 +84,7 @@ def carry_out(
     capture = Capture(folder, plan, environment, clock=clock)
     capture.begin()
 
-    def shown(progress: Progress) -> None:
+    def shown(progress: RunProgress) -> None:
         capture.follow(progress)
         show(progress)
 
@@ -121,7 +121,9 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
     return look
 
 
-def self_test(rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], Looked]) -> Record:
+def self_test(
+    rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], Looked]
+) -> SelfTestRecord:
     """Look at the rig at the rate and at twice the rate, and keep what was found for the runs of the folder.
 
     UsageError if the rate is none; RunVoidError, and nothing is kept, if the rig cannot be looked at with it.
@@ -134,7 +136,7 @@ def self_test(rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Ca
             f"the rig cannot be looked at with {rate_per_s:,} messages/s on this machine, choose a lower --rate or "
             f"give it more room: {reason}"
         )
-    record = Record(
+    record = SelfTestRecord(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         rate_per_s=rate_per_s,
         looked=(first, look(twice)),
@@ -146,7 +148,7 @@ def self_test(rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Ca
     return record
 
 
-def record_table(record: Record) -> Table:
+def record_table(record: SelfTestRecord) -> Table:
     """The figures, for a terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "95% within, ms", "samples"):

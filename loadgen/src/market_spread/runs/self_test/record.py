@@ -93,7 +93,7 @@ def _soonest_median_ns(error_us: Int64s, delivery_us: Int64s) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class SelfTestRecord:
     """A self test of a machine. at: when; machine: what tells it from others; looked: at each rate, lowest first."""
 
     at: str
@@ -139,7 +139,7 @@ class Record:
         return write_whole(runs_folder / FILE_NAME, self.to_json())
 
     @staticmethod
-    def read(runs_folder: Path) -> "Record | None":
+    def read(runs_folder: Path) -> "SelfTestRecord | None":
         """What was kept; None if there is nothing. UsageError if it cannot be read."""
         path = runs_folder / FILE_NAME
         try:
@@ -150,7 +150,7 @@ class Record:
             if not any(each.is_valid for each in looked) or not all(dict(values["machine"][name]) for name in _FACTS):
                 raise ValueError("it has no figures, or names no machine")
             names = ("at", "rate_per_s", "machine", "code", "packages")
-            return Record(looked=looked, **{name: values[name] for name in names})
+            return SelfTestRecord(looked=looked, **{name: values[name] for name in names})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -172,7 +172,7 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
     if not all(name in sections for name in _FACTS):
         return _without("the processes of the run were on machines that no self test was made on")
     try:
-        record = next(filter(None, (Record.read(folder) for folder in (runs_folder, runs_folder.parent))), None)
+        record = next(filter(None, (SelfTestRecord.read(folder) for folder in (runs_folder, runs_folder.parent))), None)
     except UsageError as error:
         return _without(f"{error}: {again}")
     if record is None:

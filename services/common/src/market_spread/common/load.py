@@ -18,7 +18,7 @@ ENTRY_POINTS = "market_spread.load"
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class MessageStream:
     """Messages of one layout, in order of their intended times.
 
     intended_ns: Unix nanoseconds (n,), ascending; buckets: the Kafka partition of each, int64 (n,);
@@ -33,9 +33,9 @@ class Stream:
         return len(self.intended_ns)
 
     @staticmethod
-    def empty(width: int) -> "Stream":
+    def empty(width: int) -> "MessageStream":
         """No messages of that width."""
-        return Stream(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, width), np.uint8))
+        return MessageStream(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, width), np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Block:
     """All messages whose intended time is before `end_ns` and not before the previous block's."""
 
     end_ns: int
-    quotes: Stream
-    orders: Stream
+    quotes: MessageStream
+    orders: MessageStream
 
 
 class Load(Protocol):

@@ -16,7 +16,7 @@ from market_spread.common.rpc import SERVER_OPTIONS, status_of
 _log = logging.getLogger(__name__)
 
 
-class _ErrorsAsStatus(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
+class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class AioServer:
 
         Raises UsageError if the address cannot be bound. Port 0 takes a free one.
         """
-        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatus(),), options=SERVER_OPTIONS)
+        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
         service = register(self._server)
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)

@@ -17,7 +17,7 @@ from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
 from market_spread.host_tuner.profile import TuningProfile, read_profile_file
-from market_spread.host_tuner.running import Watch, leave, put_host_back
+from market_spread.host_tuner.running import HostWatch, leave, put_host_back
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
 from market_spread.host_tuner.web import WebServer
@@ -60,7 +60,7 @@ def _run(*, dry_run: bool) -> None:
     originals = None if config.dry_run else _originals(config, tree)
     publisher, daemon_set = (None, None) if config.dry_run else _cluster(config, clock)
     tuner = _tuner(config, tree, read_profile_file(config.profile), originals)
-    watch = Watch(tuner, publisher, clock=clock, interval_s=config.interval_s, dry_run=config.dry_run)
+    watch = HostWatch(tuner, publisher, clock=clock, interval_s=config.interval_s, dry_run=config.dry_run)
     stop = stop_event_on_signals()
     server = WebServer(config.host, config.http_port, watch.pages())
     server.start()

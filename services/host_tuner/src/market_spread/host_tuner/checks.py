@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
-from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, Outcome, shown_together
+from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import CPU, HostCpus, Setting, sysctl_setting
 from market_spread.host_tuner.tree import Tree
 
@@ -19,7 +19,7 @@ _FREQUENCY_TOLERANCE = 0.01
 _NO_DEVICES = frozenset({"bind", "unbind", "new_id", "remove_id", "uevent", "module"})
 
 
-def checks(profile: TuningProfile, tree: Tree, cpus: HostCpus, resources: Resources | None) -> list[Outcome]:
+def checks(profile: TuningProfile, tree: Tree, cpus: HostCpus, resources: Resources | None) -> list[SettingOutcome]:
     """An outcome for everything that the profile has verified. No error of a single file ends it."""
     verified = profile.verified
     found = [_housekeeping(profile.housekeeping_cpus, cpus)]
@@ -41,22 +41,24 @@ def checks(profile: TuningProfile, tree: Tree, cpus: HostCpus, resources: Resour
     return found
 
 
-def _guarded(name: str, wanted: str, look: Callable[[], str]) -> Outcome:
+def _guarded(name: str, wanted: str, look: Callable[[], str]) -> SettingOutcome:
     """An outcome that is right if what is found is what is wanted."""
     try:
         found = look()
     except (OSError, ValueError) as error:
-        return Outcome(name, wanted, "unreadable", AT_LAUNCH, ok=False, errors=(f"{name} cannot be read: {error}",))
-    return Outcome(name, wanted, found, AT_LAUNCH, ok=found == wanted)
+        return SettingOutcome(
+            name, wanted, "unreadable", AT_LAUNCH, ok=False, errors=(f"{name} cannot be read: {error}",)
+        )
+    return SettingOutcome(name, wanted, found, AT_LAUNCH, ok=found == wanted)
 
 
 def _on_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _housekeeping(wanted: Cpus, cpus: HostCpus) -> Outcome:
+def _housekeeping(wanted: Cpus, cpus: HostCpus) -> SettingOutcome:
     ok = wanted == cpus.housekeeping and bool(wanted) and bool(cpus.pinned)
-    return Outcome(
+    return SettingOutcome(
         "housekeeping_cpus",
         f"{format_list(wanted)} and others",
         f"online are {format_list(cpus.online)}",
@@ -69,21 +71,21 @@ def _smt(tree: Tree) -> str:
     return _on_off(tree.read(f"{CPU}/smt/active").strip() == "1")
 
 
-def _kernel_argument(tree: Tree, argument: str) -> Outcome:
+def _kernel_argument(tree: Tree, argument: str) -> SettingOutcome:
     def look() -> str:
         return "given" if argument in tree.read("proc/cmdline").split() else "missing"
 
     return _guarded(f"kernel argument {argument}", "given", look)
 
 
-def _sysctl(tree: Tree, setting: Setting) -> Outcome:
+def _sysctl(tree: Tree, setting: Setting) -> SettingOutcome:
     file = setting.files[0]
     try:
         text = tree.read(file.path)
     except OSError as error:
         reason = f"{file.path} cannot be read: {error.strerror}"
-        return Outcome(setting.name, setting.wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
-    return Outcome(setting.name, setting.wanted, file.value.shown(text), AT_LAUNCH, ok=file.value.accepts(text))
+        return SettingOutcome(setting.name, setting.wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
+    return SettingOutcome(setting.name, setting.wanted, file.value.shown(text), AT_LAUNCH, ok=file.value.accepts(text))
 
 
 def _swap(tree: Tree) -> str:
@@ -103,7 +105,7 @@ def _drives(tree: Tree, driver: str) -> bool:
     return any(set(tree.names(f"{BUSES}/{bus}/drivers/{driver}")) - _NO_DEVICES for bus in tree.names(BUSES))
 
 
-def _frequency(wanted_mhz: int, tree: Tree, pinned: Cpus) -> Outcome:
+def _frequency(wanted_mhz: int, tree: Tree, pinned: Cpus) -> SettingOutcome:
     wanted = f"{wanted_mhz} MHz"
     found_mhz: dict[int, float] = {}
     try:
@@ -111,21 +113,21 @@ def _frequency(wanted_mhz: int, tree: Tree, pinned: Cpus) -> Outcome:
             found_mhz[cpu] = int(tree.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000
     except (OSError, ValueError) as error:
         reason = f"the frequency cannot be read: {error}"
-        return Outcome("frequency", wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
+        return SettingOutcome("frequency", wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
     ok = all(abs(mhz - wanted_mhz) <= wanted_mhz * _FREQUENCY_TOLERANCE for mhz in found_mhz.values())
     shown = shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items())
-    return Outcome("frequency", wanted, shown, AT_LAUNCH, ok=ok)
+    return SettingOutcome("frequency", wanted, shown, AT_LAUNCH, ok=ok)
 
 
-def _placement(tree: Tree, cpus: HostCpus, resources: Resources | None) -> Iterator[Outcome]:
+def _placement(tree: Tree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
     """What the kubelet gives away is what we tune, and no container's CPUs are on two NUMA nodes."""
     wanted = format_list(cpus.pinned)
     if resources is None or resources.error is not None:
         reason = "the kubelet's socket is not configured" if resources is None else resources.error or ""
-        yield Outcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(reason,))
+        yield SettingOutcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(reason,))
         return
     found = format_list(resources.allocatable) or "none: its CPU manager is not static"
-    yield Outcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=_within(resources.allocatable, cpus.pinned))
+    yield SettingOutcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=_within(resources.allocatable, cpus.pinned))
     yield _on_one_node(tree, resources.exclusive)
 
 
@@ -133,14 +135,14 @@ def _within(allocatable: Cpus, pinned: Cpus) -> bool:
     return bool(allocatable) and allocatable <= pinned
 
 
-def _on_one_node(tree: Tree, exclusive: Mapping[str, Cpus]) -> Outcome:
+def _on_one_node(tree: Tree, exclusive: Mapping[str, Cpus]) -> SettingOutcome:
     wanted = "a NUMA node each"
     try:
         nodes = _numa_nodes(tree)
     except (OSError, ValueError) as error:
         reason = f"the NUMA nodes cannot be read: {error}"
-        return Outcome("placement", wanted, "unreadable", BY_KUBELET, ok=False, errors=(reason,))
+        return SettingOutcome("placement", wanted, "unreadable", BY_KUBELET, ok=False, errors=(reason,))
     apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes.values()))
     found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
     errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_list(exclusive[name])}" for name in apart)
-    return Outcome("placement", wanted, found, BY_KUBELET, ok=not apart, errors=errors)
+    return SettingOutcome("placement", wanted, found, BY_KUBELET, ok=not apart, errors=errors)

@@ -14,7 +14,7 @@ from market_spread.host_tuner.values import to_restore
 BOOT_ID = "proc/sys/kernel/random/boot_id"
 
 
-class Record(Protocol):
+class TextRecord(Protocol):
     """One text that outlives the process. All calls raise OSError."""
 
     def read(self) -> str | None:
@@ -74,7 +74,7 @@ class Originals:
     A reboot undoes all settings, so what was noted before it is forgotten.
     """
 
-    def __init__(self, record: Record, boot_id: str) -> None:
+    def __init__(self, record: TextRecord, boot_id: str) -> None:
         """UsageError if there is a record that cannot be understood: nothing may be written then."""
         self._record = record
         self._boot_id = boot_id
@@ -152,7 +152,7 @@ def _put_back(tree: Tree, path: str, original: str) -> int:
     return 1
 
 
-def _read(record: Record, boot_id: str) -> dict[str, str]:
+def _read(record: TextRecord, boot_id: str) -> dict[str, str]:
     try:
         text = record.read()
         if text is None:

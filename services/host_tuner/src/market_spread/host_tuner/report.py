@@ -15,7 +15,7 @@ _MESSAGE_CHARACTERS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SettingOutcome:
     """A setting as it was found. how: who sets it; errors: what went wrong, a sentence each."""
 
     setting: str
@@ -30,7 +30,7 @@ class Outcome:
 class Report:
     """One look at the whole host. exclusive: containers, as namespace/pod/container, and the CPUs that they have."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SettingOutcome, ...]
     exclusive: Mapping[str, Cpus] = field(default_factory=dict)
 
     @property

@@ -12,10 +12,10 @@ from market_spread.common.logs import log_event
 from market_spread.host_tuner.metrics import CONTENT_TYPE, TunerMetrics
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
-from market_spread.host_tuner.report import Outcome, Report
+from market_spread.host_tuner.report import Report, SettingOutcome
 from market_spread.host_tuner.tree import Tree
 from market_spread.host_tuner.tuner import Tuner
-from market_spread.host_tuner.web import Page
+from market_spread.host_tuner.web import StatusPage
 
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
@@ -30,7 +30,7 @@ class DaemonSet(Protocol):
         """Whether it is gone or going, and not merely updated."""
 
 
-class Watch:
+class HostWatch:
     """Looks at the host every interval and tells everyone who wants to know. `pages` may be called by any thread."""
 
     def __init__(
@@ -66,26 +66,26 @@ class Watch:
         self._report, self._looked_ns = report, self._clock.monotonic_ns()
         return report
 
-    def pages(self) -> dict[str, Callable[[], Page]]:
+    def pages(self) -> dict[str, Callable[[], StatusPage]]:
         """What is served."""
         return {
-            "/metrics": lambda: Page(self._metrics.exposition(), CONTENT_TYPE),
+            "/metrics": lambda: StatusPage(self._metrics.exposition(), CONTENT_TYPE),
             "/report": self._report_page,
             "/healthz": self._health_page,
         }
 
-    def _report_page(self) -> Page:
+    def _report_page(self) -> StatusPage:
         if self._report is None:
-            return Page(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
-        return Page(f"{self._report.table()}\n".encode())
+            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return StatusPage(f"{self._report.table()}\n".encode())
 
-    def _health_page(self) -> Page:
+    def _health_page(self) -> StatusPage:
         age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9
         if self._report is None:
-            return Page(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
         if age_s > _INTERVALS_MAX * self._interval_s:
-            return Page(f"no look for {age_s:.0f} s\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
-        return Page(b"ok\n")
+            return StatusPage(f"no look for {age_s:.0f} s\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return StatusPage(b"ok\n")
 
     def _log_changes(self, report: Report) -> None:
         before = {outcome.setting: outcome for outcome in self._report.outcomes} if self._report else {}
@@ -93,7 +93,7 @@ class Watch:
             if before.get(outcome.setting) != outcome:
                 self._log_outcome(outcome)
 
-    def _log_outcome(self, outcome: Outcome) -> None:
+    def _log_outcome(self, outcome: SettingOutcome) -> None:
         log_event(
             _log,
             "setting.right" if outcome.ok else "setting.wrong",

@@ -8,7 +8,7 @@ from market_spread.host_tuner.checks import checks
 from market_spread.host_tuner.kubelet import Kubelet
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.profile import TuningProfile
-from market_spread.host_tuner.report import APPLIED, Outcome, Report, shown_together
+from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import REFUSALS, Setting, SettingFile, host_cpus, settings
 from market_spread.host_tuner.tree import Tree
 
@@ -51,9 +51,9 @@ class Tuner:
         except (OSError, ValueError) as error:
             self.counts.errors[HOST] += 1
             reason = f"the host cannot be looked at: {error}"
-            return Report((Outcome(HOST, "readable", "unreadable", APPLIED, ok=False, errors=(reason,)),))
+            return Report((SettingOutcome(HOST, "readable", "unreadable", APPLIED, ok=False, errors=(reason,)),))
         looks = [self._look(setting) for setting in wanted]
-        outcomes: list[Outcome] = []
+        outcomes: list[SettingOutcome] = []
         if self._originals is not None:
             noted = self._note(self._originals, looks)
             outcomes.append(noted)
@@ -75,7 +75,7 @@ class Tuner:
         self.counts.drifts[setting.name] += sum(file.path in self._right for file in look.wrong())
         return look
 
-    def _note(self, originals: Originals, looks: "Iterable[_Look]") -> Outcome:
+    def _note(self, originals: Originals, looks: "Iterable[_Look]") -> SettingOutcome:
         """Keep how files are before they are written for the first time, and put back those that no one wants."""
         unwanted = originals.paths - {file.path for look in looks for file in look.setting.files}
         try:
@@ -86,9 +86,9 @@ class Tuner:
         except OSError as error:
             self.counts.errors[ORIGINALS] += 1
             reason = f"originals cannot be saved, so nothing was written: {error.strerror}"
-            return Outcome(ORIGINALS, "saved", "not saved", APPLIED, ok=False, errors=(reason,))
+            return SettingOutcome(ORIGINALS, "saved", "not saved", APPLIED, ok=False, errors=(reason,))
         self.counts.errors[ORIGINALS] += len(problems)
-        return Outcome(ORIGINALS, "saved", f"{len(originals)} files", APPLIED, ok=True, errors=problems)
+        return SettingOutcome(ORIGINALS, "saved", f"{len(originals)} files", APPLIED, ok=True, errors=problems)
 
     def _mend_all(self, originals: Originals, looks: "Iterable[_Look]") -> None:
         for look in looks:
@@ -152,14 +152,14 @@ class _Look:
     def _ours(self) -> list[SettingFile]:
         return [file for file in self.setting.files if file.path in self.texts and file.path not in self.refused]
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SettingOutcome:
         """The setting as it is."""
         name, wanted, files = self.setting.name, self.setting.wanted, self.setting.files
         if not files:
             reason = f"this host has no {name}; leave it out of the profile"
-            return Outcome(name, wanted, "nothing to set", APPLIED, ok=False, errors=(reason,))
+            return SettingOutcome(name, wanted, "nothing to set", APPLIED, ok=False, errors=(reason,))
         ok = len(self.right()) + len(self.refused) == len(files) and not self.errors
-        return Outcome(name, wanted, self._found(), APPLIED, ok=ok, errors=tuple(self.errors))
+        return SettingOutcome(name, wanted, self._found(), APPLIED, ok=ok, errors=tuple(self.errors))
 
     def _found(self) -> str:
         shown = [(file.label, file.value.shown(self.texts[file.path])) for file in self._ours()]

@@ -12,7 +12,7 @@ _TEXT = "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StatusPage:
     """What is answered."""
 
     body: bytes
@@ -23,7 +23,7 @@ class Page:
 class WebServer:
     """Serves pages by path, each made when it is asked for."""
 
-    def __init__(self, host: str, port: int, pages: Mapping[str, Callable[[], Page]]) -> None:
+    def __init__(self, host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> None:
         """UsageError if the address cannot be bound."""
         try:
             self._server = ThreadingHTTPServer((host, port), _handler(pages))
@@ -48,14 +48,14 @@ class WebServer:
         self._thread.join()
 
 
-def _handler(pages: Mapping[str, Callable[[], Page]]) -> type[BaseHTTPRequestHandler]:
+def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         # Who opens a connection and says nothing holds a thread for so long.
         timeout = 10
 
         def do_GET(self) -> None:
             make = pages.get(self.path.partition("?")[0])
-            page = make() if make else Page(b"not found\n", status=HTTPStatus.NOT_FOUND)
+            page = make() if make else StatusPage(b"not found\n", status=HTTPStatus.NOT_FOUND)
             self.send_response(page.status)
             self.send_header("Content-Type", page.content_type)
             self.send_header("Content-Length", str(len(page.body)))

@@ -2,7 +2,7 @@
 
 from market_spread.common.buckets import Buckets, encoded_of
 from market_spread.common.histogram import HdrCounts
-from market_spread.metrics_aggregator.history import MIDDLE_WIDTH_NS, Held
+from market_spread.metrics_aggregator.history import MIDDLE_WIDTH_NS, HistoryUsage
 from market_spread.metrics_aggregator.intervals import HistogramInterval, add_histogram, sum_of
 
 # Intervals of less than half a second are merged when they come, and their cell is not made of them any more.
@@ -18,7 +18,7 @@ class CellSums:
     varints until it is taken, counted in `held`. While a cell is open, there is a copy of the total at its begin.
     """
 
-    def __init__(self, total: HdrCounts, held: Held) -> None:
+    def __init__(self, total: HdrCounts, held: HistoryUsage) -> None:
         """`total` is empty, and nobody else adds to it."""
         self._total = total
         self._held = held

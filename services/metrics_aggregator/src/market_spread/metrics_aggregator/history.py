@@ -54,7 +54,7 @@ class Resolution:
 
 
 @dataclass(slots=True)
-class Held:
+class HistoryUsage:
     """What histories hold. bytes: what their intervals and sums take; dropped: how many were too old, or made room."""
 
     bytes: int = 0
@@ -77,7 +77,7 @@ class History(Generic[Interval]):
     """
 
     def __init__(
-        self, merge: Callable[[Sequence[Interval]], Interval], held: Held, sums: Sums[Interval] | None = None
+        self, merge: Callable[[Sequence[Interval]], Interval], held: HistoryUsage, sums: Sums[Interval] | None = None
     ) -> None:
         """`merge` makes one interval of several, and `sums` spares it; what they take is counted in `held`."""
         self._merge = merge

@@ -62,7 +62,7 @@ def check_text(what: str, text: str) -> None:
         raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
 
 
-class _Known(dict[bytes, SeriesId]):
+class _SeriesCache(dict[bytes, SeriesId]):
     """Series of one kind by their keys as they are on the wire: nearly all were seen before.
 
     At most KNOWN_MAX are remembered. UsageError if no series of that kind has the key.
@@ -87,7 +87,7 @@ class SeriesIds:
     """The series of one source and run."""
 
     def __init__(self, source: str, run_id: str) -> None:
-        self.histograms, self.counters, self.gauges = (_Known(kind, source, run_id) for kind in _KINDS)
+        self.histograms, self.counters, self.gauges = (_SeriesCache(kind, source, run_id) for kind in _KINDS)
 
 
 def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> Measured:
@@ -110,11 +110,11 @@ def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> M
 
 def check_histogram(item: IntervalHistogram) -> None:
     """UsageError, naming the series, unless it is a histogram of a registered metric and agrees with its head."""
-    _histogram(item, 0, 0, _Known(MetricKind.HISTOGRAM, "", ""))
+    _histogram(item, 0, 0, _SeriesCache(MetricKind.HISTOGRAM, "", ""))
 
 
 def _histogram(
-    item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _Known
+    item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _SeriesCache
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:
     series_id = known[item.key.SerializeToString()]
     interval = HistogramInterval(
@@ -139,7 +139,7 @@ def _histogram(
     return series_id, interval, buckets
 
 
-def _samples(items: Iterable[Sample], known: _Known, *, least: float) -> list[tuple[SeriesId, float]]:
+def _samples(items: Iterable[Sample], known: _SeriesCache, *, least: float) -> list[tuple[SeriesId, float]]:
     samples = [(known[item.key.SerializeToString()], item.value) for item in items]
     for series_id, value in samples:
         if not least <= value <= _LARGEST:

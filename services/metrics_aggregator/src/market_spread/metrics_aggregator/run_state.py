@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from market_spread.common.recording import pushes_missing
-from market_spread.metrics_aggregator.history import SECOND_NS, Held, Resolution
+from market_spread.metrics_aggregator.history import SECOND_NS, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.intake import Measured, SeriesIds, read_push
 from market_spread.metrics_aggregator.intervals import HistogramInterval, Point
 from market_spread.metrics_aggregator.notes import Note, NoteKind
@@ -88,7 +88,7 @@ class RunState:
         self.begin_unix_ns = 0
         self.end_unix_ns = 0
         self.heard_unix_ns = 0
-        self.held = Held()
+        self.held = HistoryUsage()
         self.news: News | None = None
         self._ids: dict[str, SeriesIds] = {}  # by source
         self._noted: set[tuple[int, str, str]] = set()

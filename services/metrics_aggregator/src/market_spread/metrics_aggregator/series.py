@@ -6,7 +6,7 @@ from market_spread.common.buckets import Buckets
 from market_spread.common.histogram import HdrCounts
 from market_spread.common.metric_names import METRICS, Metric
 from market_spread.metrics_aggregator.cell_sums import CellSums
-from market_spread.metrics_aggregator.history import Held, History, Resolution
+from market_spread.metrics_aggregator.history import History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.intervals import (
     HistogramInterval,
     Point,
@@ -54,7 +54,7 @@ class Now:
 class HistogramSeries:
     """All values since the begin, merged, and the intervals."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
         self._sums = CellSums(self.merged, held)
         self.history: History[HistogramInterval] = History(merged_histograms, held, self._sums)
@@ -74,7 +74,7 @@ class HistogramSeries:
 class CounterSeries:
     """A counter that goes on over restarts of its source, and what it grew by in the intervals."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HistoryUsage) -> None:
         self._by_epoch: dict[int, float] = {}
         self.value = 0.0
         self.history: History[Point] = History(summed, held)
@@ -101,7 +101,7 @@ class CounterSeries:
 class GaugeSeries:
     """A gauge's newest value, and its value at the end of the intervals."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HistoryUsage) -> None:
         self._epoch_unix_ns = 0
         self.value = 0.0
         self.history: History[Point] = History(last, held)

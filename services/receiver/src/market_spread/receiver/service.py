@@ -45,7 +45,7 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _log = logging.getLogger(__name__)
 
 
-class Broker(Protocol):
+class AlertBroker(Protocol):
     """What the service asks of Kafka."""
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
@@ -58,7 +58,7 @@ class Broker(Protocol):
 class ReceiverService(ReceiverServicer):
     """Receives runs into ledgers below a folder. Thread-safe."""
 
-    def __init__(self, *, broker: Broker, folder: Path, recorder: Recorder, clock: Clock) -> None:
+    def __init__(self, *, broker: AlertBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
         self._broker = broker
         self._folder = folder
         self._recorder = recorder

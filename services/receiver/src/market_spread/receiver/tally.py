@@ -42,7 +42,7 @@ class AlertColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Latencies:
+class AlertLatencies:
     """Latencies of alerts, microseconds (n,). The stages add up to `end_to_end`, all but the first to `service`."""
 
     end_to_end: Int64s
@@ -54,7 +54,7 @@ class Latencies:
 class Added:
     """What a batch of alerts came to. firsts: latencies of each order's first alert, by phase, where there are any."""
 
-    firsts: dict[RunPhase, Latencies]
+    firsts: dict[RunPhase, AlertLatencies]
     duplicated: int
 
 
@@ -216,11 +216,11 @@ class DecisionTally:
         return first
 
 
-def latencies_of(alerts: AlertColumns, chosen: npt.NDArray[np.bool_]) -> Latencies:
+def latencies_of(alerts: AlertColumns, chosen: npt.NDArray[np.bool_]) -> AlertLatencies:
     """Latencies of the chosen alerts (n,)."""
     intended, sent, read = alerts.intended_us[chosen], alerts.sent_us[chosen], alerts.read_us[chosen]
     emitted, received = alerts.emitted_us[chosen], alerts.received_us[chosen]
-    return Latencies(
+    return AlertLatencies(
         end_to_end=received - intended,
         service=received - sent,
         stages={

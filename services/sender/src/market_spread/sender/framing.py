@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from market_spread.common.codec import Int64s
-from market_spread.common.load import Stream
+from market_spread.common.load import MessageStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Framer:
         self._linger_ns = max(linger_ns, 1)  # messages of the same moment share a frame even without linger
         self._frame_messages = frame_messages
         self._width = width
-        self._open = Stream.empty(width)
+        self._open = MessageStream.empty(width)
 
-    def frames(self, stream: Stream, end_ns: int) -> list[Frame]:
+    def frames(self, stream: MessageStream, end_ns: int) -> list[Frame]:
         """The frames that are closed by the messages of a block, whose end is given, in order per partition."""
         ordered = _by_partition(_joined(self._open, stream))
         frames: list[Frame] = []
@@ -54,14 +54,18 @@ class Framer:
         for begin, end in pairwise([*begins, len(ordered)]):
             rest = self._cut(ordered, payload, begin=begin, end=end, end_ns=end_ns, frames=frames)
             still_open[rest:end] = True
-        self._open = Stream(ordered.intended_ns[still_open], ordered.buckets[still_open], ordered.rows[still_open])
+        self._open = MessageStream(
+            ordered.intended_ns[still_open], ordered.buckets[still_open], ordered.rows[still_open]
+        )
         return frames
 
     def rest(self) -> list[Frame]:
         """The frames that are still open when the load has ended, due when their linger is over."""
-        return self.frames(Stream.empty(self._width), np.iinfo(np.int64).max)
+        return self.frames(MessageStream.empty(self._width), np.iinfo(np.int64).max)
 
-    def _cut(self, stream: Stream, payload: bytes, *, begin: int, end: int, end_ns: int, frames: list[Frame]) -> int:
+    def _cut(
+        self, stream: MessageStream, payload: bytes, *, begin: int, end: int, end_ns: int, frames: list[Frame]
+    ) -> int:
         """Append the closed frames of one partition's messages [begin, end); the index of the first one left open."""
         intended_ns = stream.intended_ns
         while begin < end:
@@ -93,16 +97,16 @@ def in_order_of_plan(frames: list[Frame]) -> list[Frame]:
     return sorted(frames, key=lambda frame: frame.planned_ns)
 
 
-def _joined(first: Stream, second: Stream) -> Stream:
+def _joined(first: MessageStream, second: MessageStream) -> MessageStream:
     if not len(first):
         return second
-    return Stream(
+    return MessageStream(
         np.concatenate([first.intended_ns, second.intended_ns]),
         np.concatenate([first.buckets, second.buckets]),
         np.concatenate([first.rows, second.rows]),
     )
 
 
-def _by_partition(stream: Stream) -> Stream:
+def _by_partition(stream: MessageStream) -> MessageStream:
     order = np.argsort(stream.buckets.astype(np.uint16), kind="stable")  # 16 bits: numpy sorts these by radix
-    return Stream(stream.intended_ns[order], stream.buckets[order], stream.rows[order])
+    return MessageStream(stream.intended_ns[order], stream.buckets[order], stream.rows[order])

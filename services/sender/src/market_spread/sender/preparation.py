@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
 from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, Load, Stream
+from market_spread.common.load import Block, Load, MessageStream
 from market_spread.sender.framing import Frame, Framer, in_order_of_plan
 
 READY_BLOCKS_MAX = 16
@@ -78,7 +78,7 @@ class Preparation:
             self._quotes.frames(block.quotes, block.end_ns) + self._orders.frames(block.orders, block.end_ns)
         )
 
-    def _check_buckets(self, stream: Stream) -> None:
+    def _check_buckets(self, stream: MessageStream) -> None:
         if len(stream) and int(stream.buckets.max()) >= self._plan.partitions:
             raise UsageError(
                 f"the load has a message for partition {int(stream.buckets.max())}, but the topics have "

@@ -45,7 +45,7 @@ _STOP_ANSWER_S = STOP_WITHIN_S + 1.5
 _log = logging.getLogger(__name__)
 
 
-class Broker(Protocol):
+class LoadBroker(Protocol):
     """What the service asks of Kafka."""
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
@@ -64,7 +64,7 @@ class SenderService(SenderServicer):
     def __init__(
         self,
         *,
-        broker: Broker,
+        broker: LoadBroker,
         recorder: Recorder,
         clock: Clock,
         find_source: Callable[[str], LoadSource] = loads.find_source,

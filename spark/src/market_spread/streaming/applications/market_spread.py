@@ -10,7 +10,7 @@ from market_spread.common.layout import ACCEPTED, ALERT, DECISION, NBBO, ORDER, 
 from market_spread.streaming.computations import Map, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source, Stream
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import Newest
+from market_spread.streaming.states import AsOfJoin
 
 
 def market_spread() -> Pipeline:
@@ -31,7 +31,7 @@ def _orders_with_quotes(emit: Callable[[Row], Any] | None) -> Stream:
     """Each order with the newest quote of its symbol, if it is emitted."""
     quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
-    newest_quote = Newest(
+    newest_quote = AsOfJoin(
         "newest quote",
         of="nbbo",
         added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"},

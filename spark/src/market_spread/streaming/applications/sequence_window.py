@@ -12,7 +12,7 @@ import numpy as np
 from market_spread.streaming.applications.counting import NUMBER
 from market_spread.streaming.computations import Map, Row, Sink, Text
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.states import Remember
+from market_spread.streaming.states import StatefulMap
 
 SIZE = 4
 
@@ -20,7 +20,7 @@ SIZE = 4
 def sequence_window() -> Pipeline:
     """The pipeline: numbers in, `[a,b,c,d]` out for each."""
     numbers = Source("numbers", NUMBER, sequence="sequence").to(Map("parity", {"parity": parity})).key_by("parity")
-    window = Remember(
+    window = StatefulMap(
         "window", takes=("value",), state={"last": "array<bigint>"}, gives={"window": "string"}, update=slide
     )
     return numbers.to(window).to_sink(Sink("windows", Text("{window}"), key="parity"), name="sequence_window")

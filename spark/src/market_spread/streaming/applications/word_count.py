@@ -6,14 +6,14 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from market_spread.streaming.computations import Map, Row, Sink, Split, Text
+from market_spread.streaming.computations import FlatMap, Map, Row, Sink, Text
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.states import RunningTotal
 
 
 def word_count() -> Pipeline:
     """The pipeline: lines of text in, `letter word => count` out."""
-    words = Source("lines", Text()).to(Split("words", words_of, into="word"))
+    words = Source("lines", Text()).to(FlatMap("words", words_of, into="word"))
     lettered = words.to(Map("first letter", {"letter": first_letter})).key_by("letter")
     counted = lettered.to(RunningTotal("count", into="count"))
     return counted.to_sink(Sink("counts", Text("{letter} {word} => {count}"), key="word"), name="word_count")

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLease:
     """A lease as the API server has it. renewed: a text that changes with each renewal; version: of the object."""
 
     holder: str
@@ -37,10 +37,10 @@ class Held:
 class LeaseStore(Protocol):
     """Where the lease is. Each call raises UnavailableError if the API server does not answer, or refuses."""
 
-    def read(self) -> Held:
+    def read(self) -> HeldLease:
         """The lease as it is now."""
 
-    def write(self, holder: str, before: Held, *, unix_ns: int) -> Held:
+    def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         """Renew it for the holder; an empty one gives it back. WrongStateError if it has changed since `before`."""
 
 
@@ -55,7 +55,7 @@ class Lease:
         self._identity = identity
         self._clock = clock
         self._on_lost = on_lost or end_at_once
-        self._seen: Held | None = None
+        self._seen: HeldLease | None = None
         self._seen_ns = 0
         self._renewed_ns = 0
         self._is_held = threading.Event()
@@ -121,7 +121,7 @@ class Lease:
         if before is None or (before.holder, before.renewed) != (found.holder, found.renewed):
             self._seen_ns = now_ns
 
-    def _is_free(self, seen: Held, now_ns: int) -> bool:
+    def _is_free(self, seen: HeldLease, now_ns: int) -> bool:
         return seen.holder in ("", self._identity) or now_ns - self._seen_ns > DURATION_S * _NS
 
     def _lose(self, reason: str) -> None:

@@ -18,7 +18,7 @@ from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.job.lease import DURATION_S, Held, Lease
+from market_spread.streaming.job.lease import DURATION_S, HeldLease, Lease
 from market_spread.streaming.job.pods import KUBERNETES
 
 # Two calls that hang must fit between a renewal and the moment at which a driver gives up.
@@ -71,14 +71,14 @@ class KubernetesLease:
         self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._lease: dict[str, Any] | None = None
 
-    def read(self) -> Held:
+    def read(self) -> HeldLease:
         try:
             self._lease = self._api.call("GET", f"{self._folder}/{self._name}")
         except KeyError:
             self._lease = self._created()
         return _held(self._lease)
 
-    def write(self, holder: str, before: Held, *, unix_ns: int) -> Held:
+    def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         lease = self._lease
         if lease is None or _held(lease) != before:
             raise WrongStateError("the lease was looked at again meanwhile")
@@ -116,10 +116,10 @@ def lease_in_cluster(config: JobConfig, clock: Clock, on_lost: Callable[[str], N
     return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock, on_lost=on_lost)
 
 
-def _held(lease: dict[str, Any]) -> Held:
+def _held(lease: dict[str, Any]) -> HeldLease:
     spec = lease.get("spec") or {}
     version = lease["metadata"].get("resourceVersion") or ""
-    return Held(spec.get("holderIdentity") or "", spec.get("renewTime") or "", version)
+    return HeldLease(spec.get("holderIdentity") or "", spec.get("renewTime") or "", version)
 
 
 def _micro_time(unix_ns: int) -> str:

@@ -27,7 +27,7 @@ BATCHES_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueryProgress:
     """The query's progress. The live counts hold for the running batch and are as old as the last heartbeat.
 
     counted_unix_ns: when messages_live last grew, 0 before; counted_cpu_us: the CPU time that the job had used by then.
@@ -43,7 +43,7 @@ class Progress:
     counted_unix_ns: int = 0
     counted_cpu_us: int = 0
 
-    def after_commit(self, commit: Commit) -> "Progress":
+    def after_commit(self, commit: Commit) -> "QueryProgress":
         """The progress with one more batch committed."""
         return replace(
             self,
@@ -56,7 +56,7 @@ class Progress:
             batches=(*self.batches[1 - BATCHES_MAX :], commit),
         )
 
-    def with_live(self, records: int, messages: int) -> "Progress":
+    def with_live(self, records: int, messages: int) -> "QueryProgress":
         """The progress with the running batch's counts; what is shown never goes back."""
         return replace(
             self,

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
-from market_spread.streaming.job.progress import Partition, Progress, new_commits
+from market_spread.streaming.job.progress import Partition, QueryProgress, new_commits
 from market_spread.streaming.job.turns import Turns
 from market_spread.v1.control_pb2 import Phase
 
@@ -56,7 +56,7 @@ class JobState:
     phase: "Phase.ValueType" = Phase.PHASE_STARTING
     detail: str = "starting"
     restarts: int = 0
-    progress: Progress = field(default_factory=Progress)
+    progress: QueryProgress = field(default_factory=QueryProgress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from market_spread.common.layout import Kind, Layout
-from market_spread.streaming.computations import OnArrays
+from market_spread.streaming.computations import MapBatches
 from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
 from market_spread.streaming.pipeline import Pipeline, PipelineError
-from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
+from market_spread.streaming.states import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 
 KEY_BYTES_MAX = 8
 SEQUENCE_DIGITS_MAX = 12
-_PYTHON = (OnArrays, Remember, CountWindow)
+_PYTHON = (MapBatches, StatefulMap, CountWindow)
 
 
 def check(pipeline: Pipeline, mode: str) -> None:
@@ -22,7 +22,7 @@ def check(pipeline: Pipeline, mode: str) -> None:
 
 def _both(pipeline: Pipeline) -> Iterator[str]:
     state = pipeline.stream.state
-    if not isinstance(state, Newest):
+    if not isinstance(state, AsOfJoin):
         return
     for step in (step for branch in pipeline.stream.branches for step in branch.computations):
         yield f"{step.name!r} comes before {state.name!r}, which takes messages as they are; put it behind"
@@ -45,11 +45,11 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
             f"{state.name!r}: windows of time leave when they are over, which {REAL_TIME} does not see; "
             f"use {MICRO_BATCH}"
         )
-    if isinstance(state, Newest):
+    if isinstance(state, AsOfJoin):
         yield from _texts_beside_the_key(pipeline, state)
 
 
-def _texts_beside_the_key(pipeline: Pipeline, state: Newest) -> Iterator[str]:
+def _texts_beside_the_key(pipeline: Pipeline, state: AsOfJoin) -> Iterator[str]:
     """Fields that would have to travel through the state and are no numbers."""
     for source in pipeline.sources:
         if source.name != state.of and isinstance(source.messages, Layout):
@@ -64,7 +64,7 @@ def _texts_beside_the_key(pipeline: Pipeline, state: Newest) -> Iterator[str]:
 def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
     """A key must fit in a word of eight bytes, and a sequence beside it in another (vectors/newest.py)."""
     state = pipeline.stream.state
-    if not isinstance(state, Newest):
+    if not isinstance(state, AsOfJoin):
         return
     for source in pipeline.sources:
         widths = (

@@ -8,7 +8,7 @@ from market_spread.streaming.plans import micro_batch
 
 SESSION_SETTINGS: Mapping[str, str] = {
     **settings.SESSION_SETTINGS,
-    # The only provider that a Newest step can keep its state in.
+    # The only provider that an as-of join can keep its state in.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),

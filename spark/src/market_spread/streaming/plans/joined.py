@@ -1,4 +1,4 @@
-"""A Newest step in micro-batch mode: whole frames go to Python by bucket; no message becomes a row unless it leaves.
+"""An as-of join in micro-batch mode: whole frames go to Python by bucket; no message becomes a row unless it leaves.
 
 Of a frame, Python gets its bytes and a few words: every further column would cost microseconds for each. The state of
 a bucket is one value of Spark's. Among Spark's ways of keeping it, this one hands frames on in small portions: the
@@ -20,14 +20,14 @@ from market_spread.common.layout import BUCKETS_MAX, Field, Layout
 from market_spread.streaming.frames import count_messages, records_to_frames
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans.rows import CARRIED_TYPES, united
-from market_spread.streaming.states import Newest
-from market_spread.streaming.vectors.frames import Frame, Malformed, Messages
+from market_spread.streaming.states import AsOfJoin
+from market_spread.streaming.vectors.frames import Malformed, Messages, RecordFrame
 from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
 _ORIGIN = ("topic", "partition", "offset", "sent_us", "read_us")
 
 
-def joined(pipeline: Pipeline, state: Newest, records: Mapping[str, DataFrame]) -> DataFrame:
+def joined(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:
     """The rows that leave the step, and the malformed ones of both sources."""
     first, second = pipeline.sources
     remembered, looking = (first, second) if first.name == state.of else (second, first)
@@ -67,11 +67,11 @@ def frames_of(sources: Sequence[Source], records: Mapping[str, DataFrame]) -> Da
 
 def messages_of(layouts: Sequence[Layout], chunks: Iterable[pd.DataFrame]) -> list[Messages]:
     """The messages of each source, from chunks of the rows of `frames_of`."""
-    frames: list[list[Frame]] = [[] for _ in layouts]
+    frames: list[list[RecordFrame]] = [[] for _ in layouts]
     for chunk in chunks:
         for value, words in zip(chunk["value"].to_list(), chunk["words"].to_list(), strict=True):
             place, reason, origin = words.split(" ", 2)
-            frames[int(place)].append(Frame(value or b"", origin, int(reason)))
+            frames[int(place)].append(RecordFrame(value or b"", origin, int(reason)))
     return [Messages(layout, own) for layout, own in zip(layouts, frames, strict=True)]
 
 

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.state import GroupState
 
 from market_spread.streaming.computations import ORIGIN, Row
 from market_spread.streaming.plans.rows import CARRIED
-from market_spread.streaming.states import CountWindow, Inflow, Remember, RunningTotal
+from market_spread.streaming.states import CountWindow, Inflow, RunningTotal, StatefulMap
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
@@ -45,7 +45,7 @@ class KeyedWork:
     @classmethod
     def of(
         cls,
-        step: RunningTotal | Remember | CountWindow,
+        step: RunningTotal | StatefulMap | CountWindow,
         *,
         key: str,
         inflows: Iterable[Inflow],

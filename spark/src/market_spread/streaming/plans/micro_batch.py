@@ -1,6 +1,6 @@
 """A pipeline as a plan for micro-batch mode: column computations by Spark, Python and its state on arrays.
 
-A Newest step works on whole frames, which is what this mode is fast by (joined.py). All other Python gets pandas frames
+An as-of join works on whole frames, which is what this mode is fast by (joined.py). All other Python gets pandas frames
 of rows.
 """
 
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
-from market_spread.streaming.computations import Computation, OnArrays, Row
+from market_spread.streaming.computations import Computation, MapBatches, Row
 from market_spread.streaming.frames import frames_to_messages, records_to_frames
 from market_spread.streaming.modes.settings import duration
 from market_spread.streaming.pipeline import Branch, Pipeline, Source
@@ -28,7 +28,7 @@ from market_spread.streaming.plans.rows import (
     source_rows,
     united,
 )
-from market_spread.streaming.states import CountWindow, Newest, RangeWindow, Remember, RunningTotal
+from market_spread.streaming.states import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
@@ -47,7 +47,7 @@ def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mappin
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     state = pipeline.stream.state
-    if isinstance(state, Newest):
+    if isinstance(state, AsOfJoin):
         return joined(pipeline, state, records)
     rows = united([_branch_rows(branch, records[branch.source.name]) for branch in pipeline.stream.branches])
     if isinstance(state, RangeWindow):
@@ -66,10 +66,10 @@ def _branch_rows(branch: Branch, records: DataFrame) -> DataFrame:
 
 
 def _computed(rows: DataFrame, computation: Computation) -> DataFrame:
-    return _on_arrays(rows, computation) if isinstance(computation, OnArrays) else computed(rows, computation)
+    return _on_arrays(rows, computation) if isinstance(computation, MapBatches) else computed(rows, computation)
 
 
-def _on_arrays(rows: DataFrame, step: OnArrays) -> DataFrame:
+def _on_arrays(rows: DataFrame, step: MapBatches) -> DataFrame:
     """What the function makes of the good rows; of these it is not known any more where they came from."""
     types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **CARRIED_TYPES}.items())
 
@@ -125,7 +125,7 @@ def _malformed(source: Source, records: DataFrame) -> DataFrame:
 # State by key, in Python
 
 
-def _keyed(pipeline: Pipeline, state: RunningTotal | Remember | CountWindow, rows: DataFrame) -> DataFrame:
+def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, rows: DataFrame) -> DataFrame:
     key = str(pipeline.stream.key)
     typed = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     inflows = pipeline.stream.inflows.values()

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from market_spread.common.layout import Field, Kind, Layout
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.plans.rows import CARRIED, is_good, reserved_key, source_rows, united
-from market_spread.streaming.states import Newest
+from market_spread.streaming.states import AsOfJoin
 from market_spread.streaming.words import Packing, Part
 
 # The tag says what a row is; in a malformed one, which reason.
@@ -41,7 +41,7 @@ class PackedRows:
     _looking: "_Looking"
 
     @staticmethod
-    def of(pipeline: Pipeline, state: Newest) -> "PackedRows":
+    def of(pipeline: Pipeline, state: AsOfJoin) -> "PackedRows":
         """Those of a pipeline with this state."""
         key = str(pipeline.stream.key)
         first, second = pipeline.sources
@@ -118,7 +118,7 @@ class _Remembered:
     packing: Packing
 
     @staticmethod
-    def of(source: Source, state: Newest) -> "_Remembered":
+    def of(source: Source, state: AsOfJoin) -> "_Remembered":
         layout, sequence = _layout(source), str(source.sequence)
         fields = tuple(dict.fromkeys((*state.added.values(), sequence)))
         parts = [_part(layout.field(name)) for name in fields if name != sequence]

@@ -20,7 +20,7 @@ from market_spread.streaming.plans.rows import (
     source_rows,
     united,
 )
-from market_spread.streaming.states import Newest, RunningTotal
+from market_spread.streaming.states import AsOfJoin, RunningTotal
 
 
 def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
@@ -37,12 +37,12 @@ def leaving(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mappin
 def state_form(pipeline: Pipeline) -> str:
     """How the state is packed into numbers; empty if Spark's own types say all of it."""
     state = pipeline.stream.state
-    return PackedRows.of(pipeline, state).form if isinstance(state, Newest) else ""
+    return PackedRows.of(pipeline, state).form if isinstance(state, AsOfJoin) else ""
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     state = pipeline.stream.state
-    if isinstance(state, Newest):
+    if isinstance(state, AsOfJoin):
         return _newest(pipeline, state, records)
     rows = united([_branch(pipeline, source, records[source.name]) for source in pipeline.sources])
     return _running_total(pipeline, state, rows) if isinstance(state, RunningTotal) else rows
@@ -64,7 +64,7 @@ def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> 
     return keyed.groupBy("_key").agg(total, *others).drop("_key")
 
 
-def _newest(pipeline: Pipeline, state: Newest, records: Mapping[str, DataFrame]) -> DataFrame:
+def _newest(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:
     packed = PackedRows.of(pipeline, state)
     rows = packed.rows(records)
     # The sequence stands on top of each word of what is newest, so the largest of each is the newest row's.

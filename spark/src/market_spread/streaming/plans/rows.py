@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.layout import InvalidReason, Kind, Layout
-from market_spread.streaming.computations import ORIGIN, Computation, Filter, Map, OnArrays, Row, Sink, Text
+from market_spread.streaming.computations import ORIGIN, Computation, Filter, Map, MapBatches, Row, Sink, Text
 from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 from market_spread.streaming.pipeline import Source
 
@@ -37,7 +37,7 @@ def computed(rows: DataFrame, computation: Computation) -> DataFrame:
         return rows.where(~is_good() | computation.keep(row))
     if isinstance(computation, Map):
         return rows.withColumns({name: function(row) for name, function in computation.added.items()})
-    if isinstance(computation, OnArrays):
+    if isinstance(computation, MapBatches):
         raise TypeError(f"{computation.name!r} is Python, and no column")
     elements = F.when(is_good(), computation.elements(row))
     # A malformed row has no elements, and stays; a good one without any goes.

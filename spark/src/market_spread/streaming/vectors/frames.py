@@ -23,7 +23,7 @@ class Origin(NamedTuple):
     read_us: int
 
 
-class Frame(NamedTuple):
+class RecordFrame(NamedTuple):
     """A record: its value, an Origin as words, and the code of an InvalidReason if it cannot be opened, else 0.
 
     There are thousands for each that anybody asks where it came from: the words are read then.
@@ -52,10 +52,10 @@ class Malformed:
 class Messages:
     """The messages of frames of one layout. `fields` has all of them, also those that `readable` leaves out."""
 
-    def __init__(self, layout: Layout, frames: Iterable[Frame]) -> None:
+    def __init__(self, layout: Layout, frames: Iterable[RecordFrame]) -> None:
         self._layout = layout
-        self._frames: list[Frame] = []
-        self._unopened: list[Frame] = []
+        self._frames: list[RecordFrame] = []
+        self._unopened: list[RecordFrame] = []
         for frame in frames:
             (self._unopened if frame.reason else self._frames).append(frame)
         self.fields = Fields(layout, [frame.value for frame in self._frames])

@@ -1,4 +1,4 @@
-"""A Newest step on whole frames: the fields of a bucket's messages are cut out of them as arrays; only what leaves
+"""An as-of join on whole frames: the fields of a bucket's messages are cut out of them as arrays; only what leaves
 becomes rows.
 """
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 from market_spread.common.codec import decode
 from market_spread.common.layout import Kind, Layout
 from market_spread.streaming.computations import Row
-from market_spread.streaming.states import Newest as NewestStep
+from market_spread.streaming.states import AsOfJoin
 from market_spread.streaming.vectors.frames import Messages, Origin
-from market_spread.streaming.vectors.newest import Found, Newest, Updates, look_up
+from market_spread.streaming.vectors.newest import AsOfIndex, AsOfMatches, Updates, look_up
 
 Int64s = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
@@ -39,9 +39,9 @@ class Leaving:
 
 
 class Joining:
-    """A Newest step between two sources."""
+    """An as-of join between two sources."""
 
-    def __init__(self, step: NewestStep, *, remembered: Side, looking: Side) -> None:
+    def __init__(self, step: AsOfJoin, *, remembered: Side, looking: Side) -> None:
         self.remembered = remembered
         self.looking = looking
         self._step = step
@@ -53,7 +53,7 @@ class Joining:
         state: as an earlier call returned it, None in the beginning.
         """
         width = len(self._columns)
-        before = Newest.empty(width) if state is None else Newest.from_bytes(state, width)
+        before = AsOfIndex.empty(width) if state is None else AsOfIndex.from_bytes(state, width)
         chosen = looking.readable()
         keys = _of(chosen, looking.fields.word(self.looking.key))
         times = _of(chosen, looking.fields.number(self.looking.time))
@@ -64,7 +64,7 @@ class Joining:
         columns = {**self._fields(looking, rows, origins), **self._added(found, leaving)}
         return after.to_bytes(), Leaving(columns, origins, positions)
 
-    def _leaving(self, looking: Messages, chosen: Int64s | None, found: Found) -> Int64s:
+    def _leaving(self, looking: Messages, chosen: Int64s | None, found: AsOfMatches) -> Int64s:
         """Which of the rows that looked leave: indexes into those that could be read."""
         leaves = np.ones(len(found.sequences), np.bool_)
         if self._step.emit is not None:
@@ -83,7 +83,7 @@ class Joining:
             values=np.array(values, np.int64).reshape(len(values), len(keys)),
         )
 
-    def _added(self, found: Found, rows: Int64s | slice) -> dict[str, Array]:
+    def _added(self, found: AsOfMatches, rows: Int64s | slice) -> dict[str, Array]:
         def column(name: str) -> Array:
             is_sequence = name == self.remembered.sequence
             values: Array = found.sequences if is_sequence else found.values[self._columns.index(name)]

@@ -30,7 +30,7 @@ class Updates:
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
+class AsOfIndex:
     """The newest row of every key: keys (m,) ascending, sequences (m,), values (columns, m)."""
 
     keys: UInt64s
@@ -52,7 +52,7 @@ class Newest:
         """All of it, for the state store: native 64-bit words, a row of the table after the other."""
         return np.vstack((self.keys.view(np.int64), self.sequences, self.values)).tobytes()
 
-    def with_keys(self, keys: UInt64s) -> "Newest":
+    def with_keys(self, keys: UInt64s) -> "AsOfIndex":
         """The same, with room for these keys; a new one has the sequence NEVER and zeros."""
         missing = np.setdiff1d(keys, self.keys)
         if not len(missing):
@@ -61,9 +61,9 @@ class Newest:
         order = np.argsort(merged)
         sequences = np.concatenate((self.sequences, np.full(len(missing), NEVER, np.int64)))
         values = np.hstack((self.values, np.zeros((len(self.values), len(missing)), np.int64)))
-        return Newest(merged[order], sequences[order], values[:, order])
+        return AsOfIndex(merged[order], sequences[order], values[:, order])
 
-    def places(self, keys: UInt64s) -> tuple["Newest", Int64s]:
+    def places(self, keys: UInt64s) -> tuple["AsOfIndex", Int64s]:
         """Where each of the keys (n,) stands, and the state that has all of them."""
         state = self
         found = places_of(keys, state.keys)
@@ -75,14 +75,14 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AsOfMatches:
     """What was the newest for each row that looked: sequences (n,), NEVER where there was none, and values."""
 
     sequences: Int64s
     values: Int64s
 
 
-def look_up(state: Newest, updates: Updates, keys: UInt64s, times: Int64s) -> tuple[Newest, Found]:
+def look_up(state: AsOfIndex, updates: Updates, keys: UInt64s, times: Int64s) -> tuple[AsOfIndex, AsOfMatches]:
     """The state after all updates, and what was the newest for each of the rows (keys, times) at its time."""
     count = len(updates.keys)
     state, places = state.places(np.concatenate((updates.keys, keys)))
@@ -106,12 +106,12 @@ def look_up(state: Newest, updates: Updates, keys: UInt64s, times: Int64s) -> tu
     looking = ~is_update
     source_of = np.empty(len(keys), np.int64)
     source_of[order[looking] - count] = source[looking]
-    found = Found(all_sequences[source_of], all_values[:, source_of])
+    found = AsOfMatches(all_sequences[source_of], all_values[:, source_of])
 
     ends = np.flatnonzero(np.diff(placed, append=-1))
     after = np.arange(count, count + len(state.keys))
     after[placed[ends]] = source[ends]
-    return Newest(state.keys, all_sequences[after], all_values[:, after]), found
+    return AsOfIndex(state.keys, all_sequences[after], all_values[:, after]), found
 
 
 def _in_effect(places: Int64s, times: Int64s, keys: int) -> Int64s:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from market_spread.common.histogram import HdrCounts, bucket_indices
-from market_spread.common.schedule import Constant
+from market_spread.common.histogram import HdrCounts
 from market_spread.loadgen.columns import Alerts
 from market_spread.runs.analysis.evidence import Criterion, Evidence
 from market_spread.runs.analysis.latency import judged_alerts
@@ -13,8 +12,6 @@ from market_spread.runs.plan import RunPlan
 from market_spread.runs.run import Observed
 
 _SAMPLES_MIN = 200
-# Of chance alone, and of partitions whose frames fill sooner than others', two shares of the same lags differ by less.
-_SHARES_APART_MAX = 0.2
 
 
 def rig_agrees(plan: RunPlan, observed: Observed) -> list[Evidence]:
@@ -46,8 +43,16 @@ def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterato
     # A frame is planned at most a linger after its first message; values have three digits.
     if lags.max_us > 1.002 * (delays.max_us + plan.workload.linger_ms * 1000):
         yield f"the sender's longest lag is {lags.max_us} us, and no frame was later than {delays.max_us} us"
-    if plan.origin.get("source") == "market" and isinstance(plan.workload.profile, Constant):
-        yield from _lags_of_alerts(alerts, lags, sent.orders_sent / max(sent.messages_sent, 1))
+    # Half of a frame's messages wait for half of the time that it stays open, and those of a partition for as long or
+    # longer; half of that is for what chance and the histogram's steps take away.
+    rate = plan.workload.profile.highest_per_s
+    least_us = min(plan.workload.linger_ms * 1e3, plan.workload.frame_messages / rate * 1e6) / 4
+    if lags.count >= _SAMPLES_MIN and lags.percentile(50) < least_us:
+        half_us = lags.percentile(50)
+        yield (
+            f"half of the sender's lags are below {half_us} us, and half of the messages wait {least_us:.0f} us and "
+            "longer for their frames: the lags are false"
+        )
 
 
 def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
@@ -66,26 +71,4 @@ def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
         yield (
             f"the receiver counted {received.alerts_disagreeing} alerts that disagree with an earlier one, and the "
             f"ledger has {judgement.disagreeing}"
-        )
-
-
-def _lags_of_alerts(alerts: Alerts, lags: HdrCounts, orders_share: float) -> Iterator[str]:
-    """Orders are a known share of the messages, and alerts a sample of them: that bounds the lags of all messages.
-
-    So it is where orders that are rejected come as evenly as all others: in a market of ours, at a constant rate.
-    """
-    firsts = judged_alerts(alerts, from_us=0)
-    if len(firsts) < _SAMPLES_MIN or not lags.count:
-        return
-    of_alerts = HdrCounts()
-    of_alerts.record(np.maximum(firsts.sent_us - firsts.intended_us, 0))
-    told, all_of_them = (np.cumsum(each.counts) / each.count for each in (of_alerts, lags))
-    low, high = orders_share * told, orders_share * told + 1 - orders_share
-    apart = np.maximum(low - all_of_them, all_of_them - high)
-    if apart.max() > _SHARES_APART_MAX:
-        at_us = lags.percentile(50)
-        place = int(bucket_indices(np.array([at_us]))[0])
-        yield (
-            f"half of the sender's lags are up to {at_us} us, and {told[place]:.0%} of those of the alerts' orders: "
-            "lags, or stamps of sending, are false"
         )

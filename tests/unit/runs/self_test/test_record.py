@@ -113,7 +113,7 @@ def test_the_sentence_tells_error_floor_aim_and_a_rate_that_did_not_hold() -> No
 
     assert record(looked(), void).sentence == (
         "the rig reads latencies back within 0.21 ms at 20,000 messages/s (at most 0.50 ms is aimed at on this "
-        "machine); its floor is 2.10 ms (p50) and 9.40 ms (p99), below which it sees nothing of a system; "
+        "machine); a system that answers at once takes 2.10 ms (p50) and 9.40 ms (p99); "
         "at 40,000 messages/s it is void: too many frames were late"
     )
 

@@ -122,9 +122,8 @@ class SelfTestRecord:
         misses = "" if self.holds else ", which misses the aim"
         text = (
             f"the rig reads latencies back within {_ms(first.error_ns)} ms at {first.rate_per_s:,} messages/s{misses} "
-            f"(at most {_ms(self.error_ns_max)} ms is aimed at on this machine); its floor is "
-            f"{_ms(first.floor_ns['p50'])} ms (p50) and {_ms(first.floor_ns['p99'])} ms (p99), below which it sees "
-            "nothing of a system"
+            f"(at most {_ms(self.error_ns_max)} ms is aimed at on this machine); a system that answers at once takes "
+            f"{_ms(first.floor_ns['p50'])} ms (p50) and {_ms(first.floor_ns['p99'])} ms (p99)"
         )
         bad = [f"; at {each.rate_per_s:,} messages/s it is void: {each.reasons[0]}" for each in others if each.reasons]
         return text + "".join(bad)

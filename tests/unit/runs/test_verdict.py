@@ -122,7 +122,7 @@ def observed(alerts: Alerts) -> Observed:
             orders_sent=3_000,
             frames_sent=1_000,
             frame_delay_histogram=histogram(*[500] * 1_000),
-            send_lag_histogram=histogram(*[50] * SENT),
+            send_lag_histogram=histogram(*[1_250] * SENT),
         ),
         received=ReceiverStatusResponse(alerts=len(alerts)),
         job=JobStatusResponse(
@@ -613,7 +613,7 @@ def test_figures_are_those_that_were_observed(plan: RunPlan, observed: Observed)
     }
     assert result.frame_delay_ns["p50"] == 500_000
     assert result.send_lag_ns["p99.9"] is None
-    assert result.send_lag_ns["p99"] == 50_000
+    assert result.send_lag_ns["p99"] == 1_250_000
     assert (result.boundaries, result.boundary_gap_ns_median, result.boundary_gap_ns_max) == (0, None, None)
 
 

@@ -4,19 +4,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from market_spread.common.histogram import HdrCounts
 from market_spread.metrics_aggregator.page import report_file
 from market_spread.metrics_aggregator.run_data import as_json
 from tests.browser.conftest import Open
 from tests.browser.reading import key_figures, table
-from tests.browser.synthetic import BEGIN_MS, SyntheticRun
+from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text
 
 CHARTS = [
     "Latency, intended send to receipt", "Percentile curves", "Latency over time", "Throughput", "Backlog",
     "CPUs in use", "Time waited for a resource, and stolen",
 ]  # fmt: skip
+END_TO_END = "market_spread_receiver_end_to_end_seconds"
 BEGIN_S = BEGIN_MS // 1000
 
 
@@ -150,3 +153,25 @@ def test_a_tail_of_few_clusters_is_a_mark_among_the_key_figures(
     rows = table(page, "Latencies of the result, with their 95% intervals")
     assert rows["intended send to receipt"]["p99"] == "– (6 clusters)"
     assert rows["  95% interval"]["p95"] == "12.00 to 129.00"
+
+
+def test_the_legend_of_the_curves_marks_a_tail_of_few_clusters(
+    run: SyntheticRun, tmp_path: Path, watched: Open
+) -> None:
+    values = HdrCounts()
+    values.record(np.full(2_000, 5_000))
+    told = [2_000, values.sum_us, 5_000, 5_000, 0, 0, counts_text(values)]
+    few = {"name": END_TO_END, "labels": {"phase": "measured"}, "total": told, "too_few": {"p99": 6}}
+    data = run.data()
+    judged = {"from_unix_ms": BEGIN_MS, "to_unix_ms": BEGIN_MS + 60_000, "series": [few], "rows": [["latency, ms"]]}
+    verdict = {"unix_ms": BEGIN_MS + 90_000, "kind": "verdict", "name": "passed", "text": "", "failed": []}
+    data["notes"] = [*data["notes"], {**verdict, "judged": judged}]
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(facts(run)), json.dumps(data)))
+
+    page = watched().open(path.as_uri(), until="canvas")
+
+    curves = page.locator("figure", has_text="Percentile curves").locator(".legend .key").all_inner_texts()
+    assert curves[0] == "p99"
+    assert curves[1].split("\n") == ["intended to receipt", "–"]
+    assert "ms" in curves[3]

@@ -4,7 +4,7 @@ import { Figure } from "./figure.js";
 import { axis, latencyAxis, latencyScale, placed } from "./plot.js";
 import { setText } from "../dom.js";
 import { latency } from "../format.js";
-import { confidence, percentiles } from "../hdr.js";
+import { clustersOf, confidence, percentiles } from "../hdr.js";
 import { colour } from "../theme.js";
 
 const STEPS_A_DECADE = 16;
@@ -35,7 +35,7 @@ export class CurveChart {
       title: given.title,
       unit: "latency over 1/(1−q)",
       about:
-        "Drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
+        "What was observed, drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
       columns: [
         { title: "percentile" },
         ...given.lines.flatMap((line, at) =>
@@ -53,6 +53,7 @@ export class CurveChart {
     const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
     const lines = hists.map((hist) => curveValues(hist, xs));
     const band = xs.map((x) => (x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]));
+    this.hists = hists;
     this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
@@ -112,13 +113,14 @@ export class CurveChart {
     );
   }
 
-  /** Latencies at the cursor, or at the 99th percentile. */
+  /** Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time. */
   #legend(index) {
     if (!this.#data) return;
     const [xs, , , ...columns] = this.#data;
     const at = index ?? xs.indexOf(100);
     this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
-    this.values.forEach((place, line) => setText(place, latency(at >= 0 ? (columns[line][at] ?? null) : null)));
+    const isShown = (line) => at >= 0 && (index != null || clustersOf(this.hists[line], 99) === undefined);
+    this.values.forEach((place, line) => setText(place, latency(isShown(line) ? (columns[line][at] ?? null) : null)));
   }
 }
 

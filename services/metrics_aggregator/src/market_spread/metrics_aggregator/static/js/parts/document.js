@@ -23,7 +23,7 @@ export function head({ result }) {
       `${result.run_id}, ${dateTime(Date.parse(result.started))}, ${result.mode}, ` +
         `${whole(result.offered_rate_per_s)} messages/s for ${result.duration_s} s`,
     ),
-    result.self_test && h("p.sub.rig", {}, result.self_test.text),
+    result.self_test && h("p.sub.rig", {}, `${result.self_test.fits ? "" : "rig: "}${result.self_test.text}`),
     result.reasons.length > 0 &&
       h(
         "ul.reasons",

@@ -60,12 +60,6 @@ def killed(jobs: Jobs, request: pytest.FixtureRequest, tmp_path_factory: pytest.
     return Killed(jobs, checkpoint, topic, jobs.received(sink))
 
 
-def test_a_killed_job_leaves_its_native_libraries_in_its_own_folder(killed: Killed) -> None:
-    unpacked = {path.name.split("jni")[0].split("-java")[0] for path in killed.jobs.local_folder.glob("lib*.so")}
-
-    assert "librocksdb" in unpacked
-
-
 def only_offsets(checkpoint: Path) -> int:
     deltas = [path for path in (checkpoint / "state").rglob("2.changelog") if "0/0" in str(path)]
     assert deltas, sorted((checkpoint / "state").rglob("*"))

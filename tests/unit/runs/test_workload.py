@@ -146,6 +146,8 @@ def test_the_generator_may_queue_for_as_long_as_frames_may_be_late(read: Callabl
     limits = run_limits(dataclasses.replace(read(VALID), late_ms=250))
 
     assert (limits.acknowledge_p99_us_max, limits.unacknowledged_us_max) == (250_000, 2_000_000)
+    all_may_be_late = run_limits(dataclasses.replace(read_workload(QUICK), late_share_max=1))
+    assert all_may_be_late.acknowledge_p99_us_max == all_may_be_late.stall_us == 2_000_000
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,8 @@ def run_limits(workload: Workload) -> RunLimits:
     """What the run is judged by, as all who show it are told.
 
     In micro-batch mode alerts come once a batch, so the limit of a stall counts beyond the time between two. The broker
-    may take 100 ms for a frame, and a second for one, or as long as a frame may be late, or the output stand still.
+    may take 100 ms for a frame, and a second for one, or as long as a frame may be late, or the output stand still. A
+    workload all of whose frames may be late judges the generator by the stall alone.
     """
     objectives = workload.objectives
     between_ms = workload.batch_s * 1000 if workload.mode == MICRO_BATCH else 0
@@ -170,7 +171,7 @@ def run_limits(workload: Workload) -> RunLimits:
         rate_share_min=objectives.rate_share,
         loss_max=objectives.loss,
         stolen_share_max=workload.void.stolen_share,
-        acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us),
+        acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us, stall_us if workload.late_share_max >= 1 else 0),
         unacknowledged_us_max=max(_UNACKNOWLEDGED_US, late_us, stall_us),
         clusters_min=CLUSTERS_MIN,
     )

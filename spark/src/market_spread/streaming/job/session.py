@@ -15,7 +15,7 @@ def open_session(config: JobConfig) -> SparkSession:
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
     more = {
         "spark.jars": config.connector_jars,
-        "spark.driver.extraJavaOptions": " ".join(filter(None, (config.java_options, _own_tmp(config)))),
+        "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
         # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
@@ -33,14 +33,6 @@ def open_session(config: JobConfig) -> SparkSession:
         folder=str(config.local_folder),
         more=more,
     )
-
-
-def _own_tmp(config: JobConfig) -> str:
-    """Where the JVM unpacks its native libraries, 15 MB a start, which nobody removes from /tmp."""
-    if is_on_kubernetes(config.master):
-        return ""
-    config.local_folder.mkdir(parents=True, exist_ok=True)
-    return f"-Djava.io.tmpdir={config.local_folder}"
 
 
 def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -73,3 +74,22 @@ def test_an_unknown_image_is_refused_with_the_known_ones() -> None:
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("market-spread: there is no image sendr; there are: sender receiver")
+
+
+def test_the_run_controllers_image_needs_no_spark_to_carry_out_a_run() -> None:
+    modules = (
+        "running, launch, cluster.release, cluster.asked, document.finishing, comparing.command, searching.command"
+    )
+    script = f"""
+import importlib, sys
+for absent in ("pyspark", "py4j", "pandas"):  # not in requirements/run-controller.txt
+    sys.modules[absent] = None
+for name in "{modules}".split(", "):
+    importlib.import_module("market_spread.runs." + name)
+"""
+    locked = (ROOT / "requirements" / "run-controller.txt").read_text()
+    assert not re.search(r"^(pyspark|py4j|pandas)==", locked, re.MULTILINE)
+
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from market_spread.streaming.job.progress import BATCHES_MAX
+from market_spread.streaming.modes.settings import BATCHES_MAX
 from market_spread.v1.control_pb2 import JobStatusResponse
 
 _COUNTS = ("messages_committed", "messages_processed", "records_read", "restarts")

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from market_spread.streaming.frames import MESSAGES_METRIC
+from market_spread.streaming.modes.settings import BATCHES_MAX
 
 Partition = tuple[str, int]
 
@@ -21,9 +22,6 @@ class Commit:
     messages: int
     start_unix_ns: int
     duration_ns: int
-
-
-BATCHES_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)

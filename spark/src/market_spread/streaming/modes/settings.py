@@ -18,6 +18,9 @@ BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
 REPLICAS_BATCH_S_MIN = 20.0
 BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
 
+# How many batches a job tells of, the newest ones.
+BATCHES_MAX = 1000
+
 SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.adaptive.enabled": "false",

@@ -77,9 +77,7 @@ def test_an_unknown_image_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_run_controllers_image_needs_no_spark_to_carry_out_a_run() -> None:
-    modules = (
-        "running, launch, cluster.release, cluster.asked, document.finishing, comparing.command, searching.command"
-    )
+    modules = "running, launch, cluster.release, cluster.asked, document.finishing, comparing.command"
     script = f"""
 import importlib, sys
 for absent in ("pyspark", "py4j", "pandas"):  # not in requirements/run-controller.txt

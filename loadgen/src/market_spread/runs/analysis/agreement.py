@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from market_spread.common.histogram import HdrCounts
+from market_spread.common.schedule import Constant
 from market_spread.loadgen.columns import Alerts
 from market_spread.runs.analysis.evidence import Criterion, Evidence
 from market_spread.runs.analysis.latency import judged_alerts
@@ -12,6 +13,8 @@ from market_spread.runs.plan import RunPlan
 from market_spread.runs.run import Observed
 
 _SAMPLES_MIN = 200
+# With fewer messages to a frame, how long they wait depends on their phase.
+_FRAME_MIN = 8
 
 
 def rig_agrees(plan: RunPlan, observed: Observed) -> list[Evidence]:
@@ -43,12 +46,25 @@ def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterato
     # A frame is planned at most a linger after its first message; values have three digits.
     if lags.max_us > 1.002 * (delays.max_us + plan.workload.linger_ms * 1000):
         yield f"the sender's longest lag is {lags.max_us} us, and no frame was later than {delays.max_us} us"
-    # Half of a frame's messages wait for half of the time that it stays open, and those of a partition for as long or
-    # longer; half of that is for what chance and the histogram's steps take away.
-    rate = plan.workload.profile.highest_per_s
-    least_us = min(plan.workload.linger_ms * 1e3, plan.workload.frame_messages / rate * 1e6) / 4
-    if lags.count >= _SAMPLES_MIN and lags.percentile(50) < least_us:
-        half_us = lags.percentile(50)
+    yield from _of_lags(plan, lags)
+
+
+def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
+    """Whether half of the messages waited for half of the time that a frame stays open; half of that is asked for.
+
+    So it is at a constant rate with many messages to a frame. Of few, evenly apart, all may come just before it closes.
+    """
+    workload = plan.workload
+    if not isinstance(workload.profile, Constant):
+        return
+    rate, linger_us = workload.profile.rate_per_s, workload.linger_ms * 1e3
+    of_linger = rate * linger_us / 1e6
+    if min(workload.frame_messages, of_linger) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
+        return
+    # A partition gets its share of the rate at most, so its frames are not full sooner than one of all messages.
+    least_us = min(linger_us, (workload.frame_messages - 1) / rate * 1e6) / 4
+    half_us = lags.percentile(50)
+    if half_us < least_us:
         yield (
             f"half of the sender's lags are below {half_us} us, and half of the messages wait {least_us:.0f} us and "
             "longer for their frames: the lags are false"

@@ -103,7 +103,7 @@ class WrongRig:
 def plan() -> RunPlan:
     """Six seconds of the market that ships."""
     workload = read_workload(QUICK, Overrides(rate_per_s=2_000, duration_s=SECONDS))
-    return plan_of_workload(replace(workload, settle_s=1.0, late_ms=250, late_share_max=1))
+    return plan_of_workload(replace(workload, linger_ms=8.0, settle_s=1.0, late_ms=250, late_share_max=0.9))
 
 
 @cache

@@ -23,7 +23,7 @@ def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) 
         if holds
         else (
             f"the load waited in the generator or for the broker, not for the job: {found}; at most "
-            f"{p99_ms_max:g} and {age_ms_max:g} ms may be; "
+            f"{p99_ms_max:,.0f} and {age_ms_max:,.0f} ms may be; "
             "give broker and sender cores of their own"
         )
     )

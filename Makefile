@@ -3,7 +3,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 CODE := proto services spark loadgen charts tests
-OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen
+OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
 READY := .venv/ready
 
 .PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster wheels charts mutants vendor bench bench-ladder bench-metrics bench-peers clean

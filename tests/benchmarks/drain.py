@@ -12,17 +12,17 @@ import psutil
 from figure import Figure, Figures
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us
-from market_spread.common.schedule import Constant
-from market_spread.loadgen.parameters import MarketParameters
-from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import PlannedLoad, plan_of_workload
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.controller.clients.services import Clients
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.plan import PlannedLoad, plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.loadgen.market.parameters import MarketParameters
 from market_spread.v1.control_pb2 import Phase
 
 MESSAGES = 6_000_000

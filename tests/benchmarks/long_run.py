@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.histogram import HdrCounts
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.controller.analysis.latency import latencies_of
+from market_spread.controller.archive import histograms
+from market_spread.controller.host.sampler import Sampler
+from market_spread.controller.host.timeline import Timeline, write
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.oracle import Oracle
-from market_spread.runs.analysis.latency import latencies_of
-from market_spread.runs.document import histograms
-from market_spread.runs.document.sampler import Sampler
-from market_spread.runs.document.timeline import Timeline, write
+from market_spread.loadgen.oracle.oracle import Oracle
 
 MESSAGES_PER_S = 3_000_000
 QUOTES_PER_S = MESSAGES_PER_S // 2 * 15 // 350

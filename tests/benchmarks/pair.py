@@ -10,7 +10,7 @@ import psutil
 import whole_runs
 from figure import Figure, Figures
 
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
 
 WORKLOAD = "pair.yaml"
@@ -51,7 +51,7 @@ def killed(runs: Path) -> Figures:
 def _kill_a_job(controller: int) -> int:
     """Kill a driver and its JVM; when that was, Unix microseconds."""
     children = psutil.Process(controller).children(recursive=True)
-    driver = next(child for child in children if "market_spread.streaming.job" in child.cmdline())
+    driver = next(child for child in children if "market_spread.streaming.driver" in child.cmdline())
     family = [*driver.children(recursive=True), driver]
     for process in family:
         process.kill()

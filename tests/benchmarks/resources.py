@@ -13,13 +13,13 @@ import whole_runs
 from figure import Figure, Figures
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import cpu_us
-from market_spread.runs.clients import Clients
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.controller.clients.services import Clients
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import Phase
 
 _STEADY = "steady.yaml"
@@ -84,7 +84,7 @@ def memory(runs: Path) -> Figures:
 
 def _job_of(controller: int) -> psutil.Process:
     children = psutil.Process(controller).children(recursive=True)
-    return next(child for child in children if "market_spread.streaming.job" in child.cmdline())
+    return next(child for child in children if "market_spread.streaming.driver" in child.cmdline())
 
 
 def _resident_bytes(job: psutil.Process) -> int:

@@ -15,14 +15,14 @@ from figure import Figure, Figures
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import RunVoidError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.kafka import create_topics
-from market_spread.common.rpc import channel_to
-from market_spread.runs.broker import Broker
-from market_spread.runs.child import Child
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.sender.__main__ import SenderConfig
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import create_topics
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.process import Child
+from market_spread.sender.config import SenderConfig
 from market_spread.v1.control_pb2 import Phase, SenderStatusRequest, SenderStatusResponse, StartSendingRequest
 from market_spread.v1.control_pb2_grpc import SenderStub
 

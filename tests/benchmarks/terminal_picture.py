@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from market_spread.runs.analysis.evidence import Verdict
-from market_spread.runs.display import result_table
-from market_spread.runs.result import Result
+from market_spread.controller.analysis.evidence import Verdict
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.views.progress import result_table
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "terminal.svg"
 

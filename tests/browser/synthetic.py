@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import METRICS, MetricKind
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import METRICS, MetricKind
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 Int64s = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from market_spread.common.config import inherited_environment, to_environment
-from market_spread.common.rpc import channel_to
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.common.grpc.calls import channel_to
+from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub

@@ -8,7 +8,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from playwright.sync_api import Page, Response, expect
 
-from market_spread.common.histogram import HIGHEST_US
+from market_spread.common.hdr.histogram import HIGHEST_US
 from tests.browser.conftest import Open
 from tests.browser.reading import blank_canvases, key_figures, table
 from tests.browser.served import POLICY, Site

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from market_spread.common.histogram import HdrCounts
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.page import one_file
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text
 

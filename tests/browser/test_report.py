@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from market_spread.common.histogram import HdrCounts
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.metrics_aggregator.http.run_json import as_json
 from market_spread.metrics_aggregator.page import report_file
-from market_spread.metrics_aggregator.run_data import as_json
 from tests.browser.conftest import Open
 from tests.browser.reading import key_figures, table
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text

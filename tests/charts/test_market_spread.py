@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from market_spread.loadgen.parameters import REJECTED_SHARE
-from market_spread.runs.broker import MESSAGE_BYTES_MAX
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.workload import read_workload
-from market_spread.streaming.modes.settings import APPLICATIONS
+from market_spread.common.job_contract import APPLICATIONS
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.broker import MESSAGE_BYTES_MAX
+from market_spread.controller.plan.workload import read_workload
+from market_spread.loadgen.market.parameters import REJECTED_SHARE
 from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
 from tests.charts.pods import pod, pods, selects
 
@@ -252,7 +252,7 @@ def test_the_trial_broker_formats_its_folder_once() -> None:
 
 
 def test_the_brokers_metrics_are_those_of_a_laptop() -> None:
-    ours = ROOT / "loadgen" / "src" / "market_spread" / "runs" / "broker_metrics.yaml"
+    ours = ROOT / "loadgen/controller/src/market_spread/controller/deploy/local/broker_metrics.yaml"
 
     data = rendered(CI).one("ConfigMap", "kafka")["data"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from market_spread.runs.monitoring import SCRAPE_INTERVAL_S, Targets, write_configuration
+from market_spread.controller.deploy.local.prometheus import SCRAPE_INTERVAL_S, Targets, write_configuration
 from tests.charts.catalog import CI, KUBERNETES, NAMESPACE, Profile, rendered, run_helm
 from tests.charts.pods import pods, selects
 from tests.unit.monitoring.shipped import DASHBOARDS, RULE_FILES, dashboard, promtool

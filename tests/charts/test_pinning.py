@@ -60,7 +60,7 @@ def test_a_pinned_pod_is_not_ready_without_its_cpus(profile: Profile, component:
         assert "grpc" not in container["startupProbe"]
     elif component == "executor":
         assert exclusive_cpus(made) == cpus
-        assert container["startupProbe"]["exec"]["command"] == ["python", "-m", "market_spread.common.pinning"]
+        assert container["startupProbe"]["exec"]["command"] == ["python", "-m", "market_spread.common.process.pinning"]
         assert "readinessProbe" not in container
         assert "livenessProbe" not in container
     else:

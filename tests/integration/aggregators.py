@@ -14,15 +14,15 @@ from typing import Any
 
 import httpx
 
-from market_spread.common.buckets import encoded_of
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import SEND_LAG
-from market_spread.common.push import Pusher
-from market_spread.common.recording import Recorder
-from market_spread.common.rpc import channel_to
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.hdr.codec import encoded_of
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import SEND_LAG
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 

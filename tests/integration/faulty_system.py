@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from market_spread.common import kafka
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.service import run_main
+from market_spread.common.kafka import client as kafka
+from market_spread.common.process.service import run_main
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.controller.selftest.null_system import NullConfig, NullSystem, serve
 from market_spread.receiver.__main__ import main as receive
-from market_spread.runs.self_test.null_system import NullConfig, NullSystem, serve
 
 
 @dataclass(frozen=True, kw_only=True)

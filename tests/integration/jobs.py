@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.kafka import Consumer, Producer, create_topics, end_offsets
-from market_spread.runs.broker import Broker
-from market_spread.runs.clients import JobClient
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.services import Services, connector_jars, job_environment
-from market_spread.streaming.job.config import JobConfig
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
+from market_spread.controller.clients.services import JobClient
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.streaming.driver.config import JobConfig
 
 TIMEOUT_S = 120
 
@@ -73,7 +73,7 @@ class Jobs:
             local_folder=self._folder / "spark",
             restarts_max=0,
         )
-        self._services.start("job", "market_spread.streaming.job", config, environment=job_environment(self._java))
+        self._services.start("job", "market_spread.streaming.driver", config, environment=job_environment(self._java))
         return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
 
     def wait_for_commit(self, client: JobClient, topic: str) -> None:

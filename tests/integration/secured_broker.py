@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 from market_spread.common.config import inherited_environment
-from market_spread.common.kafka_security import KafkaSecurityConfig
-from market_spread.runs.broker import free_port
-from market_spread.runs.child import Child
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.security import KafkaSecurityConfig
+from market_spread.controller.deploy.local.broker import free_port
+from market_spread.controller.deploy.local.process import Child
 
 USER = "spread"
 PASSWORD = "secret;of-spread"

@@ -19,12 +19,12 @@ from hdrh.histogram import HdrHistogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import MESSAGES_DUE, SEND_LAG
-from market_spread.common.push_stream import GrpcPushStream, StreamEndedError
-from market_spread.common.recording import Recorder
-from market_spread.common.rpc import channel_to
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import MESSAGES_DUE, SEND_LAG
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.telemetry.stream import GrpcPushStream, StreamEndedError
+from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 from tests.integration.aggregators import (

@@ -10,19 +10,19 @@ import pytest
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from market_spread.common.codec import decode
-from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
-from market_spread.loadgen.symbols import universe
-from market_spread.runs.state_partitions import state_partition_of
+from market_spread.common.wire.codec import decode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.loadgen.market.symbols import universe
 from market_spread.streaming.applications.market_spread import market_spread
-from market_spread.streaming.frames import count_messages, frames_to_messages, records_to_frames
-from market_spread.streaming.plans import real_time
-from market_spread.streaming.plans.joined import frames_of
-from market_spread.streaming.plans.packed import PackedRows
-from market_spread.streaming.plans.rows import united
+from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
+from market_spread.streaming.modes.real_time import compile as real_time
+from market_spread.streaming.modes.real_time.as_of_join import PackedRows
+from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
+from market_spread.streaming.modes.rows import united
+from market_spread.streaming.operators.stateful import AsOfJoin
+from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import AsOfJoin
-from market_spread.streaming.words import Packing, Part
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, "

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.layout import DECISION
-from market_spread.common.ledger import decode_ledger
-from market_spread.runs import ensemble as ensembles
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.run import Observed, Run, RunProgress
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.wire.layout import DECISION
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local import stack as ensembles
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.session.run import Run
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
@@ -73,9 +74,9 @@ def test_every_order_has_its_decision(tmp_path: Path, mode: str) -> None:
 
 
 LOSING = '''
-from market_spread.common.layout import ALERT, DECISION
+from market_spread.common.wire.layout import ALERT, DECISION
 from market_spread.streaming.applications import market_spread as right
-from market_spread.streaming.computations import Map, Sink
+from market_spread.streaming.operators.stateless import Map, Sink
 
 
 def losing():

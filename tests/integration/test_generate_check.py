@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from market_spread.common.codec import decode, encode
-from market_spread.common.layout import ALERT, NBBO, ORDER
-from market_spread.common.ledger import LEDGER_LINE_WIDTH, encode_ledger
+from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER
+from market_spread.common.wire.ledger import LEDGER_LINE_WIDTH, encode_ledger
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"

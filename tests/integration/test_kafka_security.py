@@ -12,23 +12,22 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
-from market_spread.common.kafka import create_topics, partition_counts
-from market_spread.common.kafka_security import KafkaSecurity
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import create_topics, partition_counts
+from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.clients.probe import kafka_round_trip
+from market_spread.controller.clients.services import Addresses, Clients, sent_ends
+from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import Oracle
-from market_spread.receiver.__main__ import ReceiverConfig
-from market_spread.runs.clients import Clients, sent_ends
-from market_spread.runs.environment import Addresses
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.probing import kafka_round_trip
-from market_spread.runs.services import Services, connector_jars, job_environment
-from market_spread.runs.workload import Overrides, read_workload
-from market_spread.sender.__main__ import SenderConfig
-from market_spread.streaming.job.config import JobConfig
+from market_spread.loadgen.oracle.oracle import Oracle
+from market_spread.receiver.config import ReceiverConfig
+from market_spread.sender.config import SenderConfig
+from market_spread.streaming.driver.config import JobConfig
 from market_spread.v1.control_pb2 import Phase
 from tests.integration.secured_broker import SecuredBroker
 
@@ -136,7 +135,7 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         ports_file=services.ports_file("receiver"),
         data_folder=folder / "ledgers",
     )
-    services.start("job", "market_spread.streaming.job", job, environment=job_environment(java))
+    services.start("job", "market_spread.streaming.driver", job, environment=job_environment(java))
     services.start("sender", "market_spread.sender", sender)
     services.start("receiver", "market_spread.receiver", receiver)
     addresses = {name: f"127.0.0.1:{services.ports(name)['grpc']}" for name in ("sender", "receiver", "job")}

@@ -14,13 +14,13 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
-from market_spread.common.metric_names import SEND_LAG
-from market_spread.common.push import Pusher
-from market_spread.common.recording import Recorder
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
-from market_spread.runs.metrics_page import export_page
-from market_spread.runs.noting import RunNotes
-from market_spread.runs.services import Services
+from market_spread.common.telemetry.metrics import SEND_LAG
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.session.metrics_page import export_page
+from market_spread.controller.session.run_events import RunNotes
+from market_spread.metrics_aggregator.config import AggregatorConfig
 
 DEADLINE_S = 30
 CLOCK = SystemClock()
@@ -68,7 +68,7 @@ def test_notes_reach_the_run_and_the_file_has_its_data(aggregator: dict[str, int
 def test_ui_shows_finished_runs_until_it_is_told_to_end(aggregator: dict[str, int], tmp_path: Path) -> None:
     a_finished_run(aggregator)
     process = subprocess.Popen(
-        [sys.executable, "-m", "market_spread.runs.cli", "ui", str(tmp_path / "runs")],
+        [sys.executable, "-m", "market_spread.controller.cli.main", "ui", str(tmp_path / "runs")],
         stderr=subprocess.PIPE,
         text=True,
         env=inherited_environment(),

@@ -6,9 +6,9 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from market_spread.common.clock import SystemClock
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.pipelines import run_pipeline
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.controller.session.pipeline import run_pipeline
 
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 LINES = "\n".join(topics.values()).splitlines()[:3_000]

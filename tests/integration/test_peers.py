@@ -22,10 +22,10 @@ from recovering import longest_silence_us
 from rig import Rig, rig
 from venvs import python_of
 
-from market_spread.common.layout import ALERT
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.common.jvm.java import find_java
+from market_spread.common.wire.layout import ALERT
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
 
 PEERS = Path(__file__).parent.parent / "benchmarks" / "peers"
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"

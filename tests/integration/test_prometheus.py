@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import yaml
 
-from market_spread.common.exposition import EDGES_US, quantile_name
-from market_spread.common.histogram import latency_summary_ns, lowest_values
-from market_spread.common.metric_names import END_TO_END
-from market_spread.runs.broker import free_port
+from market_spread.common.hdr.histogram import latency_summary_ns, lowest_values
+from market_spread.common.telemetry.exposition import EDGES_US, quantile_name
+from market_spread.common.telemetry.metrics import END_TO_END
+from market_spread.controller.deploy.local.broker import free_port
 from tests.integration.aggregators import histogram_of
 from tests.unit.monitoring.shipped import (
     DASHBOARDS,

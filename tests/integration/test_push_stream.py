@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.metric_names import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
-from market_spread.common.push import Pusher
-from market_spread.common.push_stream import GrpcPushStream, StreamEndedError
-from market_spread.common.recording import Recorder
-from market_spread.common.rpc import channel_to
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.telemetry.metrics import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.telemetry.stream import GrpcPushStream, StreamEndedError
 from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 from tests.integration.aggregators import (
     DEADLINE_S,

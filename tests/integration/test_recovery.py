@@ -11,20 +11,20 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.kafka import Producer
-from market_spread.common.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.job_contract import MODES, REAL_TIME
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import Producer
+from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.clients.services import Addresses, Clients, sent_ends
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
-from market_spread.loadgen.verdicts import Judgement
-from market_spread.runs.clients import Clients, sent_ends
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import Addresses, JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.workload import Overrides, Workload, read_workload
-from market_spread.streaming.modes.settings import MODES, REAL_TIME
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.rpc import Server, listener, require_bindable
+from market_spread.common.grpc.calls import Server, listener, require_bindable
 
 
 def no_service(server: grpc.Server) -> str:

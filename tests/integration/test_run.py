@@ -17,8 +17,8 @@ import numpy as np
 import psutil
 import pytest
 
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
 
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
@@ -215,7 +215,7 @@ def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
     with running(tmp_path, "--duration", "60") as run:
         run.wait_until_said("measuring")
 
-        run.child(lambda command: "market_spread.streaming.job" in command).kill()
+        run.child(lambda command: "market_spread.streaming.driver" in command).kill()
         ended = run.end()
 
     assert ended.exit_status == 1
@@ -292,7 +292,7 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
         run.wait_until_said("measuring")
         time.sleep(5)
 
-        driver = run.child(lambda command: "market_spread.streaming.job" in command)
+        driver = run.child(lambda command: "market_spread.streaming.driver" in command)
         for process in (*driver.children(recursive=True), driver):
             process.kill()
         ended = run.end()

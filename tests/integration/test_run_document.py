@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from market_spread.common.histogram import HdrCounts, latency_summary_ns
-from market_spread.runs.document import histograms
-from market_spread.runs.document.folder import RunFolder
-from market_spread.runs.document.manifest import Manifest
-from market_spread.runs.document.state import State
-from market_spread.runs.document.timeline import Timeline
-from market_spread.runs.store import RunStore
-from market_spread.runs.workload import read_workload
+from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
+from market_spread.controller.archive import histograms
+from market_spread.controller.archive.store import RunStore
+from market_spread.controller.host.timeline import Timeline
+from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder.state import State
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(2 * TIMEOUT_S)]

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.runs.analysis.verdict import result_of
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import Addresses, JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.run import Observed, Run
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.verdict import result_of
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.session.run import Run
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 

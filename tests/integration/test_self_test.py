@@ -12,18 +12,18 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import to_environment
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.latency import judged_alerts
+from market_spread.controller.analysis.observed import alerts_of
+from market_spread.controller.analysis.result import Result, Verdict
+from market_spread.controller.archive.self_test_record import Looked
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.plan.limits import VoidLimits
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.selftest.session import DELAY_US, NullEnsemble, carry_out, plan_at
 from market_spread.loadgen.columns import Alerts
-from market_spread.runs.analysis.latency import judged_alerts
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import RunPlan
-from market_spread.runs.result import Result, Verdict
-from market_spread.runs.run import alerts_of
-from market_spread.runs.self_test.measuring import DELAY_US, NullEnsemble, carry_out, plan_at
-from market_spread.runs.self_test.record import Looked
-from market_spread.runs.terms import VoidLimits
 from tests.integration.faulty_system import Done, Fault
 
 ROOT = Path(__file__).parents[2]

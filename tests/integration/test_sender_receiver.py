@@ -16,23 +16,23 @@ import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from market_spread.common import kafka
 from market_spread.common.clock import SystemClock
-from market_spread.common.codec import decode, encode
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
-from market_spread.common.load import find_source
-from market_spread.common.rpc import channel_to
-from market_spread.common.service import ServiceConfig
-from market_spread.receiver.__main__ import ReceiverConfig
-from market_spread.runs.broker import Broker
-from market_spread.runs.child import Child
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.sender.__main__ import SenderConfig
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka import client as kafka
+from market_spread.common.load.source import find_source
+from market_spread.common.process.service import ServiceConfig
+from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.process import Child
+from market_spread.receiver.config import ReceiverConfig
+from market_spread.sender.config import SenderConfig
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,

@@ -15,13 +15,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from market_spread.common import kafka
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
-from market_spread.runs.broker import free_port
-from market_spread.runs.environment import Addresses
-from market_spread.runs.remembered import Process, Remembered, end_all
-from market_spread.runs.standing import Standing
+from market_spread.common.kafka import client as kafka
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.local.broker import free_port
+from market_spread.controller.deploy.local.command import Standing
+from market_spread.controller.deploy.local.registry import Process, Remembered, end_all
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 CLOCK = SystemClock()

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from market_spread.runs.analysis.latency import stamp_faults
+from market_spread.controller.analysis.latency import stamp_faults
 from tests.mutants.inputs import generated, hand_made
 from tests.mutants.real import SESSIONS, carried_out
 from tests.mutants.rig import WRONG_RIGS

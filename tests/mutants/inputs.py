@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.codec import Int64s
+from market_spread.common.wire.codec import Int64s
 from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.market import Market
-from market_spread.loadgen.parameters import MarketParameters
+from market_spread.loadgen.market.generator import Market
+from market_spread.loadgen.market.parameters import MarketParameters
 
 BEGIN_US = 1_700_000_000_000_000
 SECONDS = 15

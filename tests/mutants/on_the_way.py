@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from market_spread.common.codec import Int64s
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.loadgen.columns import Alerts, symbol_codes
-from market_spread.runs.analysis.evidence import Criterion, Verdict
 
 _SECOND_US = 1_000_000
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]

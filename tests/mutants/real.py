@@ -20,27 +20,30 @@ from unittest.mock import patch
 import numpy as np
 
 from market_spread.common.clock import Clock, SystemClock
-from market_spread.common.codec import encode
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.kafka import Consumer, Producer, create_topics
-from market_spread.common.layout import ALERT, WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
-from market_spread.common.recording import Recorder
+from market_spread.common.job_contract import TOPICS
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import Consumer, Producer, create_topics
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.evidence import Criterion, Verdict
+from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.analysis.verdict import result_of
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.session import run as running
+from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.receiver import consumer as receiver
+from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
 from market_spread.receiver.service import _response
-from market_spread.runs import run as running
-from market_spread.runs.analysis.evidence import Criterion, Verdict
-from market_spread.runs.analysis.verdict import result_of
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import TOPICS, Addresses, JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.plan import RunPlan, plan_of_workload, quotes_of
-from market_spread.runs.result import Result
-from market_spread.runs.run import Observed, Run, RunProgress, alerts_of, judge
-from market_spread.runs.workload import Overrides, read_workload
 from tests.mutants import rig
 from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay

@@ -18,27 +18,27 @@ from unittest.mock import patch
 import numpy as np
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.codec import encode
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.kafka import Done, Headers, Partition, Record
-from market_spread.common.layout import ALERT, ORDER, SENT_HEADER
-from market_spread.common.ledger import decode_ledger
-from market_spread.common.push_delivery import PushDelivery
-from market_spread.common.push_stream import StreamEndedError
-from market_spread.common.recording import Recorder, pushes_missing
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Done, Headers, Partition, Record
+from market_spread.common.telemetry.delivery import PushDelivery
+from market_spread.common.telemetry.recorder import Recorder, pushes_missing
+from market_spread.common.telemetry.stream import StreamEndedError
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import ALERT, ORDER, SENT_HEADER
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.evidence import Criterion, Verdict
+from market_spread.controller.analysis.observed import Observed, alerts_of, judge
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.analysis.validity import Seen
+from market_spread.controller.analysis.verdict import result_of
+from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.receiver.consumer import Receiving
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
+from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.service import _response
 from market_spread.receiver.tally import Tally
-from market_spread.runs.analysis.evidence import Criterion, Verdict
-from market_spread.runs.analysis.validity import Seen
-from market_spread.runs.analysis.verdict import result_of
-from market_spread.runs.document.timeline import Series, Timeline
-from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.result import Result
-from market_spread.runs.run import Observed, alerts_of, judge
-from market_spread.runs.workload import Overrides, read_workload
 from market_spread.sender import counts
 from market_spread.sender.counts import SendCounts
 from market_spread.sender.publisher import Publisher

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.codec import Int64s
+from market_spread.common.wire.codec import Int64s
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, symbol_codes
-from market_spread.loadgen.oracle import WHOLE_RUN
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 from tests.mutants.inputs import BEGIN_US, SECONDS, Input
 
 Bools = npt.NDArray[np.bool_]

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from market_spread.controller.analysis.latency import stamp_faults
+from market_spread.controller.analysis.result import Verdict
+from market_spread.controller.cli.checking import verdict_of
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import judge
-from market_spread.loadgen.verdicts import Judgement
-from market_spread.runs.analysis.latency import stamp_faults
-from market_spread.runs.checking import verdict_of
-from market_spread.runs.result import Verdict
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import judge
 from tests.mutants.inputs import BEGIN_US, SECONDS, Input, generated, hand_made
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
 from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, System

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from market_spread.common.codec import Int64s
+from market_spread.common.wire.codec import Int64s
 from market_spread.loadgen.columns import Alerts, Quotes, symbol_codes
 from tests.mutants.inputs import BEGIN_US
 from tests.mutants.system import BATCH_US, Bools, Heard, Restart, System, rejected

@@ -12,13 +12,21 @@ from pathlib import Path
 import click
 import pytest
 
-from market_spread.common.layout import FORMAT_HEADER, FORMAT_VERSION, LAYOUTS, SENT_HEADER, InvalidReason, Kind, Layout
 from market_spread.common.mapping import MappingReader
-from market_spread.common.metric_names import METRICS
-from market_spread.metrics_aggregator.exposed import OWN_METRICS
-from market_spread.runs.cli import main
-from market_spread.runs.result import Result
-from market_spread.runs.workload import read_workload
+from market_spread.common.telemetry.metrics import METRICS
+from market_spread.common.wire.layout import (
+    FORMAT_HEADER,
+    FORMAT_VERSION,
+    LAYOUTS,
+    SENT_HEADER,
+    InvalidReason,
+    Kind,
+    Layout,
+)
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.cli.main import main
+from market_spread.controller.plan.workload import read_workload
+from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.unit.monitoring.shipped import known_metrics
 
 ROOT = Path(__file__).parents[2]

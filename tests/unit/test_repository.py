@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,8 @@ def test_all_requirements_and_projects_are_looked_at() -> None:
     images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
     assert {path.stem for path in LOCKS} == {"dev", "uv", "build", "checkov", "helm", "bytewax", "flink", *images}
     assert {name_of(path) for path in PROJECTS} >= {
-        "loadgen/pyproject.toml",
+        "loadgen/controller/pyproject.toml",
+        "loadgen/data/pyproject.toml",
         "proto/pyproject.toml",
         "services/common/pyproject.toml",
         "services/metrics_aggregator/pyproject.toml",
@@ -128,6 +130,47 @@ def test_distributions_agree_on_their_version_and_python(path: Path) -> None:
 
     assert metadata["version"] == "0.1.0"
     assert SpecifierSet(metadata["requires-python"]) == SpecifierSet(">=3.11")
+
+
+def imported_by(path: Path) -> set[str]:
+    """The distributions, ours and others, whose modules those of a distribution's folder import."""
+    modules = {
+        "market_spread.v1": "market-spread-proto",
+        **{name: f"market-spread-{name.rpartition('.')[2].replace('_', '-')}" for name in OURS},
+    }
+    installed = packages_distributions()
+    found: set[str] = set()
+    for module in (path.parent / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for name in names:
+                top = name.partition(".")[0]
+                if top == "market_spread":
+                    found.add(modules[".".join(name.split(".")[:2])])
+                elif top not in sys.stdlib_module_names:
+                    found |= {canonicalize_name(each) for each in installed[top]}
+    return found
+
+
+OURS = (
+    "market_spread.common", "market_spread.sender", "market_spread.receiver", "market_spread.metrics_aggregator",
+    "market_spread.host_tuner", "market_spread.streaming", "market_spread.loadgen", "market_spread.controller",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [path for path in PROJECTS if (path.parent / "src").is_dir()], ids=name_of)
+def test_a_distribution_declares_what_it_imports(path: Path) -> None:
+    metadata = project(path)["project"]
+    assert isinstance(metadata, dict)
+    extras = [text for texts in metadata.get("optional-dependencies", {}).values() for text in texts]
+    declared = {canonicalize_name(Requirement(text).name) for text in [*metadata["dependencies"], *extras]}
+
+    imported = imported_by(path) - {metadata["name"]}
+
+    assert imported, path
+    assert imported - declared == set()
+    assert {name for name in declared if name.startswith("market-spread")} <= imported
 
 
 def test_imports_point_one_way() -> None:

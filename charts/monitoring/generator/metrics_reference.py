@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from market_spread.common.exposition import EDGES_US, QUANTILE_LABEL, RECENT_S, quantile_name, recent_quantile_name
-from market_spread.common.histogram import PERCENTILES
-from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
-from market_spread.metrics_aggregator.exposed import OWN_METRICS
+from market_spread.common.hdr.histogram import PERCENTILES
+from market_spread.common.telemetry.exposition import (
+    EDGES_US,
+    QUANTILE_LABEL,
+    RECENT_S,
+    quantile_name,
+    recent_quantile_name,
+)
+from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
+from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 
 _PAGE = """\
 # Metrics

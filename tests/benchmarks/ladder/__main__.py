@@ -23,7 +23,7 @@ from metrics_price import MESSAGES, PARTITIONS, STATE_PARTITIONS
 from picture import draw
 from rungs import rungs, shipped
 
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
 OUT = Path("runs/bench-ladder.json")
 PAGE = Path("docs/performance.md")

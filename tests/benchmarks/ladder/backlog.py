@@ -7,14 +7,14 @@ from pathlib import Path
 
 from rungs import MARKER
 
-from market_spread.common.kafka import Producer
-from market_spread.common.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
-from market_spread.common.schedule import Constant
-from market_spread.loadgen.parameters import MarketParameters
-from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.common.kafka.client import Producer
+from market_spread.common.load.schedule import Constant
+from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.sender.frame_queue import FramePlan, Preparation
 from market_spread.sender.framing import Frame
-from market_spread.sender.preparation import FramePlan, Preparation
 
 _RATE_PER_S = 1_000_000
 _LINGER_NS = 10**12  # frames close by their size alone

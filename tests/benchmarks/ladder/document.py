@@ -7,7 +7,7 @@ from typing import Any
 
 from rungs import rungs
 
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
 _MODES = (REAL_TIME, MICRO_BATCH)
 _HEADS = {

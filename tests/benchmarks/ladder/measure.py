@@ -19,17 +19,17 @@ from rungs import Rung, slots
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
-from market_spread.common.kafka import Consumer, create_topics
+from market_spread.common.job_contract import MICRO_BATCH
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import Consumer, create_topics
 from market_spread.common.processes import cpu_us
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
-from market_spread.runs.broker import Broker
-from market_spread.runs.child import Child
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.services import Services, connector_jars, job_environment
-from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.settings import MICRO_BATCH
-from market_spread.streaming.plans.rows import INVALID
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.modes.rows import INVALID
 
 _HERE = Path(__file__).parent
 _MEMORY = "3g"
@@ -195,7 +195,7 @@ class Bench:
             local_folder=services.folder / "spark",
             restarts_max=0,
         )
-        services.start("job", "market_spread.streaming.job", config, environment=environment)
+        services.start("job", "market_spread.streaming.driver", config, environment=environment)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from backlog import Backlog
 from measure import Bench, Drained
 from rungs import rungs
 
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
 STATE_PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}
 PARTITIONS = {REAL_TIME: 1, MICRO_BATCH: 2}

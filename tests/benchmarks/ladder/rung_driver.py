@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from rungs import MARKER, SOURCES, Rung, rungs, slots
 
 from market_spread.common.config import use_this_python_in_spark
+from market_spread.common.job_contract import duration
 from market_spread.common.processes import stop_event_on_signals
-from market_spread.streaming.modes.kafka import read_topic, writer_of
+from market_spread.streaming.modes.kafka_io import read_topic, writer_of
 from market_spread.streaming.modes.registry import BY_NAME, Mode, open_session
-from market_spread.streaming.modes.settings import duration
-from market_spread.streaming.plans.rows import INVALID
+from market_spread.streaming.modes.rows import INVALID
 
 _POLL_MS = 20
 _CHECK_S = 1.0

@@ -13,17 +13,18 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.common.job_contract import REAL_TIME
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.streaming.applications.market_spread import is_rejected
-from market_spread.streaming.computations import STAMPS, Row, Sink
-from market_spread.streaming.modes import micro_batch as micro_batch_mode
-from market_spread.streaming.modes.settings import REAL_TIME
+from market_spread.streaming.modes.micro_batch import compile as micro_batch
+from market_spread.streaming.modes.micro_batch import mode as micro_batch_mode
+from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, messages_of
+from market_spread.streaming.modes.real_time import compile as real_time
+from market_spread.streaming.modes.real_time.as_of_join import PackedRows
+from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, united
+from market_spread.streaming.operators.stateful import AsOfJoin
+from market_spread.streaming.operators.stateless import STAMPS, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.plans import micro_batch, real_time
-from market_spread.streaming.plans.joined import frames_of, messages_of
-from market_spread.streaming.plans.packed import PackedRows
-from market_spread.streaming.plans.rows import INVALID, invalid_value, is_good, source_rows, united
-from market_spread.streaming.states import AsOfJoin
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}

@@ -16,18 +16,18 @@ from pushes import Values, receiver_pushes, record_receiver, record_sender, send
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunFailedError
+from market_spread.common.grpc.calls import channel_to
 from market_spread.common.processes import cpu_us
-from market_spread.common.push import Pusher
-from market_spread.common.push_delivery import IN_FLIGHT_MAX
-from market_spread.common.push_stream import GrpcPushStream
-from market_spread.common.recording import Recorder
-from market_spread.common.rpc import channel_to
-from market_spread.metrics_aggregator.__main__ import AggregatorConfig
-from market_spread.metrics_aggregator.hlog import push_block
-from market_spread.metrics_aggregator.intake import read_push
-from market_spread.metrics_aggregator.run_files import RunFiles
-from market_spread.metrics_aggregator.store import Store
-from market_spread.runs.services import Services
+from market_spread.common.telemetry.delivery import IN_FLIGHT_MAX
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.telemetry.stream import GrpcPushStream
+from market_spread.controller.deploy.local.services import Services
+from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.model.hlog import push_block
+from market_spread.metrics_aggregator.model.push_validation import read_push
+from market_spread.metrics_aggregator.model.run_files import RunFiles
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import PushRequest
 
 SOURCES = 8

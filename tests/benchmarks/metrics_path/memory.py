@@ -5,7 +5,7 @@ from figure import Figure, Figures
 from pushes import SECOND_NS, sender_pushes
 
 from market_spread.common.clock import ManualClock, SystemClock
-from market_spread.metrics_aggregator.store import Store
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import PushRequest
 
 SECONDS = 86_400

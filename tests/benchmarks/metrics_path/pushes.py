@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from market_spread.common import metric_names
 from market_spread.common.clock import ManualClock
-from market_spread.common.histogram import Int64s
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import Int64s
+from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import PushRequest
 
 SECOND_NS = 1_000_000_000

@@ -6,9 +6,9 @@ from figure import Figure, Figures
 from pushes import MESSAGES_PER_S, Values, record_sender
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import SEND_LAG
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import SEND_LAG
+from market_spread.common.telemetry.recorder import Recorder
 
 BATCHES = (1, 10, 200)
 VALUES = 1_000_000

@@ -8,12 +8,12 @@ from peers import PEERS, Peer
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import JobSettings
-from market_spread.runs.jars import JarCache
-from market_spread.runs.java import find_java
-from market_spread.runs.workload import Overrides, Workload, overridden, read_workload
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.plan.workload import Overrides, Workload, overridden, read_workload
 
 WORKLOAD = Path(__file__).with_name("peers.yaml")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 
-from market_spread.common.layout import NBBO, ORDER
+from market_spread.common.wire.layout import NBBO, ORDER
 
 WIDTHS = {"nbbo": NBBO.width, "orders": ORDER.width}
 _RECORD_BYTES_MAX = 8 * 1024 * 1024

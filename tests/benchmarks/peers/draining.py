@@ -10,9 +10,9 @@ import psutil
 from contenders import Contender
 from rig import CLOCK, Rig, rig
 
+from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us_of
-from market_spread.common.schedule import Constant
-from market_spread.runs.plan import PlannedLoad
+from market_spread.controller.plan.plan import PlannedLoad
 
 MESSAGES = 3_000_000
 WARM_UP_ROUNDS = 4

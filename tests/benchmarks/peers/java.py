@@ -11,8 +11,8 @@ from pathlib import Path
 
 from market_spread.common.config import home_folder
 from market_spread.common.errors import UsageError
-from market_spread.runs.jars import JarCache, read_lock
-from market_spread.runs.java import Java
+from market_spread.common.jvm.jars import JarCache, read_lock
+from market_spread.common.jvm.java import Java
 
 LOCK = Path(__file__).with_name("jars.lock")
 

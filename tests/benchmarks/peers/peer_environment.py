@@ -11,9 +11,9 @@ from sidecar import SidecarConfig
 
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import UsageError
-from market_spread.runs.document.manifest import Section
-from market_spread.runs.ensemble import Ensemble
-from market_spread.runs.environment import Addresses
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.run_folder.manifest import Section
 
 HERE = Path(__file__).parent
 

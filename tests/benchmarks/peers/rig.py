@@ -10,15 +10,15 @@ import psutil
 from contenders import Contender
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.ledger import decode_ledger
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.clients.services import Clients, sent_ends
+from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import WHOLE_RUN, Oracle
-from market_spread.loadgen.symbols import universe
-from market_spread.loadgen.verdicts import Judgement
-from market_spread.runs.clients import Clients, sent_ends
-from market_spread.runs.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.workload import Workload
+from market_spread.loadgen.market.symbols import universe
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
 
 RUN_ID = "peers"

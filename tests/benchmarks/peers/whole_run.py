@@ -8,9 +8,9 @@ from contenders import Contender
 from rich.console import Console
 
 from market_spread.common.clock import SystemClock
-from market_spread.runs.launch import launch
-from market_spread.runs.plan import plan_of_workload
-from market_spread.runs.result import Result
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.session.lifecycle import launch
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.config import home_folder
-from market_spread.runs.jars import JarCache
+from market_spread.common.jvm.jars import JarCache
 from tests.cluster.ground import binaries
 from tests.cluster.ground.errors import GroundError, run
 
@@ -96,7 +96,9 @@ def product_images() -> dict[str, Image]:
 def kafka_image() -> Image:
     """A Kafka of the pinned jars, with the paths of the official image."""
     folder = RECIPES / "kafka"
-    return Image("kafka", _build_kafka, (folder, ROOT / "loadgen/src/market_spread/runs/jars.lock"), base_image())
+    return Image(
+        "kafka", _build_kafka, (folder, ROOT / "services/common/src/market_spread/common/jvm/jars.lock"), base_image()
+    )
 
 
 def base_image() -> Image:

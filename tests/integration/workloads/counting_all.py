@@ -1,9 +1,9 @@
 """The counting application with its deduplication off: a number that comes again is added again."""
 
 from market_spread.streaming.applications.counting import NUMBER
-from market_spread.streaming.computations import Sink, Text
+from market_spread.streaming.operators.stateful import RunningTotal
+from market_spread.streaming.operators.stateless import Sink, Text
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.states import RunningTotal
 
 
 def counting_all() -> Pipeline:

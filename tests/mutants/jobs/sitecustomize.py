@@ -14,7 +14,7 @@ def _is(*modules: str) -> bool:
     return any(word in modules for word in sys.orig_argv)
 
 
-if (name := os.environ.get("WRONG")) == "variants" and _is("market_spread.streaming.job"):
+if (name := os.environ.get("WRONG")) == "variants" and _is("market_spread.streaming.driver"):
     importlib.import_module("tests.mutants.jobs.variants").install()
 elif name and name != "variants" and _is("market_spread.sender", "market_spread.receiver"):
     rig: Any = importlib.import_module("tests.mutants.rig")

@@ -12,8 +12,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.streaming.plans import real_time, rows
-from market_spread.streaming.plans.packed import PackedRows
+from market_spread.streaming.modes import rows
+from market_spread.streaming.modes.real_time import compile as real_time
+from market_spread.streaming.modes.real_time.as_of_join import PackedRows
 from tests.mutants.system import rejected
 from tests.mutants.wrong import MUTANTS
 

@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.buckets import SLOTS, Buckets, payload_of
+from market_spread.common.hdr.codec import SLOTS, Buckets, payload_of
 
 HEADER = struct.Struct(">IIIIQQd")
 

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from market_spread.common.exposition import EDGES_US, ExposedSeries, exposition, quantile_name, recent_quantile_name
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import FRAMES_LATE, JOB_BATCH, METRICS, SEND_LAG, STAGE
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.exposition import (
+    EDGES_US,
+    ExposedSeries,
+    exposition,
+    quantile_name,
+    recent_quantile_name,
+)
+from market_spread.common.telemetry.metrics import FRAMES_LATE, JOB_BATCH, METRICS, SEND_LAG, STAGE
 
 LABELS = {"source": "sender-0", "run_id": "r1"}
 

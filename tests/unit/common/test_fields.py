@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.codec import decode, encode
-from market_spread.common.fields import Fields
-from market_spread.common.layout import ALERT, DECISION, NBBO, ORDER, Kind, Layout
+from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.columns import Fields
+from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, Kind, Layout
 
 LAYOUTS = st.sampled_from([NBBO, ORDER, ALERT, DECISION])
 

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.histogram import (
+from market_spread.common.hdr.histogram import (
     HIGHEST_US,
     HdrCounts,
     bucket_indices,

@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.kafka_security import PLAINTEXT, KafkaSecurity, KafkaSecurityConfig
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity, KafkaSecurityConfig
 
 
 @pytest.fixture

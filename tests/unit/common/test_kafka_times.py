@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from market_spread.common import kafka
-from market_spread.common.kafka import Consumer, Record
+from market_spread.common.kafka import client as kafka
+from market_spread.common.kafka.client import Consumer, Record
 
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
 

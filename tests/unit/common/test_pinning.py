@@ -2,10 +2,10 @@
 
 import pytest
 
-from market_spread.common import pinning
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.pinning import PinningConfig, PinningWatch, main, pinning_problem
+from market_spread.common.process import pinning
+from market_spread.common.process.pinning import PinningConfig, PinningWatch, main, pinning_problem
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from collections import deque
 
 import pytest
 
-from market_spread.common import push as push_module
-from market_spread.common import push_delivery
 from market_spread.common.clock import ManualClock
-from market_spread.common.clock_error import ClockError
-from market_spread.common.metric_names import CPU, FRAMES_LATE, MEMORY
-from market_spread.common.push import Pusher
-from market_spread.common.push_stream import StreamEndedError
-from market_spread.common.recording import Recorder
+from market_spread.common.telemetry import delivery as push_delivery
+from market_spread.common.telemetry import pusher as push_module
+from market_spread.common.telemetry.clock_error import ClockError
+from market_spread.common.telemetry.metrics import CPU, FRAMES_LATE, MEMORY
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.telemetry.stream import StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 
 

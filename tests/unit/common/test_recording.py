@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import (
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import (
     ALERTS,
     FRAMES_LATE,
     JOB_BATCH,
@@ -16,7 +16,7 @@ from market_spread.common.metric_names import (
     Metric,
     MetricKind,
 )
-from market_spread.common.recording import Recorder, pushes_missing
+from market_spread.common.telemetry.recorder import Recorder, pushes_missing
 from market_spread.v1.metrics_pb2 import PushRequest
 
 START = 1_700_000_000_000_000_000

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
+from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, Steps, read_profile
 from market_spread.common.mapping import MappingReader
-from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps, read_profile
 
 RATES = st.one_of(st.integers(0, 50), st.integers(0, 20_000))
 POSITIVE_RATES = RATES.map(lambda rate: rate + 1)

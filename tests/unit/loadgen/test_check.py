@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from market_spread.common.codec import Bytes2D, Int64s, encode
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import ALERT, NBBO, ORDER
-from market_spread.common.ledger import encode_ledger
-from market_spread.loadgen.check import check_files, read_ledger
+from market_spread.common.wire.codec import Bytes2D, Int64s, encode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER
+from market_spread.common.wire.ledger import encode_ledger
+from market_spread.loadgen.oracle.files import check_files, read_ledger
 
 START_US = 1_700_000_000_000_000
 WARM_UP_ID = 9_000_000_000

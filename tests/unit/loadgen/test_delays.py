@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.codec import Int64s
-from market_spread.loadgen.delays import Delays, constant_delay, observed_delays
+from market_spread.common.wire.codec import Int64s
+from market_spread.loadgen.oracle.delays import Delays, constant_delay, observed_delays
 
 SECOND_US = 1_000_000
 EVERY_US = 5_000

@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from market_spread.common.codec import Decoded, decode
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, MessageStream
-from market_spread.common.schedule import Burst, Constant, Profile, Ramp, Steps
-from market_spread.loadgen.draws import Drawing
-from market_spread.loadgen.market import Market
-from market_spread.loadgen.parameters import MarketParameters, Phase
-from market_spread.loadgen.symbols import universe
+from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, Steps
+from market_spread.common.load.source import Block, MessageStream
+from market_spread.common.wire.codec import Decoded, decode
+from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.loadgen.market.draws import Drawing
+from market_spread.loadgen.market.generator import Market
+from market_spread.loadgen.market.parameters import MarketParameters, Phase
+from market_spread.loadgen.market.symbols import universe
 
 START_NS = 1_700_000_000_000_000_000
 PARAMETERS = MarketParameters(seed=7, buckets=8, profile=Constant(40_000, 10))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.codec import Int64s, encode
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import ALERT, NBBO, ORDER
+from market_spread.common.wire.codec import Int64s, encode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
-from market_spread.loadgen.oracle import WHOLE_RUN, Oracle, judge
-from market_spread.loadgen.quote_book import QuoteBook, naming
-from market_spread.loadgen.verdicts import Judgement
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle, judge
+from market_spread.loadgen.oracle.quote_book import QuoteBook, naming
 
 # (symbol, bid, offer, sequence, intended_us)
 QuoteTuple = tuple[str, int, int, int, int]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.market import Market
-from market_spread.loadgen.oracle import judge
-from market_spread.loadgen.parameters import MarketParameters
-from market_spread.loadgen.quote_book import rejects
+from market_spread.loadgen.market.generator import Market
+from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.oracle.oracle import judge
+from market_spread.loadgen.oracle.quote_book import rejects
 
 START_NS = 1_700_000_000_000_000_000
 Input = tuple[Quotes, Orders]

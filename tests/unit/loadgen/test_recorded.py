@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.codec import Bytes2D, encode
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import NBBO
-from market_spread.loadgen.recorded import map_native, read_native, write_native
+from market_spread.common.wire.codec import Bytes2D, encode
+from market_spread.common.wire.layout import NBBO
+from market_spread.loadgen.files.native import map_native, read_native, write_native
 
 
 def quote_rows(*sequences: int) -> Bytes2D:

@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from market_spread.common.codec import decode, encode
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import NBBO, ORDER, bucket_of
-from market_spread.common.load import Block, find_source
+from market_spread.common.load.source import Block, find_source
+from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.layout import NBBO, ORDER, bucket_of
 from market_spread.loadgen.sources import market, recorded
 
 START_NS = 1_700_000_000_000_000_000

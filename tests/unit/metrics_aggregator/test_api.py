@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 from starlette.types import ASGIApp, Message
 
-from market_spread.common.buckets import Buckets
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import ALERTS, END_TO_END, JOB_BATCH
-from market_spread.common.recording import Recorder, interval_histogram
-from market_spread.metrics_aggregator.archive import Archive
-from market_spread.metrics_aggregator.event_stream import BEHIND_MAX
-from market_spread.metrics_aggregator.feed import RING_TICKS, Feeds
-from market_spread.metrics_aggregator.run_files import RunFiles
-from market_spread.metrics_aggregator.store import Store
-from market_spread.metrics_aggregator.web import web_app
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import ALERTS, END_TO_END, JOB_BATCH
+from market_spread.common.telemetry.recorder import Recorder, interval_histogram
+from market_spread.metrics_aggregator.http.app import web_app
+from market_spread.metrics_aggregator.http.archive import Archive
+from market_spread.metrics_aggregator.http.sse import BEHIND_MAX
+from market_spread.metrics_aggregator.http.updates import RING_TICKS, Feeds
+from market_spread.metrics_aggregator.model.run_files import RunFiles
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, SeriesKey
 

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.buckets import Buckets
-from market_spread.common.histogram import HdrCounts
-from market_spread.metrics_aggregator.cell_sums import PARTS_MAX, CellSums
-from market_spread.metrics_aggregator.history import History, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.intervals import HistogramInterval, merged_histograms
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.metrics_aggregator.model.history import History, HistoryUsage, Resolution
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, merged_histograms
+from market_spread.metrics_aggregator.model.window_sums import PARTS_MAX, CellSums
 
 SECOND = 1_000_000_000
 BEGIN = 1_700_000_000 * SECOND  # a multiple of 10 s

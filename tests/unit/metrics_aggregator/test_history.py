@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.histogram import Buckets, HdrCounts
-from market_spread.metrics_aggregator.history import LEVEL_MAX, History, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.intervals import (
+from market_spread.common.hdr.histogram import Buckets, HdrCounts
+from market_spread.metrics_aggregator.model.history import LEVEL_MAX, History, HistoryUsage, Resolution
+from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
     Point,
     bytes_of,

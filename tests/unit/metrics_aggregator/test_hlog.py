@@ -8,11 +8,19 @@ from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.histogram import Buckets, HdrCounts
-from market_spread.metrics_aggregator.hlog import Entry, Reading, decode, header, note_block, push_block, whole_blocks
-from market_spread.metrics_aggregator.intake import Measured
-from market_spread.metrics_aggregator.intervals import HistogramInterval
-from market_spread.metrics_aggregator.series import SeriesId
+from market_spread.common.hdr.histogram import Buckets, HdrCounts
+from market_spread.metrics_aggregator.model.hlog import (
+    Entry,
+    Reading,
+    decode,
+    header,
+    note_block,
+    push_block,
+    whole_blocks,
+)
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval
+from market_spread.metrics_aggregator.model.push_validation import Measured
+from market_spread.metrics_aggregator.model.series import SeriesId
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 

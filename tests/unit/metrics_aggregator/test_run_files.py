@@ -8,12 +8,12 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError, UsageError
-from market_spread.common.metric_names import FRAMES_LATE
-from market_spread.metrics_aggregator.hlog import push_block
-from market_spread.metrics_aggregator.intake import read_push
-from market_spread.metrics_aggregator.run_files import OPEN_MAX, RunFiles
-from market_spread.metrics_aggregator.series import CounterSeries
-from market_spread.metrics_aggregator.store import Store
+from market_spread.common.telemetry.metrics import FRAMES_LATE
+from market_spread.metrics_aggregator.model.hlog import push_block
+from market_spread.metrics_aggregator.model.push_validation import read_push
+from market_spread.metrics_aggregator.model.run_files import OPEN_MAX, RunFiles
+from market_spread.metrics_aggregator.model.series import CounterSeries
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest, Sample, SeriesKey
 
 SECOND = 1_000_000_000

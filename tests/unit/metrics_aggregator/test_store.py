@@ -7,8 +7,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from market_spread.common.errors import UsageError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import (
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import (
     ACKNOWLEDGE,
     ALERTS,
     CPU,
@@ -22,10 +22,10 @@ from market_spread.common.metric_names import (
     SEND_LAG,
     Metric,
 )
-from market_spread.metrics_aggregator.exposed import exposed_series, own_counts
-from market_spread.metrics_aggregator.intervals import bytes_of
-from market_spread.metrics_aggregator.series import CounterSeries, GaugeSeries, HistogramSeries
-from market_spread.metrics_aggregator.store import Store
+from market_spread.metrics_aggregator.model.intervals import bytes_of
+from market_spread.metrics_aggregator.model.series import CounterSeries, GaugeSeries, HistogramSeries
+from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.prometheus_view import exposed_series, own_counts
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 SECOND = 1_000_000_000

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from market_spread.common.exposition import quantile_name, recent_quantile_name
-from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, MetricKind
-from market_spread.metrics_aggregator.exposed import OWN_METRICS
+from market_spread.common.telemetry.exposition import quantile_name, recent_quantile_name
+from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
+from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 
 ROOT = Path(__file__).parents[3]
 MONITORING = ROOT / "charts" / "monitoring"

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.exposition import ExposedSeries
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import END_TO_END, FRAMES_LATE, FRAMES_SENT
-from market_spread.metrics_aggregator import exposed
-from market_spread.metrics_aggregator.exposed import exposed_series
-from market_spread.metrics_aggregator.store import Store
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.exposition import ExposedSeries
+from market_spread.common.telemetry.metrics import END_TO_END, FRAMES_LATE, FRAMES_SENT
+from market_spread.metrics_aggregator import prometheus_view as exposed
+from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.prometheus_view import exposed_series
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 

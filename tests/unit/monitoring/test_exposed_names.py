@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from market_spread.common.exposition import ExposedSeries, exposition
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.metric_names import HOST_TUNER_METRICS, METRICS, MetricKind
-from market_spread.metrics_aggregator.exposed import OWN_METRICS
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.exposition import ExposedSeries, exposition
+from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
+from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.unit.monitoring.shipped import promtool
 
 

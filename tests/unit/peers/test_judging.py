@@ -10,11 +10,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "peers" / "sys
 
 from judging import Judge, stamped
 
-from market_spread.common.layout import ALERT, NBBO, ORDER
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER
+from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle import Oracle
-from market_spread.runs.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.runs.workload import Overrides, read_workload
+from market_spread.loadgen.oracle.oracle import Oracle
 
 SMALL = Path(__file__).parents[2] / "integration" / "workloads" / "small.yaml"
 SENT = b"1700000000000001"

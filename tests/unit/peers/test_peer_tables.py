@@ -21,8 +21,8 @@ from peer_picture import draw
 from peer_tables import NOT_MEASURED, publish
 from recovering import Recovered, longest_silence_us
 
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.runs.plan import plan_of_workload
+from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.controller.plan.plan import plan_of_workload
 
 PAGE = "# Peers\n" + "".join(f"<!-- {part} -->\n<!-- /{part} -->\n" for part in ("drain", "latency", "recovery"))
 

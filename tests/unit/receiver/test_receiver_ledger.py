@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import ALERT
-from market_spread.common.ledger import LEDGER_LINE_WIDTH, encode_ledger
+from market_spread.common.wire.layout import ALERT
+from market_spread.common.wire.ledger import LEDGER_LINE_WIDTH, encode_ledger
 from market_spread.receiver.ledger import ALERTS, INVALID, InvalidLine, Ledger, ledger_path, read_ledger
 
 REPORT: dict[str, object] = {"reason": "wrong_length", "topic": "nbbo", "partition": 0, "offset": 3, "position": 0}

@@ -9,9 +9,9 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError, WrongStateError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.kafka import Partition, Record
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.service import ReceiverService
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,

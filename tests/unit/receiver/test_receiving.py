@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.codec import encode
 from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
-from market_spread.common.kafka import Partition, Record
-from market_spread.common.layout import ALERT, DECISION, Layout
-from market_spread.common.ledger import decode_ledger
-from market_spread.common.recording import Recorder
-from market_spread.receiver.consumer import Receiving
+from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import ALERT, DECISION, Layout
+from market_spread.common.wire.ledger import decode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, Ledger, ledger_path
+from market_spread.receiver.receiving import Receiving
 from market_spread.v1.control_pb2 import Phase
 
 WARM_UP = 9_000_000_000

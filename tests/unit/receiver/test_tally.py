@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.codec import Bytes2D, encode
-from market_spread.common.layout import ALERT, DECISION
+from market_spread.common.wire.codec import Bytes2D, encode
+from market_spread.common.wire.layout import ALERT, DECISION
 from market_spread.receiver.tally import DecisionTally, InvalidReport, RunPhase, Tally, readable_alerts
 
 WARM_UP = 9_000_000_000

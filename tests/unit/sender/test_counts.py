@@ -3,7 +3,7 @@
 import numpy as np
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.recording import Recorder
+from market_spread.common.telemetry.recorder import Recorder
 from market_spread.sender.counts import SendCounts
 from market_spread.sender.framing import Frame
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.load import MessageStream
+from market_spread.common.load.source import MessageStream
 from market_spread.sender.framing import Frame, Framer, in_order_of_plan
 
 WIDTH = 4

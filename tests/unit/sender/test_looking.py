@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pytest
 
-from market_spread.common.codec import encode
 from market_spread.common.errors import DeadlineError
-from market_spread.common.kafka import Partition, Record
-from market_spread.common.layout import NBBO
-from market_spread.sender.looking import NEWEST_RECORDS, look
+from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import NBBO
+from market_spread.sender.topic_probe import NEWEST_RECORDS, look
 
 
 class Topics:

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.clock import ManualClock
-from market_spread.common.histogram import bucket_indices
-from market_spread.common.kafka import Done, Headers
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, MessageStream
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import bucket_indices
+from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.load.source import Block, MessageStream
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.counts import SendCounts
+from market_spread.sender.frame_queue import FramePlan
 from market_spread.sender.framing import Frame
-from market_spread.sender.preparation import FramePlan
 from market_spread.sender.publisher import Publisher
 from market_spread.v1.control_pb2 import Phase
 

@@ -12,12 +12,12 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError, WrongStateError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.kafka import Done, Headers
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Block, LoadSource, MessageStream
-from market_spread.common.metric_names import FRAME_DELAY
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.load.source import Block, LoadSource, MessageStream
+from market_spread.common.telemetry.metrics import FRAME_DELAY
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender import service as service_module
 from market_spread.sender.publisher import Publisher
 from market_spread.sender.service import SenderService

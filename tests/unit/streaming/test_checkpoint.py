@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.streaming.job.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
-from market_spread.streaming.words import Packing, Part
+from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
+from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
 
 
 def test_a_checkpoint_without_a_batch_knows_no_offset(tmp_path: Path) -> None:

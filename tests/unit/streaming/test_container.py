@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.streaming.container import executor_command, main
+from market_spread.streaming.driver.kubernetes.entrypoint import executor_command, main
 
 VARIABLES = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@198.18.0.4:7078",

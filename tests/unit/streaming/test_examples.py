@@ -5,7 +5,9 @@ from types import ModuleType
 
 import pytest
 
-from market_spread.streaming import computations, pipeline, states
+from market_spread.streaming import pipeline
+from market_spread.streaming.operators import stateful as states
+from market_spread.streaming.operators import stateless as computations
 
 
 @pytest.mark.parametrize("module", [computations, pipeline, states], ids=lambda module: module.__name__)

@@ -6,8 +6,8 @@ import pytest
 
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
-from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.modes.real_time import slots_needed
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.modes.real_time.mode import slots_needed
 
 REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint"}
 

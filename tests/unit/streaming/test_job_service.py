@@ -6,9 +6,9 @@ import grpc
 import pytest
 
 from market_spread.common.clock import ManualClock
-from market_spread.streaming.job.progress import Commit, QueryProgress
-from market_spread.streaming.job.service import JobService
-from market_spread.streaming.job.supervisor import JobState, Supervisor
+from market_spread.streaming.driver.control_service import JobService
+from market_spread.streaming.driver.progress import Commit, QueryProgress
+from market_spread.streaming.driver.supervisor import JobState, Supervisor
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
     DrainJobRequest,

@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from market_spread.streaming.job.live_counts import LiveCounts
+from market_spread.streaming.driver.live_counts import LiveCounts
 
 SCAN, STATE, ROWS = "RealTimeStreamScan", "StatefulStreamlineAggregate", "number of output rows"
 

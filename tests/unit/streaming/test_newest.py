@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.vectors.newest import NEVER, AsOfIndex, Updates, look_up
+from market_spread.streaming.modes.micro_batch.kernels.as_of import NEVER, AsOfIndex, Updates, look_up
 
 KEYS = st.integers(0, 5)
 UPDATES = st.lists(st.tuples(KEYS, st.integers(0, 20), st.integers(0, 30), st.integers(-9, 9)), max_size=40)

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from market_spread.common.layout import NBBO, ORDER, Field, Kind, Layout
+from market_spread.common.wire.layout import NBBO, ORDER, Field, Kind, Layout
 from market_spread.streaming.applications.counting import counting
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.computations import Filter, FlatMap, Map, MapBatches, Row, Sink, Text
-from market_spread.streaming.modes.limits import check
+from market_spread.streaming.modes.support import check
+from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
+from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink, Text
 from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
-from market_spread.streaming.states import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 
 LINES = Source("lines", Text())
 QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.vectors.places import MISSING, places_of
+from market_spread.streaming.modes.micro_batch.kernels.hash_index import MISSING, places_of
 
 WORDS = st.integers(0, 2**64 - 1)
 

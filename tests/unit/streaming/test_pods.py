@@ -6,8 +6,8 @@ import pytest
 
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
-from market_spread.streaming.job.config import JobConfig
-from market_spread.streaming.job.pods import pod_settings, registered_slots, without_collector
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.driver.kubernetes.executors import pod_settings, registered_slots, without_collector
 
 MASTER = "k8s://https://kubernetes.default.svc:443"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from market_spread.streaming.job.progress import Commit, QueryProgress, commit_of, new_commits
-from market_spread.streaming.modes.settings import BATCHES_MAX
+from market_spread.common.job_contract import BATCHES_MAX
+from market_spread.streaming.driver.progress import Commit, QueryProgress, commit_of, new_commits
 
 # As Spark 4.3 reported a first batch of Real-Time Mode; only the state store's own metrics are left out.
 PROGRESS = json.loads("""

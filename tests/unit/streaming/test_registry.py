@@ -8,7 +8,7 @@ from market_spread.streaming.applications.registry import BY_NAME, find
 from market_spread.streaming.pipeline import PipelineError
 
 OWN = """
-from market_spread.streaming.computations import Sink, Text
+from market_spread.streaming.operators.stateless import Sink, Text
 from market_spread.streaming.pipeline import Source
 
 def mine():

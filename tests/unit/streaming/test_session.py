@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from market_spread.streaming.job import session
-from market_spread.streaming.job.config import JobConfig
+from market_spread.streaming.driver import session
+from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes import registry
 
 

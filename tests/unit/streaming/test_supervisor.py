@@ -12,8 +12,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
-from market_spread.streaming.job.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.job.turns import Turns
+from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.v1.control_pb2 import Phase
 
 END_S = 100_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.job.turns import Turns
+from market_spread.streaming.driver.replica_schedule import Turns
 
 S = 1_000_000_000
 TIMES = st.integers(0, 2**62)

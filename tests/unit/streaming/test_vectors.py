@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.layout import NBBO, ORDER, InvalidReason
+from market_spread.common.wire.layout import NBBO, ORDER, InvalidReason
 from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.modes.micro_batch.kernels.frames import Messages, RecordFrame
+from market_spread.streaming.modes.micro_batch.kernels.joining import Joining, Leaving, Side
+from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.rule import too_wide
-from market_spread.streaming.states import AsOfJoin
-from market_spread.streaming.vectors.frames import Messages, RecordFrame
-from market_spread.streaming.vectors.joining import Joining, Leaving, Side
 
 REJECTED = market_spread().stream.state
 ORDERS = Side(ORDER, "symbol", "intended_us")

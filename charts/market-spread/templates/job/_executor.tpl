@@ -26,7 +26,7 @@ spec:
       # Asked until the CPUs are its own, and then never again: the question would run on them. Without them it is not ready.
       startupProbe:
         exec:
-          command: [python, -m, market_spread.common.pinning]
+          command: [python, -m, market_spread.common.process.pinning]
         periodSeconds: 2
         timeoutSeconds: 10
         failureThreshold: 1000000

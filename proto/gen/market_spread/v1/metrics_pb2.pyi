@@ -132,7 +132,7 @@ class SeriesKey(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """A name of the registry `market_spread.common.metric_names`."""
+    """A name of the registry `market_spread.common.telemetry.metrics`."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Labels; the source is added by the aggregator."""

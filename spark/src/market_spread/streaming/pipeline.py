@@ -1,6 +1,6 @@
 """Pipelines: where messages come from, what is done with them, and where the results go.
 
-    >>> from market_spread.streaming.states import RunningTotal
+    >>> from market_spread.streaming.operators.stateful import RunningTotal
     >>> lines = Source("lines", Text())
     >>> counted = lines.key_by("text").to(RunningTotal("count", into="count"))
     >>> line_count = counted.to_sink(Sink("counts", Text("{text} => {count}")), name="line_count")
@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import Kind, Layout
-from market_spread.streaming.computations import OWN_NAMES, Computation, Names, Sink, Text
-from market_spread.streaming.states import Inflow, StateComputation
+from market_spread.common.wire.layout import Kind, Layout
+from market_spread.streaming.operators.stateful import Inflow, StateComputation
+from market_spread.streaming.operators.stateless import OWN_NAMES, Computation, Names, Sink, Text
 
 
 class PipelineError(UsageError):

@@ -5,7 +5,7 @@ The loop and the Bytewax flow share it. It needs the layout alone, so it runs in
 
 from struct import Struct
 
-from market_spread.common.layout import NBBO, ORDER, Layout
+from market_spread.common.wire.layout import NBBO, ORDER, Layout
 
 Quote = tuple[bytes, bytes, bytes]
 

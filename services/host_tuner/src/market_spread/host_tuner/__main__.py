@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.entry import run_main, write_ports
 from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.host_tuner.kubelet import KubeletSocket

@@ -3,7 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from market_spread.common.metric_names import (
+from market_spread.common.telemetry.metrics import (
     HOST_APPLY_ERRORS,
     HOST_DRIFT,
     HOST_EXCLUSIVE_CPUS,

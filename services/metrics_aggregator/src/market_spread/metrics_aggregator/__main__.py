@@ -8,25 +8,24 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import uvicorn
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UnavailableError
+from market_spread.common.grpc.calls import listener, require_bindable
+from market_spread.common.grpc.server import AioServer
 from market_spread.common.logs import log_event
-from market_spread.common.rpc import listener, require_bindable
-from market_spread.common.rpc_aio import AioServer
-from market_spread.common.service import run_main, write_ports
-from market_spread.metrics_aggregator.archive import Archive
-from market_spread.metrics_aggregator.feed import Feeds
-from market_spread.metrics_aggregator.guard import Hosts
-from market_spread.metrics_aggregator.run_files import RunFiles
+from market_spread.common.process.service import run_main, write_ports
+from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.http.app import web_app
+from market_spread.metrics_aggregator.http.archive import Archive
+from market_spread.metrics_aggregator.http.security import Hosts
+from market_spread.metrics_aggregator.http.updates import Feeds
+from market_spread.metrics_aggregator.model.run_files import RunFiles
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.service import MetricsService
-from market_spread.metrics_aggregator.store import HISTORY_BYTES_MAX, Store
-from market_spread.metrics_aggregator.web import web_app
 
 # Runs whose logs have changed in this time go on: their processes may be pushing.
 _RESTORED_NS = 600_000_000_000
@@ -35,31 +34,6 @@ _TICK_S = 1.0
 _SEND_BUFFER_BYTES = 256 * 1024
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class AggregatorConfig:
-    """Where the aggregator listens and keeps what it takes. Port 0 takes a free one.
-
-    ports_file: where to say which ports, once both are bound; runs_folder: where each run has a folder with its log,
-    nothing is written if absent; history_bytes_max: memory for the intervals of runs that are pushed for, and a quarter
-    of it for each finished run that is looked at; takes_pushes: false if it only shows the runs of its folder;
-    allowed_hosts: names, joined by commas, that requests may be for where it does not listen on loopback alone; any if
-    empty.
-    """
-
-    host: str = "127.0.0.1"
-    grpc_port: int = 0
-    http_port: int = 0
-    ports_file: Path | None = None
-    runs_folder: Path | None = None
-    history_bytes_max: int = HISTORY_BYTES_MAX
-    takes_pushes: bool = True
-    allowed_hosts: str = ""
-
-    def __post_init__(self) -> None:
-        if self.history_bytes_max < 1_000_000:
-            raise ValueError(f"history_bytes_max={self.history_bytes_max}; use at least 1000000")
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ import grpc
 import grpc.aio
 
 from market_spread.common.errors import UnavailableError, UsageError, WrongStateError
-from market_spread.metrics_aggregator.store import Store
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import DESCRIPTOR, NoteRequest, NoteResponse, PushRequest, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsServicer, add_MetricsServicer_to_server
 

@@ -1,28 +1,19 @@
 """The receiver process: `python -m market_spread.receiver`, configured by its environment."""
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import grpc
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.kafka import KafkaBroker
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import stop_event_on_signals
-from market_spread.common.recording import Recorder
-from market_spread.common.service import ServiceConfig, run_main, serving
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.receiver.config import ReceiverConfig
 from market_spread.receiver.service import ReceiverService
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_ReceiverServicer_to_server
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiverConfig(ServiceConfig):
-    """Environment of the receiver. data_folder: where the runs' ledgers are."""
-
-    data_folder: Path
-    source: str = "receiver"
 
 
 def main() -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.common.layout import ALERT, DECISION, Layout
-from market_spread.common.ledger import RECEIPT, LedgerColumns, decode_ledger
+from market_spread.common.wire.layout import ALERT, DECISION, Layout
+from market_spread.common.wire.ledger import RECEIPT, LedgerColumns, decode_ledger
 
 ALERTS = "alerts"
 DECISIONS = "decisions"

@@ -12,13 +12,13 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.kafka import Partition
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Partition
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
-from market_spread.common.recording import Recorder
-from market_spread.receiver.consumer import Received, Receiving, RecordConsumer
+from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
+from market_spread.receiver.receiving import Received, Receiving, RecordConsumer
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,

@@ -7,10 +7,10 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.codec import Bytes2D, Int64s, decode
-from market_spread.common.fields import Fields
-from market_spread.common.histogram import HdrCounts
-from market_spread.common.layout import ALERT, DECISION
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.wire.codec import Bytes2D, Int64s, decode
+from market_spread.common.wire.columns import Fields
+from market_spread.common.wire.layout import ALERT, DECISION
 
 # A record of the topic `invalid` that is itself no report.
 UNREADABLE = "unreadable"

@@ -2,38 +2,22 @@
 
 import gc
 import sys
-from dataclasses import dataclass
 
 import grpc
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
-from market_spread.common.kafka import KafkaBroker
-from market_spread.common.kafka_security import refuse
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import stop_event_on_signals
-from market_spread.common.recording import Recorder
-from market_spread.common.service import ServiceConfig, run_main, serving
-from market_spread.sender.publisher import UNACKNOWLEDGED_BYTES_MAX
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.sender.config import SenderConfig
 from market_spread.sender.service import SenderService
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_SenderServicer_to_server
 
 # Python's default of 5 ms is most of the 10 ms that a frame may be late.
 _SWITCH_INTERVAL_S = 0.000_5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SenderConfig(ServiceConfig):
-    """Environment of the sender. unacknowledged_bytes_max: what it holds for a broker that is behind; then it waits."""
-
-    source: str = "sender-0"
-    unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
-
-    def __post_init__(self) -> None:
-        errors = self.service_errors()
-        if self.unacknowledged_bytes_max <= 0:
-            errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
-        refuse(errors)
 
 
 def main() -> int:

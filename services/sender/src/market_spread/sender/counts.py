@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from market_spread.common import metric_names
-from market_spread.common.codec import Int64s
-from market_spread.common.histogram import HdrCounts, bucket_indices, highest_values
-from market_spread.common.kafka import Partition
-from market_spread.common.recording import Recorder
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, highest_values
+from market_spread.common.kafka.client import Partition
+from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.codec import Int64s
 from market_spread.sender.framing import Frame
 
 # Of a run that does not say what late is.

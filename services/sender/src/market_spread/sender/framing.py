@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from market_spread.common.codec import Int64s
-from market_spread.common.load import MessageStream
+from market_spread.common.load.source import MessageStream
+from market_spread.common.wire.codec import Int64s
 
 
 @dataclass(frozen=True, slots=True)

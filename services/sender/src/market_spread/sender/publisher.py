@@ -7,14 +7,14 @@ from typing import Protocol
 
 from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.kafka import Done, Headers
-from market_spread.common.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
-from market_spread.common.load import Load
+from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.load.source import Load
 from market_spread.common.logs import log_event
-from market_spread.common.recording import Recorder
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
 from market_spread.sender.counts import LATE_NS_DEFAULT, SendCounts, SendTotals
+from market_spread.sender.frame_queue import FramePlan, Preparation
 from market_spread.sender.framing import Frame
-from market_spread.sender.preparation import FramePlan, Preparation
 from market_spread.v1.control_pb2 import Phase
 
 # What the broker has not acknowledged is held in memory; beyond this the sender waits, which shows as lag.

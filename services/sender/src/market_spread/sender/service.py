@@ -8,19 +8,19 @@ from typing import Protocol
 
 import grpc
 
-from market_spread.common import load as loads
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
-from market_spread.common.kafka import RECORD_BYTES_MAX
-from market_spread.common.layout import NBBO, ORDER
-from market_spread.common.load import Load, LoadSource
+from market_spread.common.kafka.client import RECORD_BYTES_MAX
+from market_spread.common.load import source as loads
+from market_spread.common.load.source import Load, LoadSource
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
-from market_spread.common.recording import Recorder
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.counts import LATE_NS_DEFAULT
-from market_spread.sender.looking import RecordReader, look
-from market_spread.sender.preparation import FramePlan
+from market_spread.sender.frame_queue import FramePlan
 from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
+from market_spread.sender.topic_probe import RecordReader, look
 from market_spread.v1.control_pb2 import (
     LookRequest,
     LookResponse,

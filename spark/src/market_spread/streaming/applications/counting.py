@@ -3,10 +3,10 @@
 The numbers of a counter are numbered themselves, so one that is sent again is known and not added again.
 """
 
-from market_spread.common.layout import Field, Kind, Layout
-from market_spread.streaming.computations import Sink, Text
+from market_spread.common.wire.layout import Field, Kind, Layout
+from market_spread.streaming.operators.stateful import RunningTotal
+from market_spread.streaming.operators.stateless import Sink, Text
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.states import RunningTotal
 
 NUMBER = Layout(
     "number",

@@ -8,10 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.streaming.modes import micro_batch, real_time
-from market_spread.streaming.modes.kafka import read_topic, writer_of
-from market_spread.streaming.modes.limits import check
-from market_spread.streaming.modes.settings import MICRO_BATCH, REAL_TIME, duration
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
+from market_spread.streaming.modes.kafka_io import read_topic, writer_of
+from market_spread.streaming.modes.micro_batch import mode as micro_batch
+from market_spread.streaming.modes.real_time import mode as real_time
+from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
 Leaving = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]

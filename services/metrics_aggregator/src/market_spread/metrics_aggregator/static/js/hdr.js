@@ -1,5 +1,5 @@
 /**
- * Latency histograms, as `market_spread/common/histogram.py` has them: HdrHistogram's buckets for 1 us to 1 hour with
+ * Latency histograms, as `market_spread/common/hdr/histogram.py` has them: HdrHistogram's buckets for 1 us to 1 hour with
  * 3 digits, here as sorted pairs of bucket index and count. Merging adds buckets; a percentile is computed once.
  */
 

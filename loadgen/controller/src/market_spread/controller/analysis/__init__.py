@@ -1,0 +1,1 @@
+"""The one owner of the verdict: passed, failed or void, and why."""

@@ -1,0 +1,90 @@
+"""Whether the rig agrees with itself: what sender and receiver count, and what the ledger of the same run has."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.load.schedule import Constant
+from market_spread.controller.analysis.evidence import Criterion, Evidence
+from market_spread.controller.analysis.latency import judged_alerts
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.loadgen.columns import Alerts
+
+_SAMPLES_MIN = 200
+# With fewer messages to a frame, how long they wait depends on their phase.
+_FRAME_MIN = 8
+
+
+def rig_agrees(plan: RunPlan, observed: Observed) -> list[Evidence]:
+    """One piece of evidence, with the first disagreement; none before all is drained."""
+    if not observed.drained or observed.alerts is None:
+        return []
+    found = next(_disagreements(plan, observed, observed.alerts), "")
+    return [Evidence(Criterion.RIG_DISAGREES, not found, found or "sender, receiver and ledger agree")]
+
+
+def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterator[str]:
+    yield from _of_receiver(observed, alerts)
+    sent = observed.sent
+    delays, lags = HdrCounts.of_status(sent.frame_delay_histogram), HdrCounts.of_status(sent.send_lag_histogram)
+    acknowledged = sum(part.frames_acknowledged for part in sent.partitions)
+    if sent.partitions and acknowledged + sent.frames_failed != sent.frames_sent:
+        yield f"of {sent.frames_sent} frames the broker acknowledged {acknowledged} and lost {sent.frames_failed}"
+    for part in sent.partitions:
+        if part.next_offset < part.frames_acknowledged:
+            yield (
+                f"{part.frames_acknowledged} frames of {part.topic}/{part.partition} were acknowledged, and its "
+                f"offsets end at {part.next_offset}"
+            )
+    if (delays.count, lags.count) != (sent.frames_sent, sent.messages_sent):
+        yield (
+            f"the sender sent {sent.messages_sent} messages in {sent.frames_sent} frames, and has the lags of "
+            f"{lags.count} and the delays of {delays.count}"
+        )
+    # A frame is planned at most a linger after its first message; values have three digits.
+    if lags.max_us > 1.002 * (delays.max_us + plan.workload.linger_ms * 1000):
+        yield f"the sender's longest lag is {lags.max_us} us, and no frame was later than {delays.max_us} us"
+    yield from _of_lags(plan, lags)
+
+
+def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
+    """Whether half of the messages waited for half of the time that a frame stays open; half of that is asked for.
+
+    So it is at a constant rate with many messages to a frame. Of few, evenly apart, all may come just before it closes.
+    """
+    workload = plan.workload
+    if not isinstance(workload.profile, Constant):
+        return
+    rate, linger_us = workload.profile.rate_per_s, workload.linger_ms * 1e3
+    of_linger = rate * linger_us / 1e6
+    if min(workload.frame_messages, of_linger) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
+        return
+    # A partition gets its share of the rate at most, so its frames are not full sooner than one of all messages.
+    least_us = min(linger_us, (workload.frame_messages - 1) / rate * 1e6) / 4
+    half_us = lags.percentile(50)
+    if half_us < least_us:
+        yield (
+            f"half of the sender's lags are below {half_us} us, and half of the messages wait {least_us:.0f} us and "
+            "longer for their frames: the lags are false"
+        )
+
+
+def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
+    """The receiver counts duplicates of the warm-up as well; alerts that came after its last status are no fault."""
+    received, firsts = observed.received, judged_alerts(alerts, from_us=0)
+    if received.alerts > len(firsts):
+        yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
+    elif received.alerts == len(firsts) and received.latency_histogram:
+        own = HdrCounts()
+        own.record(firsts.received_us - firsts.intended_us)
+        if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):
+            yield "the receiver's latencies are not those of the ledger"
+    judgement = observed.judgement
+    came_later = len(alerts) - len(firsts) > received.alerts_duplicated
+    if judgement is not None and not came_later and judgement.disagreeing > received.alerts_disagreeing:
+        yield (
+            f"the receiver counted {received.alerts_disagreeing} alerts that disagree with an earlier one, and the "
+            f"ledger has {judgement.disagreeing}"
+        )

@@ -1,0 +1,45 @@
+"""What the orders' keys have to do with their latency: hot or cold, and the partition of the job's state."""
+
+import numpy as np
+
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.evidence import Criterion, Evidence
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
+from market_spread.loadgen.faults import Bools
+from market_spread.loadgen.market.symbols import universe
+
+ONE_KEY_SHARE_MAX = 0.1
+_SAMPLES_MIN = 500
+
+
+def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
+    """Which alerts are of `hot` and which of `cold` keys; a group without any is left out, of a replay both are."""
+    workload = plan.workload
+    if plan.origin.get("source") != "market":
+        return {}
+    is_hot = universe(workload.symbols, workload.partitions).is_hot(alerts.symbol)
+    return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
+
+
+def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
+    """In which partition of the job's state the key of each alert is."""
+    workload = plan.workload
+    return state_partition_of(
+        alerts.symbol, mode=workload.mode, buckets=workload.partitions, partitions=workload.shuffle_partitions
+    )
+
+
+def one_key(plan: RunPlan, symbols: Texts) -> Evidence:
+    """Whether no key has so many of the samples that the latencies are its own. symbols: of the judged alerts."""
+    limit = ONE_KEY_SHARE_MAX
+    if plan.origin.get("source") != "market" or len(symbols) < _SAMPLES_MIN:
+        why = "the orders are recorded ones" if plan.origin.get("source") != "market" else f"{len(symbols)} samples"
+        return Evidence(Criterion.ONE_KEY, None, f"not evaluated: {why}", None, limit, "share")
+    keys, counts = np.unique(symbol_codes(symbols), return_counts=True)
+    share = float(counts.max() / counts.sum())
+    text = f"of {counts.sum():,} samples one of {len(keys)} keys has {share:.1%}"
+    if share > limit:
+        text += f", at most {limit:.0%} may be; the latencies are that key's: have more probes, or a longer load"
+    return Evidence(Criterion.ONE_KEY, share <= limit, text, share, limit, "share")

@@ -1,0 +1,177 @@
+"""What a run has brought to light, and what the oracle says of it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from market_spread.common.errors import MarketSpreadError
+from market_spread.common.job_contract import ALL_DECISIONS
+from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import LedgerColumns, decode_ledger
+from market_spread.controller.analysis.cpu import CpuReading
+from market_spread.controller.analysis.latency import Batch
+from market_spread.controller.clients.services import RoundTrip
+from market_spread.controller.clients.watch import Silence
+from market_spread.controller.plan.plan import RunPlan, orders_of, quotes_of
+from market_spread.controller.plan.state_partitions import path_of
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement, Decisions
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
+from market_spread.v1.control_pb2 import (
+    JobStatusResponse,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
+
+# As many committed batches as a job tells of (CommittedBatch).
+_BATCHES_TOLD_MAX = 1000
+# How far the clocks of job and receiver may be apart, rounding of the job's times included.
+_CLOCKS_US = 1_000_000
+_PAUSE_NS_MAX = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """What a run shows while it lasts. Statuses are None as long as there is none.
+
+    sent_before: messages of the phases before the measured load.
+    """
+
+    phase: str
+    elapsed_s: float
+    sender: SenderStatusResponse | None = None
+    receiver: ReceiverStatusResponse | None = None
+    job: JobStatusResponse | None = None
+    sent_before: int = 0
+
+
+@dataclass(slots=True)
+class Observed:
+    """What a run has brought to light, filled in as it goes; an interrupted run is judged by what is there.
+
+    sent: the measured load; sent_before: messages of the phases before it. job: the job's newest status; job_restarts:
+    of its processes, beside those within them; failed_step: the step at which the error came; measured_until_unix_ns:
+    when the measured load was sent, 0 before; restarts_before: restarts that the job counts from before this run;
+    silences: of the rig, while it was measured; decisions: None unless the workload wants all; looks: see
+    `analysis.cpu`, of the measured load from settling on; round_trips: the best of each process before, during and
+    after it.
+    """
+
+    started: datetime
+    sent: SenderStatusResponse = field(default_factory=SenderStatusResponse)
+    received: ReceiverStatusResponse = field(default_factory=ReceiverStatusResponse)
+    job: JobStatusResponse = field(default_factory=JobStatusResponse)
+    starts_unix_ns: dict[str, int] = field(default_factory=dict)
+    sent_before: int = 0
+    stolen_share: float | None = None
+    time_to_first_order_s: float | None = None
+    ledger: bytes = b""
+    alerts: Alerts | None = None
+    judgement: Judgement | None = None
+    drained: bool = False
+    interrupted: bool = False
+    error: MarketSpreadError | None = None
+    failed_step: str = ""
+    job_restarts: int = 0
+    measured_until_unix_ns: int = 0
+    restarts_before: int = 0
+    silences: tuple[Silence, ...] = ()
+    decisions_ledger: bytes = b""
+    decisions: DecisionJudgement | None = None
+    looks: tuple[CpuReading, ...] = ()
+    round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
+
+    @property
+    def restarts(self) -> int:
+        """How often the query or a process of the job was started again in this run."""
+        return max(0, self.job.restarts - self.restarts_before) + self.job_restarts
+
+    @property
+    def timed_alerts(self) -> Alerts | None:
+        """The alerts whose latencies count: all but the belated ones, as the first decision on those was another."""
+        if self.alerts is None or self.judgement is None or not self.judgement.belated:
+            return self.alerts
+        return self.alerts[~np.isin(self.alerts.order_id, self.judgement.belated)]
+
+
+def alerts_of(ledger: LedgerColumns) -> Alerts:
+    """The alerts of measured orders."""
+    alerts = Alerts.from_rows(ledger.rows, ledger.received_us)
+    return alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+
+
+def judge(plan: RunPlan, observed: Observed) -> None:
+    """Have the oracle judge what was observed, if all of the measured load was carried through."""
+    if "measured" in observed.starts_unix_ns and observed.drained and not observed.interrupted:
+        observed.judgement = judge_run(plan, observed)
+        if plan.workload.decisions == ALL_DECISIONS:
+            observed.decisions = judge_decisions(plan, observed)
+
+
+def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
+    """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
+    assert observed.alerts is not None
+    workload = plan.workload
+    replayed, paths = replays_of(observed), None
+    if workload.replicas > 1:
+        replayed, shuffled = WHOLE_RUN, workload.shuffle_partitions
+        paths = partial(path_of, mode=workload.mode, buckets=workload.partitions, partitions=shuffled)
+    delay_us = 0 if plan.is_fenced else None
+    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
+    _add_input(oracle, plan, observed)
+    return oracle.judgement()
+
+
+def replays_of(observed: Observed) -> tuple[tuple[int, int], ...]:
+    """When what restarts had read again can have been read, Unix microseconds; the whole run if it cannot be told.
+
+    A batch that a restart broke off was never committed. So between two commits there is its time and that of the
+    restart: the longest gaps, one a restart, and whatever other gap is as long as no pause between batches should be.
+    """
+    if not observed.restarts:
+        return ()
+    batches = sorted(observed.job.batches, key=lambda batch: batch.start_unix_ns)
+    if len(batches) <= observed.restarts or len(batches) >= _BATCHES_TOLD_MAX:
+        return WHOLE_RUN
+    gaps_ns = [(before.start_unix_ns + before.duration_ns, after.start_unix_ns) for before, after in pairwise(batches)]
+    gaps_ns.sort(key=lambda gap: gap[0] - gap[1])
+    found = [gap for i, gap in enumerate(gaps_ns) if i < observed.restarts or gap[1] - gap[0] > _PAUSE_NS_MAX]
+    return tuple((begin_ns // 1000 - _CLOCKS_US, end_ns // 1000 + _CLOCKS_US) for begin_ns, end_ns in found)
+
+
+def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
+    """The judgement of all decisions on measured orders, by the same input."""
+    assert observed.alerts is not None
+    ledger = decode_ledger(observed.decisions_ledger, DECISION)
+    decisions = Decisions.from_rows(ledger.rows, ledger.received_us)
+    judge = DecisionJudge(
+        decisions[decisions.order_id < WARM_UP_ORDER_ID_MIN],
+        alerted=observed.alerts.order_id,
+        delay_us=0 if plan.is_fenced else None,
+        duplicates_allowed=_repeats(plan, observed),
+    )
+    _add_input(judge, plan, observed)
+    return judge.judgement()
+
+
+def _repeats(plan: RunPlan, observed: Observed) -> bool:
+    """Whether orders may have been judged more than once."""
+    return observed.restarts > 0 or plan.workload.replicas > 1
+
+
+def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed) -> None:
+    for phase in (phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns):
+        for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):
+            judge.add_quotes(quotes)
+    for orders in orders_of(plan.measured.open(observed.starts_unix_ns["measured"])):
+        judge.add_orders(orders)
+
+
+def batches_of(job: JobStatusResponse, batch_s: float) -> list[Batch]:
+    """The job's committed batches; one of the warm-up's short ones was planned no longer than it took."""
+    planned_ns = round(batch_s * 1e9)
+    return [Batch(batch.start_unix_ns, min(planned_ns, batch.duration_ns), batch.duration_ns) for batch in job.batches]

@@ -1,0 +1,205 @@
+"""The result of a run: its schema, its JSON file, and the rows of latencies that everyone shows of it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.analysis.evidence import Cause, Verdict
+from market_spread.controller.plan.objectives import PERCENTILES
+from market_spread.controller.run_folder.folder import write_whole
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.words import counted
+
+SCHEMA_VERSION = 3
+_PARTITIONS_SHOWN_MAX = 32
+
+LatencyNs = Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A run's result. Latencies are nanoseconds by percentile, null where too few values support one.
+    cause: whose doing it is that the run did not pass; latencies_void: its latencies say nothing, whatever its verdict.
+
+    Of `alerts_*` duplicates are alerts after an order's first. Warm-up is in none of these figures; the settling time
+    after it is in all but the latencies. A figure that a run did not come to is null.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: str
+    workload: str
+    verdict: Verdict
+    cause: Cause | None
+    latencies_void: bool
+    decisive: tuple[str, ...]
+    reasons: tuple[str, ...]
+    faults: Mapping[str, tuple[str, ...]]
+    started: str
+    duration_s: float
+    mode: str
+    messages_sent: int
+    quotes_sent: int
+    orders_sent: int
+    messages_processed: int
+    alerts_expected: int | None
+    alerts_received: int
+    alerts_missing: int | None
+    alerts_unexpected: int | None
+    alerts_duplicated: int
+    alerts_wrong: int | None
+    alerts_undecided: int | None
+    alerts_disagreeing: int
+    invalid_records: int
+    offered_rate_per_s: float
+    achieved_rate_per_s: float | None
+    latency_ns: LatencyNs
+    latency_samples: int
+    latency_between_boundaries_ns: LatencyNs
+    service_time_ns: LatencyNs
+    stages_ns: Mapping[str, LatencyNs]
+    send_lag_ns: LatencyNs
+    frame_delay_ns: LatencyNs
+    frames_sent: int
+    frames_late: int
+    messages_failed: int
+    boundaries: int
+    boundary_gap_ns_median: int | None
+    boundary_gap_ns_max: int | None
+    batch_duration_ns_median: int | None
+    batch_duration_ns_max: int | None
+    negative_latencies: int
+    job_restarts: int
+    cpu_us_per_message: float | None
+    broker_cpu_us_per_message: float | None
+    stolen_cpu_share: float | None
+    time_to_first_order_s: float | None
+    machine: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    verdicts: Mapping[str, Any] = field(default_factory=dict)
+    conservation: Mapping[str, int] = field(default_factory=dict)
+    backlog: Mapping[str, float | None] = field(default_factory=dict)
+    objectives: Mapping[str, Any] = field(default_factory=dict)
+    manifest_sha256: str | None = None
+    steps: tuple[Mapping[str, Any], ...] = ()
+    resumed: int = 0
+    alerts_reordered: int = 0
+    alerts_belated: int = 0
+    messages_lost: int | None = None
+    cpu_us_per_message_second_half: float | None = None
+    latency_intervals: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    latency_clusters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    acknowledge_ns: LatencyNs = field(default_factory=dict)
+    append_ns: LatencyNs = field(default_factory=dict)
+    fetch_ns: LatencyNs = field(default_factory=dict)
+    latency_by_key_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
+    latency_by_state_partition_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
+    orders_decided: int | None = None
+    orders_accepted: int | None = None
+    decisions_missing: int | None = None
+    decisions_unknown: int | None = None
+    decisions_duplicated: int | None = None
+    decisions_wrong: int | None = None
+    decisions_stale: int | None = None
+    decision_latency_ns: LatencyNs = field(default_factory=dict)
+    stalls: int = 0
+    stall_ns_max: int | None = None
+    self_test: Mapping[str, Any] | None = None
+
+    def to_json(self) -> str:
+        """The JSON document, versioned by `schema_version`."""
+        values = dataclasses.asdict(self)
+        return json.dumps(values, indent=2) + "\n"
+
+    def write(self, folder: Path) -> Path:
+        """Write it as `result.json`. UsageError if that fails."""
+        path = folder / "result.json"
+        try:
+            write_whole(path, self.to_json())
+        except OSError as error:
+            raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
+        return path
+
+
+def alerts_text(result: Result) -> str:
+    """What became of the alerts; of a run that was not judged, only what came."""
+    belated = f", {result.alerts_belated:,} of them belated" if result.alerts_belated else ""
+    received = f"{result.alerts_received:,} received{belated}"
+    if result.alerts_expected is None:
+        return f"{received}; not judged"
+    return (
+        f"{received}, {result.alerts_expected:,} expected, {result.alerts_missing:,} missing, "
+        f"{result.alerts_unexpected:,} unexpected, {result.alerts_duplicated:,} duplicated, "
+        f"{result.alerts_wrong:,} wrong"
+    )
+
+
+def too_few_clusters(clusters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
+    few = {path: {name: n for name, n in each.items() if n < CLUSTERS_MIN} for path, each in clusters.items()}
+    return {path: each for path, each in few.items() if each}
+
+
+def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
+    """A title and the cells of PERCENTILES for each latency of the result, in milliseconds.
+
+    Below the first, by which a run is judged, stand its intervals and clusters. A percentile without a value is a dash,
+    and one of a tail that rests on too few moments of the run is a dash and their number.
+    """
+    few = too_few_clusters(result.latency_clusters)
+    stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
+    rows = [
+        ("intended send to receipt", "latency_ns", result.latency_ns),
+        ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
+        *((f"  {heat} keys", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
+        *_partition_rows(result),
+        ("actual send to receipt", "service_time_ns", result.service_time_ns),
+        *([("to the receipt of a decision", "", result.decision_latency_ns)] if result.orders_decided else []),
+    ]
+    for name, latency in result.stages_ns.items():
+        rows.append((f"  {name.replace('_', ' ')}", f"stages_ns.{name}", latency))
+        rows += [(f"    {part}", "", each) for part, each in stages.get(name, []) if any(each.values())]
+    rows += [
+        ("send lag of all messages", "", result.send_lag_ns),
+        ("delay of frames against plan", "", result.frame_delay_ns),
+        ("frames to acknowledgement", "", result.acknowledge_ns),
+    ]
+
+    def cell(path: str, name: str, latency: LatencyNs) -> str:
+        if latency.get(name) is not None and (clusters := few.get(path, {}).get(name)) is not None:
+            return f"– ({counted(clusters, 'cluster')})"
+        return _milliseconds(latency.get(name), decimals)
+
+    cells = [(title, *(cell(path, name, latency) for name in PERCENTILES)) for title, path, latency in rows]
+    return [cells[0], *_interval_rows(result, decimals), *cells[1:]]
+
+
+def _interval_rows(result: Result, decimals: int) -> list[tuple[str, ...]]:
+    found = [result.latency_intervals.get(name) for name in PERCENTILES]
+    low_high = [(each["low_ns"], each["high_ns"]) if each else (None, None) for each in found]
+    intervals = [
+        "–" if low is None else f"{_milliseconds(low, decimals)} to {_milliseconds(high, decimals)}"
+        for low, high in low_high
+    ]
+    return [
+        ("  95% interval", *intervals),
+        ("  clusters of time", *("–" if each is None else f"{each['clusters']:,}" for each in found)),
+    ]
+
+
+def _partition_rows(result: Result) -> list[tuple[str, str, LatencyNs]]:
+    """Latencies by state partition, where there is more than one; of very many the slowest in the median."""
+    found = result.latency_by_state_partition_ns
+    slowest = sorted(found, key=lambda number: -(found[number]["p50"] or 0))[:_PARTITIONS_SHOWN_MAX]
+    return [
+        (f"  state partition {number}", f"latency_by_state_partition_ns.{number}", each)
+        for number, each in found.items()
+        if len(found) > 1 and number in slowest
+    ]
+
+
+def _milliseconds(value_ns: int | None, decimals: int) -> str:
+    return "–" if value_ns is None else f"{value_ns / 1e6:,.{decimals}f}"

@@ -1,0 +1,392 @@
+"""Decides whether a run is valid, from what its processes, its timeline and the machine say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from market_spread.common.errors import RunVoidError
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
+from market_spread.common.load.schedule import Constant
+from market_spread.common.telemetry.recorder import pushes_missing
+from market_spread.controller.analysis.agreement import rig_agrees
+from market_spread.controller.analysis.clocks import clock_bounds, clocks_apart
+from market_spread.controller.analysis.cpu import cpu_us_by_look
+from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
+from market_spread.controller.analysis.generator import generator_queue
+from market_spread.controller.analysis.keys import one_key
+from market_spread.controller.analysis.latency import stamp_faults
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.stalls import Stall, blamed
+from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
+from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.workload import run_limits
+from market_spread.loadgen.columns import Alerts
+from market_spread.metrics_aggregator.model import hlog, run_files
+from market_spread.v1.metrics_pb2 import PushRequest
+
+_PAGE_BYTES = 4096
+_FALSE_STAMPS_MAX = 0.001
+_Z95 = 1.96
+_SLOPE_POINTS_MAX = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was captured besides the processes' own words. pushes, pushes_missing: of all processes' metrics."""
+
+    timeline: Timeline
+    components: tuple[str, ...]
+    cores: int
+    from_s: float
+    to_s: float
+    pushes: int = 0
+    pushes_missing: int = 0
+    gate: tuple[HostCheck, ...] = ()
+
+    def measured(self, component: str, name: str) -> Series:
+        """A series over the measured load."""
+        return self.timeline.series(component, name).within(self.from_s, self.to_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Messages sent and not yet processed. The slope is that of Theil and Sen, with its 95% interval."""
+
+    messages_max: int | None = None
+    slope_per_s: float | None = None
+    slope_per_s_low: float | None = None
+    slope_per_s_high: float | None = None
+
+
+def validity(
+    plan: RunPlan,
+    observed: Observed,
+    judged: Alerts | None,
+    steady: Steadiness,
+    stalls: Sequence[Stall],
+    seen: Seen | None,
+) -> Assessment:
+    """Whether the run is valid; every reason to call it void is evidence that does not hold.
+
+    judged: the alerts whose latencies count, None if the run did not come to any.
+    """
+    from_s = observed.starts_unix_ns.get("measured", 0) / 1e9
+    evidence = [
+        *_broken_off(observed),
+        *_not_judged(observed),
+        _rig_stalled(plan, observed, stalls),  # before what it brings about
+        _late_generator(plan, observed),
+        _lost_by_sender(observed),
+        _generator_queue(plan, observed),
+        _stolen(plan, observed),
+        *_undecided(observed),
+        *(
+            []
+            if judged is None
+            else [
+                _not_steady(plan, steady, from_s=from_s),
+                _slower_between(steady, from_s=from_s),
+                _cpu_unsteady(observed, from_s=from_s),
+                _stamps(judged),
+                one_key(plan, judged.symbol),
+            ]
+        ),
+        _clock_offset(plan, observed),
+        *rig_agrees(plan, observed),
+        *([] if seen is None else _of_timeline(plan, seen)),
+        *([] if seen is None else _of_gate(seen)),
+    ]
+    return Assessment(tuple(evidence))
+
+
+def late_frames(plan: RunPlan, frame_delay: HdrCounts) -> int:
+    """Frames that left later after their plan than the workload allows."""
+    bucket = int(bucket_indices(np.array([round(plan.workload.late_ms * 1000)]))[0])
+    return int(frame_delay.counts[bucket + 1 :].sum())
+
+
+def backlog_of(seen: Seen, *, from_s: float) -> Backlog:
+    """The backlog over the measured load from a moment on."""
+    sent, processed = (seen.measured("path", name) for name in ("messages_sent", "messages_processed"))
+    if not len(sent) or len(sent) != len(processed):
+        return Backlog()
+    waiting = np.maximum(sent.values - processed.values, 0)
+    settled = sent.unix_s >= from_s
+    low, slope, high = slope_per_s(sent.unix_s[settled].astype(np.float64), waiting[settled])
+    return Backlog(int(waiting.max()), slope, low, high)
+
+
+def slope_per_s(
+    seconds: np.ndarray[tuple[int], np.dtype[np.float64]], values: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> tuple[float | None, float | None, float | None]:
+    """The median of the slopes of all pairs, between the ends of its 95% interval; None with fewer than 5 seconds.
+
+    Two points of the same second have no slope.
+    """
+    step = -(-len(seconds) // _SLOPE_POINTS_MAX)
+    if len(np.unique(seconds)) < 5:
+        return None, None, None
+    x, y = seconds[::step], values[::step]
+    earlier, later = np.triu_indices(len(x), 1)
+    apart = x[later] > x[earlier]
+    earlier, later = earlier[apart], later[apart]
+    slopes = np.sort((y[later] - y[earlier]) / (x[later] - x[earlier]))
+    count, n = len(slopes), len(x)
+    spread = _Z95 * np.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+    low, high = round((count - spread) / 2), round((count + spread) / 2)
+    return float(slopes[max(0, low)]), float(np.median(slopes)), float(slopes[min(count - 1, high)])
+
+
+def push_gaps(metrics: Path) -> tuple[int, int]:
+    """How many pushes a log has, and how many never came."""
+    epochs: dict[tuple[str, int], tuple[int, int, int]] = {}
+    for entry in run_files.read(metrics, hlog.Reading()):
+        if isinstance(entry, PushRequest):
+            key = (entry.source, entry.epoch_unix_ns)
+            last, seen, dropped = epochs.get(key, (0, 0, 0))
+            epochs[key] = max(last, entry.sequence), seen + 1, max(dropped, entry.pushes_dropped)
+    missing = sum(pushes_missing(last=last, seen=seen, dropped=dropped) for last, seen, dropped in epochs.values())
+    return sum(seen for _, seen, _ in epochs.values()), missing
+
+
+def _broken_off(observed: Observed) -> list[Evidence]:
+    evidence = []
+    if isinstance(observed.error, RunVoidError):
+        evidence.append(Evidence(Criterion.BROKE_OFF, False, _with_step(observed)))
+    if observed.interrupted:
+        evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
+    return evidence
+
+
+def _not_judged(observed: Observed) -> list[Evidence]:
+    """A run that ended by itself, but whose alerts nobody has judged."""
+    if observed.judgement is not None or observed.error is not None or observed.interrupted:
+        return []
+    return [Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged")]
+
+
+def _with_step(observed: Observed) -> str:
+    return f"{observed.error} (step: {observed.failed_step})" if observed.failed_step else str(observed.error)
+
+
+def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
+    sent, workload = observed.sent, plan.workload
+    if not sent.frames_sent:
+        return Evidence(Criterion.LATE_GENERATOR, None, "no frame was sent")
+    delays = HdrCounts.of_status(sent.frame_delay_histogram)
+    late = late_frames(plan, delays)
+    share = late / sent.frames_sent
+    allowed = workload.late_share_max
+    if late > allowed * sent.frames_sent:
+        text = (
+            f"the generator was late: {late} of {sent.frames_sent} frames ({share:.2%}) went out "
+            f"more than {workload.late_ms:g} ms after their plan, at most {allowed:.2%} may; "
+            "lower the rate or give the sender a core of its own"
+        )
+    else:
+        text = f"{late} of {sent.frames_sent} frames went out more than {workload.late_ms:g} ms after their plan"
+    return Evidence(Criterion.LATE_GENERATOR, late <= allowed * sent.frames_sent, text, share, allowed, "share")
+
+
+def _lost_by_sender(observed: Observed) -> Evidence:
+    failed = observed.sent.messages_failed
+    text = f"the broker did not take {failed} messages" if failed else "the broker took every message"
+    return at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=text)
+
+
+def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+    """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
+    limit_ms = run_limits(plan.workload).stall_us / 1000
+    silences = [silence for stall in stalls if (silence := blamed(stall, observed.silences))]
+    longest = max(silences, key=lambda silence: silence.duration_us, default=None)
+    if longest is None:
+        return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")
+    at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
+    found_ms = longest.duration_us / 1000
+    text = f"the {longest.component} stood still for {found_ms / 1000:.1f} s, from {at_s:.1f} s of the load on"
+    return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
+
+
+def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
+    sent = observed.sent
+    acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
+    return generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
+
+
+def _stamps(judged: Alerts) -> Evidence:
+    """Whether sent <= read <= emitted <= received: a job's stamps and the clocks of hosts are evidence, not truth."""
+    if not len(judged):
+        return Evidence(Criterion.STAMPS, None, "not evaluated: there are no alerts", None, _FALSE_STAMPS_MAX, "share")
+    stage, count = max(stamp_faults(judged).items(), key=lambda each: each[1])
+    share = count / len(judged)
+    text = f"no stage of more than {share:.2%} of the alerts ends before it begins"
+    if share > _FALSE_STAMPS_MAX:
+        text = (
+            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
+            f"of {len(judged):,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
+        )
+    return Evidence(Criterion.STAMPS, share <= _FALSE_STAMPS_MAX, text, share, _FALSE_STAMPS_MAX, "share")
+
+
+def _clock_offset(plan: RunPlan, observed: Observed) -> Evidence:
+    """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
+    limit_ms = plan.workload.void.clock_ms
+    apart = clocks_apart(clock_bounds(observed.round_trips))
+    if apart is None:
+        text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
+        return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
+    ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
+    text = f"the receiver's clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
+    holds = abs(ahead_ms) - bound_ms <= limit_ms
+    if not holds:
+        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
+    return Evidence(Criterion.CLOCK_OFFSET, holds, text, ahead_ms, limit_ms, "ms")
+
+
+def _stolen(plan: RunPlan, observed: Observed) -> Evidence:
+    share = observed.stolen_share
+    text = _unless(share, "stolen time", "{:.0%} of the CPU time was taken by the machine's neighbours")
+    return at_most(Criterion.STOLEN, share, plan.workload.void.stolen_share, unit="share", text=text)
+
+
+def _undecided(observed: Observed) -> list[Evidence]:
+    judgement = observed.judgement
+    if judgement is None:
+        return []
+    if judgement.void_reason is not None:
+        return [Evidence(Criterion.UNDECIDED, False, judgement.void_reason, judgement.undecided, unit="orders")]
+    return [Evidence(Criterion.UNDECIDED, True, f"{judgement.undecided} orders are undecided", judgement.undecided)]
+
+
+def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence:
+    """A latency that still falls: the begin was not warm. One that rises is a lag that grows."""
+    limit = plan.workload.void.drift_share
+    if steady.unknown or not isinstance(plan.workload.profile, Constant):
+        text = f"not evaluated: {steady.unknown or 'the load is not constant'}"
+        return Evidence(Criterion.NOT_STEADY, None, text, limit=limit, unit="share")
+    change = steady.of_kind(Unsteady.TOO_SLOW_AT_START)
+    if change is None:
+        return Evidence(Criterion.NOT_STEADY, True, "the median latency kept its level", 0.0, limit, "share")
+    text = (
+        f"until {change.end_s - from_s:.0f} s of the load the median latency was {change.size / 1000:,.1f} ms higher "
+        f"than later, {change.share:.0%} of the run's"
+    )
+    holds = change.share <= limit
+    if not holds:
+        text = f"the warm-up was too short: {text}; make warm_up longer"
+    return Evidence(Criterion.NOT_STEADY, holds, text, change.share, limit, "share")
+
+
+def _slower_between(steady: Steadiness, *, from_s: float) -> Evidence:
+    """Neither warm-up nor lag, so it voids nothing; but the percentiles are of two levels, and a reader should know."""
+    criterion, change = Criterion.SLOWER_BETWEEN, steady.of_kind(Unsteady.SLOWER_BETWEEN)
+    if change is None:
+        text = (
+            f"not evaluated: {steady.unknown}" if steady.unknown else "in no part of the load was it slower than around"
+        )
+        return Evidence(criterion, None if steady.unknown else True, text)
+    text = (
+        f"from {change.begin_s - from_s:.0f} to {change.end_s - from_s:.0f} s of the load the median latency was "
+        f"{change.size / 1000:,.1f} ms higher than around, {change.share:.0%} of the run's"
+    )
+    return Evidence(criterion, None, text, change.share, unit="share")
+
+
+def _cpu_unsteady(observed: Observed, *, from_s: float) -> Evidence:
+    """CPU that did not keep its level says nothing of latency; the figure of the second half is shown beside it."""
+    values_us, seconds = cpu_us_by_look(observed.looks)
+    found = steadiness(values_us, seconds)
+    if found.unknown:
+        return Evidence(Criterion.CPU_UNSTEADY, None, f"not evaluated: {found.unknown}")
+    if not found.changes:
+        return Evidence(Criterion.CPU_UNSTEADY, True, "CPU a message kept its level", 0.0, unit="share")
+    most = max(found.changes, key=lambda change: change.share)
+    text = (
+        f"from {most.begin_s - from_s:.0f} to {most.end_s - from_s:.0f} s of the load the job took {most.size:.1f} us "
+        f"of CPU a message more than at its lowest level, {most.share:.0%} of the run's median"
+    )
+    return Evidence(Criterion.CPU_UNSTEADY, None, text, most.share, unit="share")
+
+
+def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
+    void = plan.workload.void
+    if seen.to_s <= seen.from_s:
+        return []  # no load was measured to its end: there is nothing to have been sampled
+    seconds = seen.to_s - seen.from_s
+    foreign, throttled, clock_ms, swapped_mb = (
+        _foreign_share(seen), _mean(seen.measured("machine", "throttled_share")), _clock_ms(seen), _swapped_mb(seen)
+    )  # fmt: skip
+    sampled = len(seen.measured("machine", "cpus"))
+    owed = max(1, int(seconds) - 1)
+    missing = max(0, owed - sampled) / owed
+    if seen.pushes:
+        missing = max(missing, seen.pushes_missing / (seen.pushes + seen.pushes_missing))
+    return [
+        at_most(
+            Criterion.FOREIGN_LOAD, foreign, void.foreign_share, unit="share",
+            text=_unless(
+                foreign, "foreign load", "{:.0%} of the CPU time was used by processes that are not the run's"
+            ),
+        ),
+        at_most(
+            Criterion.THROTTLED, throttled, void.throttled_share, unit="share",
+            text=_unless(throttled, "throttling", "the cgroup was held back for {:.1%} of the time"),
+        ),
+        at_most(
+            Criterion.CLOCK_ERROR, clock_ms, void.clock_ms, unit="ms",
+            text=_unless(clock_ms, "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time"),
+        ),
+        at_most(
+            Criterion.SWAP, swapped_mb, void.swap_mb, unit="MB",
+            text=_unless(swapped_mb, "swap", "{:.1f} MB were read from swap or written to it"),
+        ),
+        at_most(
+            Criterion.MISSING_INTERVALS, missing, void.missing_share, unit="share",
+            text=f"{missing:.1%} of the intervals are missing: {max(0, owed - sampled)} of {owed} samples of the "
+            f"machine, {seen.pushes_missing} of {seen.pushes + seen.pushes_missing} pushes",
+        ),
+    ]  # fmt: skip
+
+
+def _of_gate(seen: Seen) -> list[Evidence]:
+    """What differs voids nothing: a strict gate has refused the run before."""
+    if not seen.gate:
+        return []
+    differing = [check.sentence for check in seen.gate if check.holds is False]
+    text = "; ".join(differing) if differing else "the machine is what the workload wants"
+    return [Evidence(Criterion.GATE, None if differing else True, text, len(differing), 0, "checks")]
+
+
+def _foreign_share(seen: Seen) -> float | None:
+    """CPUs in use less those that the run used, as a share of all; None if its processes are on other machines."""
+    if not any(len(seen.measured(component, "cpus")) for component in seen.components):
+        return None
+    machine = seen.measured("machine", "cpus")
+    ours = seen.timeline.sum_of("cpus", (*seen.components, "controller")).within(seen.from_s, seen.to_s)
+    if not len(machine) or not len(ours):
+        return None
+    return max(0.0, float(machine.values.mean() - ours.values.mean())) / seen.cores
+
+
+def _clock_ms(seen: Seen) -> float | None:
+    distance = seen.measured("controller", "unix_minus_monotonic_ms").values
+    return float(distance.max() - distance.min()) if len(distance) else None
+
+
+def _swapped_mb(seen: Seen) -> float | None:
+    found = [seen.measured("machine", name) for name in ("pswpin_per_s", "pswpout_per_s")]
+    if not any(len(series) for series in found):
+        return None
+    return float(sum(series.values.sum() for series in found)) * _PAGE_BYTES / 1e6
+
+
+def _mean(series: Series) -> float | None:
+    return float(series.values.mean()) if len(series) else None
+
+
+def _unless(value: float | None, what: str, text: str) -> str:
+    return f"{what}: the machine does not tell" if value is None else text.format(value)

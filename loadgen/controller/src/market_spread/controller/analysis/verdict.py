@@ -1,0 +1,342 @@
+"""The result of a run: what was observed, judged by everything that there is to judge it by."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
+from market_spread.common.load.schedule import Constant
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.correctness import conservation, correctness, lost
+from market_spread.controller.analysis.cpu import cpu_per_message
+from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, conclude
+from market_spread.controller.analysis.keys import by_heat, state_partitions
+from market_spread.controller.analysis.latency import (
+    STAGES,
+    Growth,
+    LatencyHistograms,
+    judged_alerts,
+    latencies_of,
+    meets,
+    reordered,
+    stages_us,
+)
+from market_spread.controller.analysis.objectives import Achieved, assess
+from market_spread.controller.analysis.observed import Observed, batches_of
+from market_spread.controller.analysis.result import LatencyNs, Result
+from market_spread.controller.analysis.stalls import Stall, blamed, find_stalls
+from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
+from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
+from market_spread.controller.host.machine import this_machine
+from market_spread.controller.plan.objectives import PERCENTILES
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.workload import run_limits
+from market_spread.controller.statistics.intervals import percentiles_with_intervals, tail_clusters
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS
+
+# A standstill between two batches leaves messages of about a second, which are worked off later.
+_BACKLOG_S_MAX = 1.0
+
+_PERCENTILES = tuple(name for name in PERCENTILES if name != "max")
+_NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
+
+
+def judged_from_unix_ns(plan: RunPlan, observed: Observed) -> int:
+    """From when on latencies count: where the measured load has settled; before its begin there is nothing to count."""
+    return observed.starts_unix_ns.get("measured", 0) + round(plan.workload.settle_s * 1e9)
+
+
+def result_of(
+    plan: RunPlan,
+    observed: Observed,
+    run_id: str,
+    *,
+    seen: Seen | None = None,
+    manifest_sha256: str | None = None,
+    steps: Sequence[Mapping[str, object]] = (),
+    resumed: int = 0,
+    self_test: Mapping[str, object] | None = None,
+) -> Result:
+    """The result of a run, as far as it came. seen: what was captured of it; self_test: of its machine's rig."""
+    workload = plan.workload
+    settle_us = judged_from_unix_ns(plan, observed) // 1000
+    batches = batches_of(observed.job, workload.batch_s)
+    timed = observed.timed_alerts
+    latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
+    judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
+    growth = latencies.growth if latencies else Growth()
+    steady = _steadiness(judged)
+    cpu = cpu_per_message(observed.looks)
+    backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
+    partitions = state_partitions(plan, judged) if judged is not None else None
+    stalls = _stalls(plan, judged, partitions, latencies)
+    samples = _samples(plan, judged, partitions, latencies)
+    clusters = {path: tail_clusters(*each, _PERCENTILES) for path, each in samples.items()}
+    latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
+    achieved = Achieved(
+        latency_ns,
+        plan.offered_rate_per_s,
+        _achieved_rate_per_s(observed),
+        lost(observed),
+        clusters.get("latency_ns", {}),
+    )
+    verdicts = Verdicts(
+        correct=correctness(observed),
+        valid=validity(plan, observed, judged, steady, stalls, seen),
+        objectives=Assessment(
+            (
+                *(
+                    []
+                    if judged is None
+                    else [_lag_growing(plan, observed, growth, steady, backlog), _stalled(plan, observed, stalls)]
+                ),
+                *assess(workload.objectives, achieved),
+            )
+        ),
+    )
+    conclusion = conclude(verdicts)
+    sent, judgement = observed.sent, observed.judgement
+    processed = max(0, observed.job.messages_processed - observed.sent_before)
+    frame_delay, send_lag = (
+        HdrCounts.of_status(sent.frame_delay_histogram),
+        HdrCounts.of_status(sent.send_lag_histogram),
+    )
+    durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
+    gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
+    return Result(
+        run_id=run_id,
+        workload=workload.name,
+        verdict=conclusion.verdict,
+        cause=conclusion.cause,
+        latencies_void=conclusion.latencies_void,
+        decisive=conclusion.decisive,
+        reasons=conclusion.reasons,
+        faults={**(judgement.sentences if judgement else {}), **_decision_faults(observed)},
+        started=observed.started.isoformat(timespec="seconds"),
+        duration_s=plan.duration_s,
+        mode=workload.mode,
+        messages_sent=sent.messages_sent,
+        quotes_sent=sent.quotes_sent,
+        orders_sent=sent.orders_sent,
+        messages_processed=processed,
+        alerts_expected=judgement.expected if judgement else None,
+        alerts_received=observed.received.alerts,
+        alerts_missing=judgement.missing if judgement else None,
+        alerts_unexpected=judgement.unexpected if judgement else None,
+        alerts_duplicated=observed.received.alerts_duplicated,
+        alerts_wrong=judgement.wrong if judgement else None,
+        alerts_undecided=judgement.undecided if judgement else None,
+        alerts_disagreeing=observed.received.alerts_disagreeing,
+        invalid_records=observed.received.invalid_records,
+        offered_rate_per_s=plan.offered_rate_per_s,
+        achieved_rate_per_s=achieved.achieved_rate_per_s,
+        latency_ns=latency_ns,
+        latency_samples=latencies.end_to_end.count if latencies else 0,
+        latency_between_boundaries_ns=latency_summary_ns(latencies.steady) if latencies else _NO_LATENCY,
+        service_time_ns=latency_summary_ns(latencies.service) if latencies else _NO_LATENCY,
+        stages_ns={name: latency_summary_ns(latencies.stages[name]) if latencies else _NO_LATENCY for name in STAGES},
+        send_lag_ns=latency_summary_ns(send_lag),
+        frame_delay_ns=latency_summary_ns(frame_delay),
+        frames_sent=sent.frames_sent,
+        frames_late=late_frames(plan, frame_delay),
+        messages_failed=sent.messages_failed,
+        boundaries=len(gaps_ns),
+        boundary_gap_ns_median=int(np.median(gaps_ns)) if gaps_ns else None,
+        boundary_gap_ns_max=max(gaps_ns, default=None),
+        batch_duration_ns_median=int(np.median(durations_ns)) if durations_ns else None,
+        batch_duration_ns_max=max(durations_ns, default=None),
+        negative_latencies=latencies.end_to_end.negative if latencies else 0,
+        job_restarts=observed.restarts,
+        cpu_us_per_message=cpu.whole_us,
+        broker_cpu_us_per_message=cpu.broker_us,
+        stolen_cpu_share=observed.stolen_share,
+        time_to_first_order_s=observed.time_to_first_order_s,
+        machine=asdict(this_machine()),
+        settings=_settings(plan),
+        verdicts=verdicts.to_mapping(),
+        conservation=conservation(observed),
+        backlog=asdict(backlog),
+        objectives=workload.objectives.to_mapping(),
+        messages_lost=achieved.lost,
+        **_of_decisions(observed),
+        stalls=len(stalls),
+        cpu_us_per_message_second_half=cpu.second_half_us,
+        latency_intervals=_intervals(judged),
+        latency_clusters=clusters,
+        acknowledge_ns=latency_summary_ns(HdrCounts.of_status(sent.acknowledge_histogram)),
+        append_ns=latency_summary_ns(HdrCounts.of_status(observed.received.append_histogram)),
+        fetch_ns=latency_summary_ns(HdrCounts.of_status(observed.received.fetch_histogram)),
+        latency_by_key_ns=_summaries(samples, "latency_by_key_ns."),
+        latency_by_state_partition_ns=_summaries(samples, "latency_by_state_partition_ns."),
+        stall_ns_max=max((stall.duration_us * 1000 for stall in stalls), default=None),
+        manifest_sha256=manifest_sha256,
+        steps=tuple(steps),
+        resumed=resumed,
+        self_test=self_test,
+        alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
+        alerts_belated=len(judgement.belated) if judgement else 0,
+    )
+
+
+def _stalls(
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
+) -> tuple[Stall, ...]:
+    """Those beyond the limit."""
+    if latencies is None or judged is None:
+        return ()
+    longest_us = run_limits(plan.workload).stall_us
+    return find_stalls(judged, latencies.boundaries, partitions=partitions, longer_than_us=longest_us)
+
+
+def _samples(
+    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
+) -> dict[str, tuple[Int64s, Int64s]]:
+    """Of each latency of the result, by its path there, when the orders were to be sent and how long it was."""
+    if judged is None or partitions is None or latencies is None:
+        return {}
+    latency_us = judged.received_us - judged.intended_us
+    which = {
+        "latency_between_boundaries_ns": ~meets(judged, latencies.boundaries),
+        **{f"latency_by_key_ns.{heat}": of_heat for heat, of_heat in by_heat(plan, judged).items()},
+        **{f"latency_by_state_partition_ns.{number}": partitions == number for number in np.unique(partitions)},
+    }
+    values_us = {
+        "latency_ns": latency_us,
+        "service_time_ns": judged.received_us - judged.sent_us,
+        **{f"stages_ns.{stage}": stage_us for stage, stage_us in stages_us(judged).items()},
+    }
+    return {
+        **{path: (judged.intended_us, each_us) for path, each_us in values_us.items()},
+        **{path: (judged.intended_us[of], latency_us[of]) for path, of in which.items()},
+    }
+
+
+def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[str, LatencyNs]:
+    """Of the samples whose paths begin so, by what stands after it."""
+    found: dict[str, LatencyNs] = {}
+    for each, (_, latency_us) in samples.items():
+        if each.startswith(path):
+            histogram = HdrCounts()
+            histogram.record(latency_us)
+            found[each.removeprefix(path)] = latency_summary_ns(histogram)
+    return found
+
+
+def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+    """Whether the job had the output stand still; what the rig explains is the rig's."""
+    limit_ms = run_limits(plan.workload).stall_us / 1000
+    own = [stall for stall in stalls if blamed(stall, observed.silences) is None]
+    longest = max(own, key=lambda stall: stall.duration_us, default=None)
+    if longest is None:
+        text = f"the job had the output stand still for no longer than {limit_ms:g} ms"
+        return Evidence(Criterion.STALLED, True, text, None, limit_ms, "ms")
+    at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
+    stage, share = max(longest.stage_shares.items(), key=lambda each: each[1])
+    who = "the job" if longest.partition is None else f"partition {longest.partition} of the job's state"
+    text = (
+        f"{who} stood still for {longest.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on, "
+        f"{'while the others went on, ' if longest.partition is not None else ''}"
+        f"{'at a batch boundary' if longest.at_boundary else 'in the middle of a batch'}; {share:.0%} of the time "
+        f"of the orders that waited went to {stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s is allowed"
+    )
+    if len(own) > 1:
+        text += f"; there were {len(own)} such times"
+    return Evidence(Criterion.STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
+
+
+def _steadiness(judged: Alerts | None) -> Steadiness:
+    if judged is None or not len(judged):
+        return Steadiness(unknown="there are no alerts")
+    return steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
+
+
+def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Steadiness, backlog: Backlog) -> Evidence:
+    """Whether the job keeps up: neither the median latency nor the backlog grows over the load."""
+    criterion, advice = Criterion.LAG_GROWING, "lower the rate"
+    if (why := growth.not_evaluated) or not isinstance(plan.workload.profile, Constant):
+        return Evidence(criterion, None, f"not evaluated: {why or 'the load is not constant'}")
+    if growth.is_queue:
+        grown = f"the median latency grew by {growth.grown_us / 1000:,.0f} ms in {growth.duration_us / 1e6:.1f} s"
+        text = f"the job does not keep up: {grown}; {advice}"
+        return Evidence(criterion, False, text, growth.grown_us / 1000, unit="ms")
+    slower = steady.of_kind(Unsteady.SLOWER_AT_END)
+    if slower is not None and slower.share > plan.workload.void.drift_share:
+        from_s = slower.begin_s - observed.starts_unix_ns["measured"] / 1e9
+        text = (
+            f"the job does not keep up: from {from_s:.0f} s of the load on the median latency was "
+            f"{slower.size / 1000:,.1f} ms higher, {slower.share:.0%} of the run's; {advice}"
+        )
+        return Evidence(criterion, False, text, slower.size / 1000, unit="ms")
+    # Even by the low end of the slope's interval it grows by more than what a standstill between two batches leaves.
+    # A process of the job that was started again counts from its checkpoint, so then the counts do not tell.
+    low_per_s = None if observed.restarts else backlog.slope_per_s_low
+    if low_per_s is not None and low_per_s * plan.duration_s > _BACKLOG_S_MAX * plan.offered_rate_per_s:
+        text = f"the job does not keep up: the backlog grows by {backlog.slope_per_s:,.0f} messages a second; {advice}"
+        return Evidence(criterion, False, text, backlog.slope_per_s, unit="messages/s")
+    text = f"the trend of the median latency is {growth.grown_us / 1000:+,.0f} ms over the load"
+    return Evidence(criterion, True, text, growth.grown_us / 1000, unit="ms")
+
+
+def _of_decisions(observed: Observed) -> dict[str, Any]:
+    """What became of the orders' decisions, where all of them were asked for."""
+    found = observed.decisions
+    if found is None:
+        return {}
+    return {
+        "orders_decided": found.decided,
+        "orders_accepted": found.accepted,
+        **{f"decisions_{kind}": getattr(found, kind) for kind in DECISION_FAULTS},
+        "decision_latency_ns": latency_summary_ns(HdrCounts.of_status(observed.received.decision_latency_histogram)),
+    }
+
+
+def _decision_faults(observed: Observed) -> Mapping[str, tuple[str, ...]]:
+    found = observed.decisions.sentences if observed.decisions else {}
+    return {f"decision {kind}": sentences for kind, sentences in found.items() if sentences}
+
+
+def _achieved_rate_per_s(observed: Observed) -> float | None:
+    """Messages over the time from the first one's intended send to the receipt of the last alert."""
+    alerts = observed.alerts
+    if alerts is None or not len(alerts) or not observed.sent.messages_sent:
+        return None
+    seconds = (int(alerts.received_us.max()) - observed.starts_unix_ns["measured"] // 1000) / 1e6
+    return observed.sent.messages_sent / seconds
+
+
+def _intervals(judged: Alerts | None) -> dict[str, dict[str, int | None]]:
+    """Of each percentile its 95% interval, where the run is long enough for one, and how many clusters support it."""
+    if judged is None:
+        return {}
+    figures = percentiles_with_intervals(judged.intended_us, judged.received_us - judged.intended_us, _PERCENTILES)
+    return {
+        name: {"low_ns": each.low_ns, "high_ns": each.high_ns, "clusters": each.clusters}
+        for name, each in figures.items()
+    }
+
+
+def _settings(plan: RunPlan) -> Mapping[str, object]:
+    workload = plan.workload
+    of_market = {
+        "changing_symbols": workload.changing_symbols,
+        "rejected_share": workload.rejected_share,
+        "probes_per_s": workload.probes_per_s,
+    }
+    return {
+        **plan.origin,
+        "load": workload.profile.to_mapping(),
+        "symbols": workload.symbols,
+        **(of_market if plan.origin.get("source") == "market" else {}),
+        "partitions": workload.partitions,
+        "frame_messages": workload.frame_messages,
+        "linger_ms": workload.linger_ms,
+        "batch_s": workload.batch_s,
+        "replicas": workload.replicas,
+        "shuffle_partitions": workload.shuffle_partitions,
+        "warm_up_batches": workload.warm_up_batches,
+        "warm_up_s": workload.warm_up_s,
+        "settle_s": workload.settle_s,
+    }

@@ -1,0 +1,116 @@
+"""Interval logs of latencies: HdrHistogram's log format, one file a figure, one histogram a second."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import END_TO_END, SEND_LAG, SERVICE, STAGE
+from market_spread.common.telemetry.recorder import interval_histogram
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.latency import judged_alerts, stages_us
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.run_folder.folder import write_whole
+from market_spread.metrics_aggregator.model import hlog, run_files
+from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
+
+_HEAD = "#[Histogram log format version 1.2]"
+_UNITS = "#[Values: microseconds; times: Unix seconds]"
+_COLUMNS = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TimedHistogram:
+    """A histogram of microseconds and the time that it is of."""
+
+    start_unix_ns: int
+    end_unix_ns: int
+    histogram: HdrCounts
+
+
+def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
+    """Write an interval log; an interval without values is left out. OSError if that fails.
+
+    The log keeps counts; minimum, maximum and sum are as exact as its buckets, 0.1%.
+    """
+    lines = [_HEAD, "#[BaseTime: 0.0 (seconds since epoch)]", _UNITS, _COLUMNS]
+    for each in intervals:
+        if each.histogram.count:
+            start_s, length_s = each.start_unix_ns / 1e9, (each.end_unix_ns - each.start_unix_ns) / 1e9
+            encoded = b64encode(hlog.wrapped(each.histogram.encode())).decode()
+            lines.append(f"{start_s:.3f},{length_s:.3f},{each.histogram.max_us / 1000:.3f},{encoded}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_whole(path, "\n".join(lines) + "\n")
+
+
+def read(path: Path) -> list[TimedHistogram]:
+    """What was written. UsageError if it cannot be read."""
+    intervals = []
+    try:
+        for line in path.read_text().splitlines():
+            if line and line[0] not in '#"':
+                start_s, length_s, _, encoded = line.rsplit(",", 3)
+                start_ns = round(float(start_s) * 1e9)
+                counts = HdrCounts.decode(hlog.unwrapped(b64decode(encoded)))
+                intervals.append(TimedHistogram(start_ns, start_ns + round(float(length_s) * 1e9), counts))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the interval log {path} cannot be read: {error}; name the folder of another run") from error
+    return intervals
+
+
+def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHistogram]:
+    """What the result's latencies are of, each under the key of the series in which the processes push theirs.
+
+    The orders' latencies are of those due from `from_us` on, Unix microseconds; the send lag is of all of the measured
+    load. Nothing without alerts.
+    """
+    if (timed := observed.timed_alerts) is None:
+        return []
+    alerts = judged_alerts(timed, from_us=from_us)
+    if not len(alerts):
+        return []
+    phase = "measured"
+    made = [
+        interval_histogram(END_TO_END, _histogram(alerts.received_us - alerts.intended_us), phase=phase),
+        interval_histogram(SERVICE, _histogram(alerts.received_us - alerts.sent_us), phase=phase),
+    ]
+    for stage, values_us in stages_us(alerts).items():
+        made.append(interval_histogram(STAGE, _histogram(values_us), phase=phase, stage=stage))
+    if observed.sent.send_lag_histogram:
+        made.append(interval_histogram(SEND_LAG, HdrCounts.decode(observed.sent.send_lag_histogram)))
+    return made
+
+
+def _histogram(values_us: Int64s) -> HdrCounts:
+    histogram = HdrCounts()
+    histogram.record(values_us)
+    return histogram
+
+
+def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
+    """A histogram for each second in which a value has its time, Unix microseconds; ascending."""
+    order = np.argsort(times_us, kind="stable")
+    seconds, values = times_us[order] // _SECOND_US, values_us[order]
+    edges = np.flatnonzero(np.diff(seconds, prepend=-1, append=-1)).tolist() if len(seconds) else []
+    for begin, end in pairwise(edges):
+        histogram = _histogram(values[begin:end])
+        start_ns = int(seconds[begin]) * 1_000_000_000
+        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, histogram)
+
+
+def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[TimedHistogram]:
+    """The histograms of a metric as processes pushed them, of intervals that have any of the time from a load's begin.
+
+    A sender begins an interval when it is told of a load, so none has anything of the one before.
+    """
+    for entry in run_files.read(metrics, hlog.Reading()):
+        if isinstance(entry, PushRequest) and entry.end_unix_ns > from_unix_ns and entry.start_unix_ns < to_unix_ns:
+            for item in entry.histograms:
+                if item.key.name == name:
+                    yield TimedHistogram(entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded))

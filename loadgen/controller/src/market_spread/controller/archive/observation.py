@@ -1,0 +1,93 @@
+"""What a run has brought to light, on disk: enough to judge it again without any of its processes."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.cpu import CpuReading
+from market_spread.controller.analysis.observed import Observed, alerts_of
+from market_spread.controller.clients.services import RoundTrip
+from market_spread.controller.clients.watch import Silence
+from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
+
+_VERSION = 3
+_STATUSES = {
+    "sender": ("sent", SenderStatusResponse),
+    "receiver": ("received", ReceiverStatusResponse),
+    "job": ("job", JobStatusResponse),
+}
+_VALUES = (
+    "starts_unix_ns", "sent_before", "stolen_share", "time_to_first_order_s",
+    "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
+)  # fmt: skip
+_ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
+
+
+def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any]) -> None:
+    """The ledgers, and the last words of every process. OSError if they cannot be written.
+
+    environment: what is known of the place.
+    """
+    write_whole(folder.ledger, observed.ledger)
+    if observed.decisions_ledger:
+        write_whole(folder.decisions_ledger, observed.decisions_ledger)
+    document: dict[str, Any] = {"version": _VERSION, "environment": environment}
+    for name, (field, _) in _STATUSES.items():
+        document[name] = MessageToDict(getattr(observed, field))
+    document["silences"] = [asdict(silence) for silence in observed.silences]
+    document["looks"] = [asdict(look) for look in observed.looks]
+    document["round_trips"] = {
+        phase: {process: asdict(trip) for process, trip in of_phase.items()}
+        for phase, of_phase in observed.round_trips.items()
+    }
+    document |= {"started": observed.started.isoformat()} | {name: getattr(observed, name) for name in _VALUES}
+    if observed.error is not None:
+        kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
+        document["error"] = {"kind": kind, "text": str(observed.error)}
+    write_whole(folder.evidence, json.dumps(document, indent=2) + "\n")
+
+
+def read(folder: RunFolder) -> Observed:
+    """What was written, not judged. UsageError if it cannot be read."""
+    try:
+        document = json.loads(folder.evidence.read_text())
+        if document["version"] != _VERSION:
+            raise ValueError(f"it has version {document['version']}, this program reads {_VERSION}")
+        observed = Observed(started=datetime.fromisoformat(document["started"]))
+        for name, (field, kind) in _STATUSES.items():
+            setattr(observed, field, ParseDict(document[name], kind()))
+        for name in _VALUES:
+            setattr(observed, name, document[name])
+        observed.silences = tuple(Silence(**each) for each in document.get("silences", ()))
+        observed.looks = tuple(CpuReading(**look) for look in document.get("looks", ()))
+        observed.round_trips = {
+            phase: {process: RoundTrip(**trip) for process, trip in of_phase.items()}
+            for phase, of_phase in document.get("round_trips", {}).items()
+        }
+        if error := document.get("error"):
+            observed.error = _ERRORS[error["kind"]](error["text"])
+        observed.ledger = folder.ledger.read_bytes()
+        if folder.decisions_ledger.exists():
+            observed.decisions_ledger = folder.decisions_ledger.read_bytes()
+    except (OSError, ValueError, TypeError, KeyError, ParseError) as error:
+        raise UsageError(f"{folder.evidence} cannot be read: {error}; start the run anew") from error
+    if observed.ledger or observed.drained:
+        observed.alerts = alerts_of(decode_ledger(observed.ledger))
+    return observed
+
+
+def checks(folder: RunFolder) -> tuple[HostCheck, ...]:
+    """What the gate looked at before the run; nothing if that is not known."""
+    try:
+        known = json.loads(folder.evidence.read_text())["environment"]["gate"]
+        return tuple(HostCheck(**each) for each in known)
+    except (OSError, ValueError, TypeError, KeyError):
+        return ()

@@ -1,0 +1,219 @@
+"""What a self test has found of a machine: its figures, the file that keeps them, and what a run says of them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.latency import judged_alerts
+from market_spread.controller.analysis.self_test import is_held
+from market_spread.controller.run_folder.folder import write_whole
+from market_spread.controller.run_folder.manifest import Section
+from market_spread.loadgen.columns import Alerts
+
+FILE_NAME = "selftest.json"
+# Beyond so many times the rate, or below that part of it, a floor says nothing of a run.
+FAR_OFF = 2.0
+_VERSION = 1
+_SOONEST_PERCENT = 10
+# Where sender and receiver have a core each, beside the system and the broker.
+_CORES_ENOUGH = 4
+_ERROR_US_MAX, _ERROR_US_MAX_SHARED = 100, 500
+_FACTS = {
+    "cpu": ("model", "sockets", "cores", "threads"), "kernel": ("release",), "memory": ("total_kb",),
+    "limits": ("cgroup_cpu_max", "affinity"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What the rig made of the null system at one rate.
+
+    floor_ns: latency of the orders that were answered at once, so that of the rig itself, as it is reported; error_ns:
+    by how much the rig reports more than was true of orders that were held back, see `looked_at`; error_ns_p95: 95% of
+    them are no further off; injected_ns: how long they were really held, median; reasons: why the rig could not be
+    looked at, if it could not.
+    """
+
+    rate_per_s: int
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    samples: int = 0
+    injected_ns: int | None = None
+    error_ns: int | None = None
+    error_ns_p95: int | None = None
+    floor_ns: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it says something."""
+        return self.verdict == "passed" and self.error_ns is not None
+
+
+def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: int) -> Looked:
+    """The figures, of the alerts as the rig has them and as someone beside it saw them, from an intended time on.
+
+    What was read back of a hold is the reported latency without what else was true of it: the way to the system and the
+    way from it to the witness. So the error is whatever the rig adds, to the stamps or between them. Its median is of
+    the alerts that receiver and witness had soonest, both together: which of two processes a busy machine lets run
+    first is no error of the stamps. `error_ns_p95` is of all.
+    """
+    ours, theirs = judged_alerts(reported, from_us=from_us), judged_alerts(witnessed, from_us=from_us)
+    _, at_ours, at_theirs = np.intersect1d(ours.order_id, theirs.order_id, return_indices=True)
+    ours, theirs = ours[at_ours], theirs[at_theirs]
+    held = np.array([is_held(order_id) for order_id in ours.order_id.tolist()], np.bool_)
+    latency_us = ours.received_us - ours.intended_us
+    injected_us = theirs.emitted_us - theirs.read_us
+    else_us = theirs.received_us - theirs.intended_us - injected_us
+    error_us = (latency_us - else_us - injected_us)[held]
+    delivery_us = (ours.received_us + theirs.received_us - 2 * theirs.emitted_us)[held]
+    floor = HdrCounts()
+    floor.record(latency_us[~held])
+    known = len(error_us) > 0
+    return Looked(
+        rate_per_s=rate_per_s,
+        verdict="passed",
+        samples=len(ours),
+        injected_ns=round(float(np.median(injected_us[held])) * 1000) if known else None,
+        error_ns=_soonest_median_ns(error_us, delivery_us) if known else None,
+        error_ns_p95=round(float(np.percentile(np.abs(error_us), 95)) * 1000) if known else None,
+        floor_ns=latency_summary_ns(floor),
+    )
+
+
+def _soonest_median_ns(error_us: Int64s, delivery_us: Int64s) -> int:
+    soonest = delivery_us <= np.percentile(delivery_us, _SOONEST_PERCENT)
+    return round(float(np.median(error_us[soonest])) * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTestRecord:
+    """A self test of a machine. at: when; machine: what tells it from others; looked: at each rate, lowest first."""
+
+    at: str
+    rate_per_s: int
+    looked: tuple[Looked, ...]
+    machine: Mapping[str, Section]
+    code: Section = field(default_factory=dict)
+    packages: Section = field(default_factory=dict)
+
+    @property
+    def error_ns_max(self) -> int:
+        """The error that is aimed at: 0.1 ms, and 0.5 ms where sender and receiver share cores with everything else."""
+        cores = self.machine["cpu"].get("threads")
+        return 1000 * (_ERROR_US_MAX if isinstance(cores, int) and cores >= _CORES_ENOUGH else _ERROR_US_MAX_SHARED)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the error is within the aim at the rate that was asked for."""
+        error_ns = self.looked[0].error_ns
+        return self.looked[0].is_valid and error_ns is not None and abs(error_ns) <= self.error_ns_max
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to."""
+        first, *others = self.looked
+        misses = "" if self.holds else ", which misses the aim"
+        text = (
+            f"the rig reads latencies back within {_ms(first.error_ns)} ms at {first.rate_per_s:,} messages/s{misses} "
+            f"(at most {_ms(self.error_ns_max)} ms is aimed at on this machine); a system that answers at once takes "
+            f"{_ms(first.floor_ns['p50'])} ms (p50) and {_ms(first.floor_ns['p99'])} ms (p99)"
+        )
+        bad = [f"; at {each.rate_per_s:,} messages/s it is void: {each.reasons[0]}" for each in others if each.reasons]
+        return text + "".join(bad)
+
+    def to_json(self) -> str:
+        """The document, as `read` takes it."""
+        return json.dumps({"version": _VERSION, **asdict(self), "sentence": self.sentence}, indent=2) + "\n"
+
+    def write(self, runs_folder: Path) -> Path:
+        """Keep it for the runs of the folder. OSError if it cannot be written."""
+        runs_folder.mkdir(parents=True, exist_ok=True)
+        return write_whole(runs_folder / FILE_NAME, self.to_json())
+
+    @staticmethod
+    def read(runs_folder: Path) -> "SelfTestRecord | None":
+        """What was kept; None if there is nothing. UsageError if it cannot be read."""
+        path = runs_folder / FILE_NAME
+        try:
+            values = json.loads(path.read_text())
+            if values["version"] != _VERSION:
+                raise ValueError(f"it has version {values['version']}, this program reads {_VERSION}")
+            looked = tuple(Looked(**{**each, "reasons": tuple(each["reasons"])}) for each in values["looked"])
+            if not any(each.is_valid for each in looked) or not all(dict(values["machine"][name]) for name in _FACTS):
+                raise ValueError("it has no figures, or names no machine")
+            names = ("at", "rate_per_s", "machine", "code", "packages")
+            return SelfTestRecord(looked=looked, **{name: values[name] for name in names})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UsageError(f"{path} cannot be read: {error}; make it again") from error
+
+
+def facts_of(sections: Mapping[str, Section]) -> dict[str, Section]:
+    """Of a manifest what tells a machine from another one."""
+    return {name: {each: sections[name].get(each) for each in names} for name, names in _FACTS.items()}
+
+
+def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float) -> dict[str, Any]:
+    """What a run's result says of the rig: of the self test of its machine, its figures and a sentence.
+
+    sections: of the run's manifest. The test is looked for in the runs folder, and the one above, as `ab` and `sweep`
+    make one for their runs. fits: whether it is of this machine and at most FAR_OFF times the rate away.
+    """
+    again = f"market-spread selftest --rate {rate_per_s:.0f}"
+    if not all(name in sections for name in _FACTS):
+        return _without("the processes of the run were on machines that no self test was made on")
+    try:
+        record = next(filter(None, (SelfTestRecord.read(folder) for folder in (runs_folder, runs_folder.parent))), None)
+    except UsageError as error:
+        return _without(f"{error}: {again}")
+    if record is None:
+        return _without(f"not measured on this machine: {again}")
+    looked = min(
+        (each for each in record.looked if each.is_valid), key=lambda each: _apart(each.rate_per_s, rate_per_s)
+    )
+    values = {
+        "at": record.at, "rate_per_s": looked.rate_per_s, "floor_ns": dict(looked.floor_ns),
+        "error_ns": looked.error_ns, "error_ns_p95": looked.error_ns_p95,
+    }  # fmt: skip
+    of, on = facts_of(sections), record.machine
+    other = [
+        f"{section} {name} {on.get(section, {}).get(name)} instead of {value}"
+        for section, facts in of.items()
+        for name, value in facts.items()
+        if on.get(section, {}).get(name) != value
+    ]
+    if other:
+        text = (
+            f"not measured on this machine; the self test of {record.at[:10]} is of another one ({other[0]}): {again}"
+        )
+        return {**values, "fits": False, "text": text}
+    figures = (
+        f"p50 {_ms(looked.floor_ns.get('p50'))} ms, p99 {_ms(looked.floor_ns.get('p99'))} ms, error "
+        f"{_ms(looked.error_ns)} ms, self test of {record.at[:10]} at {looked.rate_per_s:,}/s"
+    )
+    if _apart(looked.rate_per_s, rate_per_s) > FAR_OFF:
+        text = f"not measured at a rate like {rate_per_s:,.0f}/s ({figures}, which is far off): {again}"
+        return {**values, "fits": False, "text": text}
+    return {**values, "fits": True, "text": f"the rig's floor here: {figures}"}
+
+
+def _without(text: str) -> dict[str, Any]:
+    nothing = dict.fromkeys(("at", "rate_per_s", "error_ns", "error_ns_p95"))
+    return {**nothing, "floor_ns": {}, "fits": False, "text": text}
+
+
+def _apart(rate_per_s: float, other_per_s: float) -> float:
+    lower, higher = sorted((rate_per_s, other_per_s))
+    return higher / max(lower, 1e-9)
+
+
+def _ms(value_ns: int | None) -> str:
+    return "-" if value_ns is None else f"{value_ns / 1e6:,.2f}"

@@ -1,0 +1,148 @@
+"""Where runs are kept: a folder, or anything else that fsspec has a file system for, such as S3."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.analysis.result import SCHEMA_VERSION
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.words import counted
+
+# What the processes of a run left for themselves.
+_NOT_COPIED = ("processes", ".lock", "timeline.arrows")
+_COLUMNS = ("run", "verdict", "cause", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
+
+Summary = dict[str, Any]
+
+
+class RunStore:
+    """Runs below an address. Errors of the file system are UsageErrors that name the address."""
+
+    def __init__(self, address: str) -> None:
+        """The address of a folder: a path, or `protocol://…`; the protocol's package must be installed."""
+        self._address = address
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(address)
+        except (ImportError, ValueError) as error:
+            raise UsageError(
+                f"the store {address} cannot be used: {error}; install what it needs, or name a folder"
+            ) from error
+
+    def run_ids(self) -> list[str]:
+        """The runs that there are, newest first by their names."""
+        return sorted({path.rsplit("/", 2)[-2] for path in self._found("state.json", "result.json")}, reverse=True)
+
+    def text(self, run_id: str, name: str) -> str:
+        """A file of a run. UsageError if there is none."""
+        try:
+            text: str = self._files.cat_file(f"{self._root}/{run_id}/{name}").decode()
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            raise UsageError(
+                f"there is no {name} of a run {run_id} in {self._address}; "
+                f"market-spread list {self._address} shows the runs that there are"
+            ) from error
+        return text
+
+    def summaries(self) -> list[Summary]:
+        """What a list says of each run; of one that has not ended, the step that it is at."""
+        return [self._summary(run_id) for run_id in self.run_ids()]
+
+    def put(self, folder: Path) -> tuple[int, int]:
+        """Copy a run into the store; how many files, and their bytes. The result comes last: then all is there."""
+        if not (folder / "result.json").exists():
+            raise UsageError(f"{folder} holds no run that has a result; name one that has ended")
+        files = [
+            path for path in sorted(folder.rglob("*")) if path.is_file() and _is_document(path.relative_to(folder))
+        ]
+        files.sort(key=lambda path: path.name == "result.json")
+        try:
+            for path in files:
+                target = f"{self._root}/{folder.name}/{path.relative_to(folder).as_posix()}"
+                self._files.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
+                self._files.put_file(str(path), target)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"the run cannot be copied to {self._address}: {error}; check the address and its rights"
+            ) from error
+        return len(files), sum(path.stat().st_size for path in files)
+
+    def _found(self, *names: str) -> list[str]:
+        try:
+            if not self._files.isdir(self._root):
+                raise UsageError(f"there is no folder {self._address}; name one that holds runs")
+            return [str(path) for name in names for path in self._files.glob(f"{self._root}/*/{name}")]
+        except OSError as error:
+            raise UsageError(
+                f"the store {self._address} cannot be read: {error}; check the address and its rights"
+            ) from error
+
+    def _summary(self, run_id: str) -> Summary:
+        result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
+        latency = result.get("latency_ns")
+        latency = latency if isinstance(latency, Mapping) else {}
+        clusters = result.get("latency_clusters")
+        clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
+        version = result.get("schema_version")
+        return {
+            "run_id": run_id,
+            "workload": result.get("workload"),
+            "verdict": result.get("verdict"),
+            "cause": result.get("cause"),
+            "offered_rate_per_s": result.get("offered_rate_per_s"),
+            "p50_ns": latency.get("p50"),
+            "p99_ns": latency.get("p99"),
+            "p99_clusters": clusters.get("p99") if isinstance(clusters, Mapping) else None,
+            "cpu_us_per_message": result.get("cpu_us_per_message"),
+            "step": state.get("step"),
+            "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
+            **({"note": "result.json cannot be read"} if result.get("damaged") else {}),
+        }
+
+    def _json(self, run_id: str, name: str) -> Mapping[str, Any]:
+        """The document; nothing if there is none, and `damaged` if it is none."""
+        try:
+            text = self.text(run_id, name)
+        except UsageError:
+            return {}
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        return values if isinstance(values, dict) else {"damaged": True}
+
+
+def listing(summaries: Sequence[Summary]) -> str:
+    """The list as a table of text."""
+    if not summaries:
+        return "no runs"
+    rows = [_COLUMNS, *(_cells(summary) for summary in summaries)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _cells(summary: Summary) -> tuple[str, ...]:
+    def number(value: object, text: str, scale: float = 1.0) -> str:
+        return text.format(value * scale) if isinstance(value, int | float) else "-"
+
+    return (
+        summary["run_id"],
+        str(summary["verdict"] or "-"),
+        str(summary["cause"] or "-"),
+        number(summary["offered_rate_per_s"], "{:,.0f}"),
+        number(summary["p50_ns"], "{:,.1f}", 1e-6),
+        f"– ({counted(few, 'cluster')})"
+        if isinstance(few := summary["p99_clusters"], int) and few < CLUSTERS_MIN
+        else number(summary["p99_ns"], "{:,.1f}", 1e-6),
+        number(summary["cpu_us_per_message"], "{:.2f}"),
+        " ".join(each for each in (str(summary["step"] or "-"), summary["note"]) if each),
+    )
+
+
+def _is_document(path: Path) -> bool:
+    return path.parts[0] not in _NOT_COPIED and not path.name.endswith(".unfinished")

@@ -1,0 +1,47 @@
+"""What `check` shows of a judgement."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from market_spread.controller.analysis.evidence import Verdict
+from market_spread.loadgen.oracle.judgement import Judgement
+
+
+def verdict_of(judgement: Judgement) -> Verdict:
+    """Failed if the alerts have a fault, which is certain; else void if the input allows no judgement."""
+    if judgement.faulty:
+        return Verdict.FAILED
+    return Verdict.PASSED if judgement.void_reason is None else Verdict.VOID
+
+
+def judgement_table(judgement: Judgement) -> RenderableType:
+    """The verdict, its counts, and the first faults of each kind."""
+    head = [Text(verdict_of(judgement).value.upper(), style="bold")]
+    if judgement.void_reason is not None:
+        head.append(Text(judgement.void_reason))
+    faults = [Text(f"{kind}: {sentence}") for kind, sentences in judgement.sentences.items() for sentence in sentences]
+    return Group(*head, _counts(judgement), *faults)
+
+
+def _counts(judgement: Judgement) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_column("")
+    rows = (
+        ("orders", judgement.orders, ""),
+        ("alerts expected", judgement.expected, "orders that are rejected for certain"),
+        ("alerts received", judgement.received, "orders with an alert"),
+        ("missing", judgement.missing, "expected, but without an alert"),
+        ("unexpected", judgement.unexpected, "alerts of orders that are accepted, or that the input does not have"),
+        ("wrong", judgement.wrong, "alerts that say something else than the input"),
+        ("duplicated", judgement.duplicated, "alerts after the first of their order"),
+        ("replayed", judgement.replayed, "the same, where duplicates are allowed"),
+        ("disagreeing", judgement.disagreeing, "duplicates that name another quote than the first"),
+        ("stale", judgement.stale, "on older quotes than delays near by allow; a fault if above 1% of the alerts"),
+        ("undecided", judgement.undecided, f"orders that delays up to {judgement.delay_us:,} us leave open"),
+    )
+    for name, count, meaning in rows:
+        table.add_row(name, f"{count:,}", Text(meaning, style="dim"))
+    return table

@@ -1,0 +1,61 @@
+"""The command `market-spread compare`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from market_spread.controller.cli.options import figure_options, page_options
+
+
+@click.command(epilog="Example: market-spread compare runs/before runs/after --least 3%")
+@click.argument("groups", nargs=-1, required=True)
+@figure_options
+@click.option("--skip-void", is_flag=True, help="Leave void runs out, and say which.")
+@click.option("--force", is_flag=True, help="Let runs in that are void or have wrong alerts, and mark them.")
+@page_options
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON instead.")
+@click.option(
+    "--runs-folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Where run ids are looked up.",
+)
+def compare(
+    groups: tuple[str, ...],
+    chosen: tuple[str, ...],
+    least: tuple[str, ...],
+    skip_void: bool,
+    force: bool,
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+    runs_folder: Path,
+) -> None:
+    """Compare groups of runs: is the second better or worse than the first?
+
+    Each of GROUPS is a folder of runs, a pattern of run folders in quotes, or run ids with commas between; NAME= before
+    it names the group. Every group is compared with the first. Runs made by `ab` are compared in their pairs; a verdict
+    takes 6. Others take 8 runs a group, made in turn.
+
+    Exit status: 0 every figure is better or the same, 1 one is worse, 2 wrong usage, 3 one is undecided or void runs
+    take part.
+    """
+    from market_spread.controller.compare.comparison import compare as compare_groups
+    from market_spread.controller.compare.comparison_json import comparison_json
+    from market_spread.controller.compare.figures import read_figures
+    from market_spread.controller.compare.groups import read_groups, refuse_unbelievable, without_void
+    from market_spread.controller.compare.page import comparison_page
+    from market_spread.controller.views.output import put_out
+
+    figures = read_figures(chosen, least)
+    found = read_groups(groups, runs_folder=runs_folder)
+    if skip_void:
+        found = tuple(without_void(group) for group in found)
+    if not force:
+        refuse_unbelievable(found)
+    comparison = compare_groups(found, figures)
+    document = comparison_json(comparison) if as_json else None
+    put_out(comparison_page(comparison), html=html, markdown=markdown, instead=document)
+    sys.exit(comparison.exit_status)

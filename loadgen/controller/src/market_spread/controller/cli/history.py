@@ -1,0 +1,57 @@
+"""The command `market-spread history`."""
+
+from pathlib import Path
+
+import click
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.cli.options import figure_options, page_options
+
+
+@click.command(epilog="Example: market-spread history runs --workload steady")
+@click.argument(
+    "runs_folder", metavar="[FOLDER]", type=click.Path(path_type=Path, file_okay=False), default=Path("runs")
+)
+@click.option("--workload", help="Only the runs of the workload of this name.")
+@click.option(
+    "--anchor",
+    metavar="WORKLOAD",
+    help="Show each figure as a ratio to that of this workload's runs at the time, so that a change of the machine, "
+    "which both have, is none.",
+)
+@figure_options
+@page_options
+def history(
+    runs_folder: Path,
+    workload: str | None,
+    anchor: str | None,
+    chosen: tuple[str, ...],
+    least: tuple[str, ...],
+    html: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Show figures over the runs of a folder, and where they changed.
+
+    FOLDER is `runs` if none is named. Each workload has a history of its own; void runs are left out. A change is
+    looked for from ten runs on. Without an anchor, a change of the machine cannot be told from one of the code.
+    """
+    from market_spread.controller.compare.figures import read_figures
+    from market_spread.controller.compare.history import history_page
+    from market_spread.controller.compare.runs import read_runs, run_folders
+    from market_spread.controller.views.output import put_out
+
+    figures = read_figures(chosen, least)
+    if not runs_folder.is_dir():
+        raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
+    found, unreadable = read_runs(run_folders(runs_folder))
+    there = [run for run in found if workload is None or run.workload in (workload, anchor)]
+    anchors = [run for run in there if run.workload == anchor and not run.is_void]
+    if anchor is not None and not anchors:
+        raise UsageError(f"{runs_folder} has no valid run of the anchor {anchor}; name another one, or make some")
+    runs = [run for run in there if run.workload != anchor]
+    valid = [run for run in runs if not run.is_void]
+    if not valid:
+        of_workload = f" of the workload {workload}" if workload is not None else ""
+        raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
+    page = history_page(valid, figures, left_out=len(runs) - len(valid), unreadable=unreadable, anchors=anchors)
+    put_out(page, html=html, markdown=markdown)

@@ -1,0 +1,527 @@
+"""The command line: `market-spread`. A list of commands; what they do is in the modules that they import."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import java_home
+from market_spread.common.errors import UsageError
+from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
+from market_spread.common.wire.layout import BUCKETS_MAX
+from market_spread.controller.cli.ab import ab
+from market_spread.controller.cli.compare import compare
+from market_spread.controller.cli.history import history
+from market_spread.controller.cli.selftest import selftest
+from market_spread.controller.cli.sweep import sweep
+from market_spread.controller.exits import Commands, interrupt_once
+
+if TYPE_CHECKING:
+    from market_spread.controller.deploy.local.command import Standing
+
+_PATH = click.Path(path_type=Path)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_START_UNIX_NS = 1_700_000_000_000_000_000
+
+_runs_folder = click.option(
+    "--runs-folder", type=_FOLDER, default=Path("runs"), show_default=True, help="Where run documents go."
+)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+_rate = click.option("--rate", type=int, help="Messages a second, quotes and orders together.")
+_duration = click.option("--duration", type=float, help="Seconds of measured load.")
+_symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
+_bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
+_monitored = click.option(
+    "--monitored", is_flag=True, help="Let Prometheus read Kafka and Spark, too, and write a prometheus.yml for it."
+)
+_up_folder = click.option(
+    "--folder",
+    type=_FOLDER,
+    default=Path(".market-spread"),
+    show_default=True,
+    help="Where logs, data and the list of processes are.",
+)
+
+
+@click.group(
+    cls=Commands,
+    epilog="Example: market-spread run loadgen/workloads/quick.yaml",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="market-spread-controller", prog_name="market-spread")
+def main() -> None:
+    """Run Market Spread, and measure how fast it is.
+
+    Exit status: 0 passed, 1 failed, 2 wrong usage or configuration, 3 void (the run says nothing).
+    """
+
+
+main.add_command(compare)
+main.add_command(ab)
+main.add_command(sweep)
+main.add_command(history)
+main.add_command(selftest)
+
+
+@main.command(epilog="Example: market-spread setup")
+def setup() -> None:
+    """Look for Java and fetch the pinned jars, once."""
+    from market_spread.common.jvm.jars import JarCache
+    from market_spread.common.jvm.java import find_java
+
+    fetched = JarCache().fetch(find_java(java_home()))
+    click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
+
+
+@main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
+@click.argument("workload", type=_PATH, required=False)
+@_rate
+@_duration
+@click.option("--mode", help="Mode of the job: real-time or micro-batch.")
+@_symbols
+@click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
+@click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
+@click.option("--keep", is_flag=True, help="Go on serving the metrics page after the run, until Ctrl-C.")
+@click.option("--resume", metavar="RUN_ID", help="Go on with a run that broke off, instead of a WORKLOAD.")
+@_monitored
+@click.option(
+    "--target",
+    type=click.Choice(["local", "kubernetes"]),
+    default="local",
+    show_default=True,
+    help="Where: on processes of its own on this machine, or in a release of the chart market-spread.",
+)
+@click.option("--release", default="market-spread", show_default=True, help="Name of the release.")
+@click.option("--namespace", default="default", show_default=True, help="Namespace of the release.")
+@click.option("--context", help="Context of the kubeconfig.  [default: the current one]")
+@click.option("--in-cluster", is_flag=True, help="This runs in a pod of the cluster: reach the others directly.")
+@_runs_folder
+@_as_json
+def run(
+    workload: Path | None,
+    rate: int | None,
+    duration: float | None,
+    mode: str | None,
+    symbols: int | None,
+    frame_size: int | None,
+    keep_input: bool,
+    keep: bool,
+    resume: str | None,
+    monitored: bool,
+    target: str,
+    release: str,
+    namespace: str,
+    context: str | None,
+    in_cluster: bool,
+    runs_folder: Path,
+    as_json: bool,
+) -> None:
+    """Carry out a run: offer the WORKLOAD and judge every alert.
+
+    Starts everything that it needs, and stops it. Writes the run document into a folder of its own below the runs
+    folder. Its metrics page is served meanwhile, and then written into that folder as metrics.html. Ctrl-C ends the
+    load early, drains, and prints what there is.
+
+    With --resume a run that broke off before its load was drained begins again in its folder; one that broke off later
+    is judged by what is on disk.
+
+    With --target kubernetes it starts nothing: it goes through the pods of a release, which stays as it is. Mode, batch
+    time and partitions are the release's, and the workload must ask for the same.
+    """
+    from market_spread.controller.plan.plan import plan_of_workload
+    from market_spread.controller.plan.workload import Overrides, read_workload
+    from market_spread.controller.session.execute import carry_out
+    from market_spread.controller.session.execute import resume as carry_on
+
+    if (workload is None) == (resume is None):
+        raise click.UsageError("name a WORKLOAD, or a run with --resume")
+    if workload is None:
+        assert resume is not None
+        sys.exit(carry_on(resume, runs_folder=runs_folder, as_json=as_json).verdict.exit_status)
+    overrides = Overrides(rate_per_s=rate, duration_s=duration, mode=mode, symbols=symbols, frame_messages=frame_size)
+    plan = plan_of_workload(read_workload(workload, overrides))
+    environment_of = None
+    if target == "kubernetes":
+        from market_spread.controller.deploy.kubernetes.target import release_of
+
+        if monitored:
+            raise UsageError("--monitored is for processes of one machine; in a cluster install the chart monitoring")
+        environment_of = release_of(plan, release=release, namespace=namespace, context=context, in_cluster=in_cluster)
+    result = carry_out(
+        plan,
+        runs_folder=runs_folder,
+        as_json=as_json,
+        keep_input=keep_input,
+        keep=keep,
+        monitored=monitored,
+        environment_of=environment_of,
+    )
+    sys.exit(result.verdict.exit_status)
+
+
+@main.command(epilog="Example: market-spread replay --nbbo nbbo.msg --orders orders.msg --format fixish")
+@click.option("--nbbo", type=_PATH, required=True, help="File of quotes.")
+@click.option("--orders", type=_PATH, required=True, help="File of orders.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["native", "fixish"]),
+    default="native",
+    show_default=True,
+    help="Format of the files: ours, or the reference's binary one.",
+)
+@click.option(
+    "--rate", type=int, default=20_000, show_default=True, help="Messages a second, of quotes and then of orders."
+)
+@_runs_folder
+@_as_json
+def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
+    """Carry out a run whose input are recorded files.
+
+    All quotes come first, and when these are committed all orders. Messages stay as they are in the files, but for
+    their intended send times. What is no good in a fixish file is reported with its byte offset and left out; its
+    order ids are those in order-ids.csv beside the run's result.
+    """
+    from market_spread.controller.session.replay import replay as carry_out_replay
+
+    result = carry_out_replay(
+        nbbo=nbbo, orders=orders, file_format=file_format, rate_per_s=rate, runs_folder=runs_folder, as_json=as_json
+    )
+    sys.exit(result.verdict.exit_status)
+
+
+@main.command(
+    epilog="Example: market-spread generate loadgen/workloads/quick.yaml --nbbo nbbo.messages --orders orders.messages"
+)
+@click.argument("workload", type=_PATH)
+@click.option("--nbbo", type=_PATH, required=True, help="File for the initial and the measured quotes; is replaced.")
+@click.option("--orders", type=_PATH, required=True, help="File for the measured orders; is replaced.")
+@_rate
+@_duration
+@_symbols
+@click.option(
+    "--start",
+    type=int,
+    default=_START_UNIX_NS,
+    show_default=True,
+    help="Intended send time of the first measured message, Unix nanoseconds.",
+)
+def generate(
+    workload: Path,
+    nbbo: Path,
+    orders: Path,
+    rate: int | None,
+    duration: float | None,
+    symbols: int | None,
+    start: int,
+) -> None:
+    """Write the messages of a WORKLOAD to files.
+
+    They are in our format. The same workload and start give the same bytes.
+    """
+    from market_spread.controller.plan.generate import generate as write_messages
+    from market_spread.controller.plan.workload import Overrides, read_workload
+
+    overrides = Overrides(rate_per_s=rate, duration_s=duration, symbols=symbols)
+    written = write_messages(read_workload(workload, overrides), nbbo=nbbo, orders=orders, start_unix_ns=start)
+    click.echo(f"{written.quotes:,} quotes, {written.initial_quotes:,} of them initial, in {nbbo}")
+    click.echo(f"{written.orders:,} orders in {orders}")
+
+
+@main.command(
+    epilog="Example: market-spread check --nbbo nbbo.messages --orders orders.messages --alerts alerts.ledger"
+)
+@click.option("--nbbo", type=_PATH, required=True, help="File of the quotes as they were sent, in our format.")
+@click.option("--orders", type=_PATH, required=True, help="File of the orders as they were sent, in our format.")
+@click.option("--alerts", type=_PATH, required=True, help="The receiver's ledger of alerts.")
+@click.option("--without-warm-up", is_flag=True, help="Leave out orders and alerts of the warm-up.")
+@click.option("--allow-duplicates", is_flag=True, help="A second alert of an order is no fault, as after a restart.")
+def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_duplicates: bool) -> None:
+    """Judge recorded alerts by the quotes and orders that led to them.
+
+    Exit status: 0 all are right, 1 some are missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
+    """
+    from rich.console import Console
+
+    from market_spread.controller.cli.checking import judgement_table, verdict_of
+    from market_spread.loadgen.oracle.files import check_files
+
+    judgement = check_files(
+        nbbo, orders, alerts, warm_up_judged=not without_warm_up, duplicates_allowed=allow_duplicates
+    )
+    Console().print(judgement_table(judgement), soft_wrap=True, highlight=False)
+    sys.exit(verdict_of(judgement).exit_status)
+
+
+@main.command(epilog="Example: market-spread describe word_count")
+@click.argument("application")
+def describe(application: str) -> None:
+    """Show the steps of a pipeline, and which modes run it.
+
+    APPLICATION is one of ours (market_spread, word_count, counting, pass_through, sequence_window) or a file of your
+    own and the function in it that returns the pipeline, such as folder/totals.py:totals.
+    """
+    from market_spread.controller.session.pipeline import describe as describe_pipeline
+
+    click.echo(describe_pipeline(application))
+
+
+@main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
+@click.argument("application")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="SOURCE=FILE",
+    help="Lines of the file are messages of the source. May be given once for each source.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["real-time", "micro-batch"]),
+    default="micro-batch",
+    show_default=True,
+    help="Mode of the job.",
+)
+def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
+    """Run a pipeline on files, with a broker of its own, and print what its sinks get.
+
+    APPLICATION is named as for `describe`. A line of output is a sink and a record, divided by a tab; what could not be
+    read is reported by the sink `invalid`. Everything is ended when all input is committed.
+    """
+    from market_spread.common.jvm.jars import JarCache
+    from market_spread.common.jvm.java import find_java
+    from market_spread.controller.session.pipeline import inputs_of, run_pipeline
+
+    def say(line: str) -> None:
+        """For a person who waits; output that goes into a file or a pipe is output alone."""
+        if sys.stderr.isatty():
+            click.echo(line, err=True)
+
+    interrupt_once()
+    records = run_pipeline(
+        application,
+        mode=mode,
+        inputs=inputs_of(inputs),
+        java=find_java(java_home()),
+        jars=JarCache(),
+        clock=SystemClock(),
+        show=lambda sink, value: click.echo(sink.encode() + b"\t" + value),
+        say=say,
+    )
+    say(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
+
+
+@main.command(epilog="Example: market-spread ui runs")
+@click.argument("runs_folder", type=_FOLDER, default=Path("runs"))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="a free one",
+    help="Port of the page on the loopback interface.",
+)
+def ui(runs_folder: Path, port: int) -> None:
+    """Serve the metrics pages of finished runs, until Ctrl-C.
+
+    RUNS_FOLDER is where they are, `runs` if none is named.
+    """
+    from market_spread.common.processes import stop_event_on_signals
+    from market_spread.controller.session.metrics_page import serve_pages
+
+    serve_pages(
+        runs_folder,
+        port=port,
+        clock=SystemClock(),
+        say=lambda line: click.echo(line, err=True),
+        stop_event=stop_event_on_signals,
+    )
+
+
+@main.command(name="list", epilog="Example: market-spread list runs")
+@click.argument("store", default="runs")
+@_as_json
+def list_runs(store: str, as_json: bool) -> None:
+    """List the runs of a STORE: a folder, or an address that fsspec knows, such as s3://bucket/runs."""
+    from market_spread.controller.archive.store import RunStore, listing
+
+    summaries = RunStore(store).summaries()
+    click.echo(json.dumps(summaries, indent=2) if as_json else listing(summaries))
+
+
+@main.command(epilog="Example: market-spread show 20260101-120000-quick")
+@click.argument("run_id")
+@click.option("--store", default="runs", show_default=True, help="Where the run is: a folder or an address.")
+@_as_json
+def show(run_id: str, store: str, as_json: bool) -> None:
+    """Show the run document of a run, or its result.json with --json."""
+    from market_spread.controller.archive.store import RunStore
+
+    click.echo(RunStore(store).text(run_id, "result.json" if as_json else "run.md"), nl=False)
+
+
+@main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")
+@click.argument("run_id")
+@click.argument("target")
+@_runs_folder
+def export(run_id: str, target: str, runs_folder: Path) -> None:
+    """Copy a run document into another store.
+
+    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. What the processes left for
+    themselves (checkpoint, topics) is not copied.
+    """
+    from market_spread.controller.archive.store import RunStore
+
+    count, bytes_copied = RunStore(target).put(runs_folder / run_id)
+    click.echo(f"{count} files, {bytes_copied:,} bytes, in {target.rstrip('/')}/{run_id}")
+
+
+@main.command(epilog="Example: market-spread topics --bootstrap-servers 127.0.0.1:9092 --partitions 2")
+@_bootstrap_servers
+@click.option(
+    "--partitions", type=click.IntRange(1, BUCKETS_MAX), required=True, help="Partitions of the topics nbbo and orders."
+)
+@click.option(
+    "--replicas", type=click.IntRange(1, 32767), default=1, show_default=True, help="Copies of each partition."
+)
+@click.option(
+    "--decisions", type=click.Choice(list(APPLICATIONS)), default=REJECTED_DECISIONS, show_default=True,
+    help="all: also the topic decisions, for a job that sends every decision.",
+)  # fmt: skip
+def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str) -> None:
+    """Make the topics nbbo, orders, alerts and invalid.
+
+    Those that are there stay, if they have the right number of partitions. A broker that asks for a login or for TLS is
+    described by MARKET_SPREAD_KAFKA_* variables, as for the services.
+    """
+    from market_spread.common.config import from_environment
+    from market_spread.common.kafka.security import KafkaSecurityConfig
+    from market_spread.controller.deploy.topics import ensure_topics
+
+    ensure_topics(
+        bootstrap_servers,
+        partitions=partitions,
+        decisions=decisions,
+        replicas=replicas,
+        security=from_environment(KafkaSecurityConfig).kafka_security,
+        clock=SystemClock(),
+        say=click.echo,
+    )
+
+
+@main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
+def probe() -> None:
+    """Ask services or a broker whether they do their work.
+
+    Exit status: 0 they do, 1 one does not.
+    """
+
+
+@probe.command(epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
+@click.argument("addresses", nargs=-1, required=True, metavar="NAME=HOST:PORT...")
+def services(addresses: tuple[str, ...]) -> None:
+    """Ask each gRPC service for its health."""
+    from market_spread.controller.clients.probe import named_addresses, service_problem
+
+    problems = {name: service_problem(address) for name, address in named_addresses(addresses).items()}
+    for name, problem in problems.items():
+        click.echo(f"{name}: {problem or 'SERVING'}")
+    sys.exit(1 if any(problems.values()) else 0)
+
+
+@probe.command(epilog="Example: market-spread probe kafka --bootstrap-servers 127.0.0.1:9092")
+@_bootstrap_servers
+def kafka(bootstrap_servers: str) -> None:
+    """Write a record into a topic of its own and read it back.
+
+    A broker that asks for a login or for TLS is described by MARKET_SPREAD_KAFKA_* variables.
+    """
+    from market_spread.common.config import from_environment
+    from market_spread.common.kafka.security import KafkaSecurityConfig
+    from market_spread.controller.clients.probe import PROBE_TOPIC, kafka_round_trip
+
+    security = from_environment(KafkaSecurityConfig).kafka_security
+    offset = kafka_round_trip(bootstrap_servers, security=security)
+    click.echo(f"a record went to {PROBE_TOPIC} and came back (offset {offset})")
+
+
+@main.command(epilog="Example: market-spread up --port 9092")
+@click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="a free one",
+    help="Port of the broker on the loopback interface.",
+)
+@_monitored
+@_up_folder
+def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
+    """Start the processes without a run; they stay.
+
+    These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
+    """
+    from market_spread.common.jvm.jars import JarCache
+    from market_spread.common.jvm.java import find_java
+    from market_spread.controller.deploy.base import JobSettings
+    from market_spread.controller.deploy.local.command import Standing
+    from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+    from market_spread.controller.plan.workload import read_workload
+
+    job = JobSettings.of(read_workload(workload) if workload else DEFAULT_WORKLOAD)
+    standing = Standing(folder, clock=SystemClock())
+    java, jars = find_java(java_home()), JarCache()
+    interrupt_once()
+    standing.bring_up(
+        job=job,
+        java=java,
+        jars=jars,
+        say=lambda line: click.echo(line, err=True),
+        broker_port=port,
+        monitored=monitored,
+    )
+    _show(standing)
+
+
+@main.command(epilog="Example: market-spread down")
+@_up_folder
+def down(folder: Path) -> None:
+    """End the processes that `up` has started, and no others.
+
+    Their topics are deleted, their logs stay.
+    """
+    from market_spread.controller.deploy.local.command import Standing
+
+    ended = Standing(folder, clock=SystemClock()).bring_down()
+    names = ", ".join(f"{process.title} ({process.pid})" for process in ended)
+    click.echo(f"ended {names}" if ended else "nothing is up")
+
+
+@main.command(epilog="Example: market-spread status")
+@_up_folder
+def status(folder: Path) -> None:
+    """Show the processes that `up` has started, and how they are.
+
+    Exit status: 0 all are well or none was started, 1 one has ended, has failed or does not answer.
+    """
+    from market_spread.controller.deploy.local.command import Standing
+
+    _show(Standing(folder, clock=SystemClock()))
+
+
+def _show(standing: "Standing") -> None:
+    """Print how the processes are, and end with what that means."""
+    from market_spread.controller.deploy.local.command import status_lines
+
+    statuses = standing.statuses()
+    if not statuses:
+        click.echo("nothing is up; bring it up with: market-spread up")
+        return
+    click.echo("\n".join(status_lines(statuses)))
+    sys.exit(0 if all(status.well for status in statuses) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The command `market-spread selftest`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(epilog="Example: market-spread selftest --rate 20000")
+@click.option("--rate", type=int, required=True, help="Messages a second, as of the runs that are to be believed.")
+@click.option("--duration", type=float, default=20.0, show_default=True, help="Seconds of load at each rate.")
+@click.option(
+    "--runs-folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Whose runs have it beside their figures.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
+def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> None:
+    """Measure the rig itself, on this machine.
+
+    Broker, sender and receiver are those of a run; in place of the job is a system that answers at once, or 10 ms later
+    for every second order, at the rate and at twice the rate. Its floor (what the rig itself takes) and its error (what
+    it reports beside what was really done) are kept in selftest.json of the runs folder, and every result of this
+    machine has them.
+
+    Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate.
+    """
+    from rich.console import Console
+
+    from market_spread.common.config import java_home
+    from market_spread.common.jvm.java import find_java
+    from market_spread.controller.exits import interrupt_once
+    from market_spread.controller.selftest.session import looking, record_table, self_test
+
+    interrupt_once()
+    console = Console(stderr=True)
+    look = looking(runs_folder, find_java(java_home()), console)
+    record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
+    console.print(record_table(record))
+    console.print(record.sentence, soft_wrap=True, highlight=False)
+    if as_json:
+        click.echo(record.to_json(), nl=False)
+    sys.exit(0 if record.holds else 1)

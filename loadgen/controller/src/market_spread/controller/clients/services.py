@@ -1,0 +1,338 @@
+"""Calls to the processes of a run, each with a deadline, each error as one of ours."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.grpc.calls import DEADLINE_S, channel_to
+from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
+from market_spread.controller.clients.job_history import JobHistory
+from market_spread.controller.clients.replicas import merged
+from market_spread.controller.clients.senders import merged_senders
+from market_spread.controller.plan.plan import PlannedLoad
+from market_spread.v1.control_pb2 import (
+    DrainJobRequest,
+    DrainReceiverRequest,
+    JobStatusRequest,
+    JobStatusResponse,
+    LookRequest,
+    LookResponse,
+    PartitionOffset,
+    Phase,
+    ReadLedgerRequest,
+    ReceiverStatusRequest,
+    ReceiverStatusResponse,
+    SenderStatusRequest,
+    SenderStatusResponse,
+    StartReceivingRequest,
+    StartSendingRequest,
+    StopReceivingRequest,
+    StopSendingRequest,
+)
+from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
+from market_spread.v1.limits_pb2 import RunLimits
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A call and its answer: sent and received by the caller's clock, taken and answered by the other's. Unix ns."""
+
+    sent_unix_ns: int
+    taken_unix_ns: int
+    answered_unix_ns: int
+    received_unix_ns: int
+
+    @staticmethod
+    def of_status(sent_unix_ns: int, unix_ns: int, received_unix_ns: int) -> "RoundTrip":
+        """One whose answer has one time, taken at some moment between call and answer."""
+        return RoundTrip(sent_unix_ns, unix_ns, unix_ns, received_unix_ns)
+
+    @property
+    def bound_ns(self) -> int:
+        """How wrong `offset_ns` can be at most, however the way out and the way back share the time."""
+        away_ns = self.received_unix_ns - self.sent_unix_ns
+        return -(-(away_ns - (self.answered_unix_ns - self.taken_unix_ns)) // 2)
+
+    @property
+    def offset_ns(self) -> int:
+        """How far the other clock is ahead, if the way out takes as long as the way back."""
+        return (self.taken_unix_ns - self.sent_unix_ns + self.answered_unix_ns - self.received_unix_ns) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the running processes are reached.
+
+    replicas: the job's replicas besides the first; more_senders: the senders besides the first.
+    """
+
+    bootstrap_servers: str
+    sender: str
+    receiver: str
+    job: str
+    aggregator: str
+    aggregator_http: str
+    replicas: tuple[str, ...] = ()
+    more_senders: tuple[str, ...] = ()
+
+
+_RETRY_NS = 1_000_000_000
+# A process that stands still is judged by how long it did, not by a deadline; one that has died is noticed elsewhere.
+_PATIENCE_NS = 60_000_000_000
+_UNANSWERED = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
+
+Partition = tuple[str, int]
+
+
+class _SilentJobError(RunFailedError):
+    """The job did not answer, or not in time."""
+
+
+class _SilentError(RunVoidError):
+    """A process of the rig did not answer, or not in time."""
+
+
+class JobClient:
+    """The control side of a job, or of several replicas of it. `close` it."""
+
+    def __init__(self, *addresses: str, outage_s: float = 0.0, clock: Clock | None = None) -> None:
+        """outage_s: how long the job may not answer, as its driver is started again; it is seen as starting then.
+
+        Every status is a round trip: the best of each process since `take_round_trips` are kept.
+        """
+        self._round_trips: dict[str, RoundTrip] = {}
+        self._last: dict[str, tuple[int, Any]] = {}
+        self._outage_ns = round(outage_s * 1e9)
+        self._newest: JobStatusResponse | None = None
+        self._clock = clock or SystemClock()
+        self._answered_ns = self._clock.monotonic_ns()
+        self._history = JobHistory()
+        self._channels = [channel_to(address) for address in addresses]
+        self._jobs = [JobStub(channel) for channel in self._channels]
+
+    def job_status(self) -> JobStatusResponse:
+        """What the job has done; of replicas, those that answer, as one."""
+        statuses: list[JobStatusResponse] = []
+        silent: list[MarketSpreadError] = []
+        for number, job in enumerate(self._jobs):
+            try:
+                statuses.append(self._status(_numbered("job", number), job.Status, JobStatusRequest()))
+            except RunFailedError as error:
+                silent.append(error)
+        if statuses:
+            self._answered_ns = self._clock.monotonic_ns()
+            together = merged(statuses, silent=len(silent))
+            has_history = self._outage_ns > 0 and len(self._jobs) == 1
+            self._newest = self._history.continued(together) if has_history else together
+            return self._newest
+        if not self._may_return(silent[0]):
+            raise silent[0]
+        absent = JobStatusResponse()
+        absent.CopyFrom(self._newest or JobStatusResponse(batch_id=-1))
+        absent.phase, absent.detail = Phase.PHASE_STARTING, str(silent[0])
+        return absent
+
+    def take_round_trips(self) -> dict[str, RoundTrip]:
+        """The quickest round trip to each process since the last call."""
+        taken, self._round_trips = self._round_trips, {}
+        return taken
+
+    def _status(self, process: str, method: Any, request: Any) -> Any:
+        sent_unix_ns, sent_ns = self._clock.unix_ns(), self._clock.monotonic_ns()
+        status = _call(process.partition("-")[0], method, request)
+        took_ns = self._clock.monotonic_ns() - sent_ns
+        best = self._round_trips.get(process)
+        if best is None or took_ns < best.received_unix_ns - best.sent_unix_ns:
+            self._round_trips[process] = RoundTrip.of_status(sent_unix_ns, status.unix_ns, sent_unix_ns + took_ns)
+        return status
+
+    def _status_or_last(self, process: str, method: Any, request: Any) -> Any:
+        """The process's status; while it does not answer, for some time, its last one."""
+        try:
+            status = self._status(process, method, request)
+        except _SilentError:
+            answered_ns, last = self._last.get(process, (0, None))
+            if last is None or self._clock.monotonic_ns() - answered_ns > _PATIENCE_NS:
+                raise
+            return last
+        self._last[process] = (self._clock.monotonic_ns(), status)
+        return status
+
+    def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
+        """Wait until the job, or the first of its replicas, has committed everything below the offsets.
+
+        A job that ends meanwhile is asked again when it is back, if it may be away.
+        """
+        deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
+        while True:
+            try:
+                left_ns = deadline_ns - self._clock.monotonic_ns()
+                return self._drain_job(until, max(left_ns / 1e9, DEADLINE_S))
+            except RunFailedError:
+                if not self._outage_ns or self._clock.monotonic_ns() > deadline_ns:
+                    raise
+                self.job_status()
+                self._clock.sleep_ns(_RETRY_NS)
+
+    def _may_return(self, error: MarketSpreadError) -> bool:
+        silent_ns = self._clock.monotonic_ns() - self._answered_ns
+        return silent_ns < (
+            max(self._outage_ns, _PATIENCE_NS) if isinstance(error, _SilentJobError) else self._outage_ns
+        )
+
+    def _drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
+        ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
+        request = DrainJobRequest(until=ends)
+        pool = ThreadPoolExecutor(len(self._jobs))
+        drains = [pool.submit(_call, "job", job.Drain, request, timeout_s) for job in self._jobs]
+        pool.shutdown(wait=False)
+        failures = []
+        for drain in as_completed(drains):
+            failure = drain.exception()
+            if failure is None:
+                return
+            failures.append(failure)
+        raise failures[0]
+
+    def close(self) -> None:
+        """Disconnect."""
+        for channel in self._channels:
+            channel.close()
+
+
+class Clients(JobClient):
+    """The control side of all of a run: senders, receiver and job. `close` it."""
+
+    def __init__(self, addresses: Addresses, *, outage_s: float = 0.0, decisions: str = REJECTED_DECISIONS) -> None:
+        """outage_s: see `JobClient`; decisions: which ones the job sends."""
+        super().__init__(addresses.job, *addresses.replicas, outage_s=outage_s)
+        senders = [channel_to(address) for address in (addresses.sender, *addresses.more_senders)]
+        receiver = channel_to(addresses.receiver)
+        self._channels += [*senders, receiver]
+        self._senders = [SenderStub(sender) for sender in senders]
+        self._receiver = ReceiverStub(receiver)
+        self._decisions_topic = TOPICS.decisions if decisions == ALL_DECISIONS else ""
+
+    def start_sending(
+        self,
+        load: PlannedLoad,
+        *,
+        run_id: str,
+        linger_us: int,
+        frame_messages: int,
+        start_unix_ns: int = 0,
+        limits: RunLimits | None = None,
+    ) -> int:
+        """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds."""
+        requests = [
+            StartSendingRequest(
+                run_id=run_id,
+                source=part.source,
+                parameters_json=part.parameters_json,
+                start_unix_ns=start_unix_ns,
+                linger_us=linger_us,
+                frame_messages=frame_messages,
+                nbbo_topic=TOPICS.nbbo,
+                orders_topic=TOPICS.orders,
+                limits=limits,
+            )
+            for part in load.slices(len(self._senders))
+        ]
+        with ThreadPoolExecutor(len(requests)) as pool:
+            started = [
+                pool.submit(_call, "sender", sender.Start, request, 60)
+                for sender, request in zip(self._senders, requests, strict=True)
+            ]
+        starts = [start.result().start_unix_ns for start in started]
+        return int(starts[0])
+
+    def sender_status(self) -> SenderStatusResponse:
+        """What has been sent; by several senders together."""
+        return merged_senders(
+            [
+                self._status_or_last(_numbered("sender", number), sender.Status, SenderStatusRequest())
+                for number, sender in enumerate(self._senders)
+            ]
+        )
+
+    def stop_sending(self) -> None:
+        """End the running load early."""
+        for sender in self._senders:
+            _call("sender", sender.Stop, StopSendingRequest(), 30)
+
+    def look(self) -> LookResponse:
+        """What the topics hold."""
+        topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid, self._decisions_topic]
+        request = LookRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
+        looked: LookResponse = _call("sender", self._senders[0].Look, request, 60)
+        return looked
+
+    def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[PartitionOffset] = ()) -> None:
+        """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
+        request = StartReceivingRequest(
+            run_id=run_id,
+            alerts_topic=TOPICS.alerts,
+            invalid_topic=TOPICS.invalid,
+            decisions_topic=self._decisions_topic,
+            warm_up_order_id_min=warm_up_order_id_min,
+            begin=begin,
+        )
+        _call("receiver", self._receiver.Start, request, 30)
+
+    def receiver_status(self) -> ReceiverStatusResponse:
+        """What the receiver has received."""
+        status: ReceiverStatusResponse = self._status_or_last(
+            "receiver", self._receiver.Status, ReceiverStatusRequest()
+        )
+        return status
+
+    def drain_receiver(self, timeout_s: float) -> None:
+        """Have the receiver take everything that its topics hold now."""
+        _call("receiver", self._receiver.Drain, DrainReceiverRequest(), timeout_s)
+
+    def stop_receiving(self) -> None:
+        """End the ledger."""
+        _call("receiver", self._receiver.Stop, StopReceivingRequest(), 30)
+
+    def ledger(self, run_id: str, name: str) -> bytes:
+        """The ledger's bytes: `alerts`, `decisions` or `invalid`."""
+        try:
+            pieces = self._receiver.ReadLedger(ReadLedgerRequest(run_id=run_id, name=name), timeout=120)
+            return b"".join(piece.data for piece in pieces)
+        except grpc.RpcError as error:
+            raise _as_ours("receiver", error) from error
+
+
+def sent_ends(statuses: Iterable[SenderStatusResponse]) -> dict[Partition, int]:
+    """The offset after the last acknowledged record of each partition."""
+    ends: dict[Partition, int] = {}
+    for status in statuses:
+        for sent in status.partitions:
+            key = (sent.topic, sent.partition)
+            ends[key] = max(ends.get(key, 0), sent.next_offset)
+    return ends
+
+
+def _numbered(process: str, number: int) -> str:
+    return f"{process}-{number}" if number else process
+
+
+def _call(process: str, method: Any, request: Any, timeout_s: float = DEADLINE_S) -> Any:
+    try:
+        return method(request, timeout=timeout_s)
+    except grpc.RpcError as error:
+        raise _as_ours(process, error) from error
+
+
+def _as_ours(process: str, error: Any) -> MarketSpreadError:
+    sentence = f"the {process} says: {error.details()}"
+    if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+        return UsageError(sentence)
+    if process == "job":
+        return (_SilentJobError if error.code() in _UNANSWERED else RunFailedError)(sentence)
+    return (_SilentError if error.code() in _UNANSWERED else RunVoidError)(sentence)

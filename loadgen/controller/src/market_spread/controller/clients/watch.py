@@ -1,0 +1,131 @@
+"""Notices which part of the rig stands still while a load is measured: a stall is to be laid to whom it belongs."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.grpc.calls import channel_to
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which a part of the rig gave no sign of life, as the run controller saw it. Unix microseconds."""
+
+    component: str
+    begin_us: int
+    end_us: int
+
+    @property
+    def duration_us(self) -> int:
+        """How long it was."""
+        return self.end_us - self.begin_us
+
+
+# A busy machine answers late; what is shorter explains no stall that matters.
+SILENCE_NS_MIN = 500_000_000
+_KEPT_MAX = 1_000
+_EVERY_S = 0.1
+_ANSWER_S = 300.0
+
+Check = Callable[..., object]
+
+
+class Watch:
+    """Collects silences of the machine, of processes and of the broker. `start`, then `close`. Thread-safe.
+
+    The machine is silent while this process does not get to run, a process while it leaves a health check unanswered,
+    and the broker while it acknowledges nothing of what it was sent.
+    """
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._silences: list[Silence] = []
+        self._asked_ns: dict[str, int] = {}
+        self._acknowledged = (0, -1)
+        self._broker_is_silent = False
+        self._closing = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._channels: list[grpc.Channel] = []
+
+    def start(self, addresses: Mapping[str, str]) -> None:
+        """Watch the machine, and the processes at these addresses by their health checks."""
+        self._thread("machine", self._watch_machine)
+        for component, address in addresses.items():
+            channel = channel_to(address)
+            self._channels.append(channel)
+            self._thread(component, partial(self._ask, component, _check_on(channel)))
+
+    def acknowledged(self, sent: int, acknowledged: int) -> None:
+        """So many of the frames that were sent are acknowledged now; to be called some times a second."""
+        now_ns = self._clock.monotonic_ns()
+        with self._lock:
+            progressed_ns, before = self._acknowledged
+            if acknowledged == before and sent > acknowledged:
+                self._broker_is_silent = True
+                return
+            # Nothing seen in between is no silence: this process may have waited for another one.
+            if self._broker_is_silent:
+                self._keep("broker", progressed_ns, now_ns)
+            self._broker_is_silent = False
+            self._acknowledged = (now_ns, acknowledged)
+
+    def silences(self) -> tuple[Silence, ...]:
+        """Those so far, by their begin; what is silent still is silent until now."""
+        now_ns = self._clock.monotonic_ns()
+        with self._lock:
+            for component, since_ns in self._asked_ns.items():
+                self._keep(component, since_ns, now_ns)
+            if self._broker_is_silent:
+                self._keep("broker", self._acknowledged[0], now_ns)
+            return tuple(sorted(self._silences, key=lambda silence: silence.begin_us))
+
+    def close(self) -> None:
+        """End all threads. Idempotent."""
+        self._closing.set()
+        for channel in self._channels:
+            channel.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _thread(self, name: str, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, name=f"watch-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _watch_machine(self) -> None:
+        before_ns = self._clock.monotonic_ns()
+        while not self._closing.wait(_EVERY_S):
+            now_ns = self._clock.monotonic_ns()
+            with self._lock:
+                self._keep("machine", before_ns, now_ns)
+            before_ns = now_ns
+
+    def _ask(self, component: str, check: Check) -> None:
+        """Ask again and again; a call that fails is asked again, and the silence goes on."""
+        while not self._closing.wait(_EVERY_S):
+            with self._lock:
+                begun_ns = self._asked_ns.setdefault(component, self._clock.monotonic_ns())
+            try:
+                check(health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)
+            except (grpc.RpcError, ValueError):  # ValueError: the channel was closed
+                continue
+            with self._lock:
+                del self._asked_ns[component]
+                self._keep(component, begun_ns, self._clock.monotonic_ns())
+
+    def _keep(self, component: str, begin_ns: int, end_ns: int) -> None:
+        """By monotonic time, since a step of the clock is no silence."""
+        if end_ns - begin_ns >= SILENCE_NS_MIN and len(self._silences) < _KEPT_MAX:
+            to_unix_ns = self._clock.unix_ns() - self._clock.monotonic_ns()
+            self._silences.append(Silence(component, (begin_ns + to_unix_ns) // 1000, (end_ns + to_unix_ns) // 1000))
+
+
+def _check_on(channel: grpc.Channel) -> Check:
+    check: Check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
+    return check

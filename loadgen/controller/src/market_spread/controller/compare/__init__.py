@@ -1,0 +1,1 @@
+"""Comparing runs: two groups, pairs in turn, and a history."""

@@ -1,0 +1,148 @@
+"""Two workloads run in turn into one folder, which remembers all that is needed to go on after an interruption.
+
+    FOLDER/ab.json     how many pairs, the session, the seed of its order, and the options of every run
+    FOLDER/a.yaml      the first workload as it was when the first run was made; FOLDER/b.yaml the second
+    FOLDER/a/, b/      the runs of each, and in each run's folder its place, pair.json
+
+What is done is what the folders hold, so there is no account that could differ from it.
+"""
+
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.compare.ab_order import ARMS, Place, order_of
+from market_spread.controller.compare.runs import RecordedRun, runs_below
+from market_spread.controller.session.subprocess import CarryOut
+from market_spread.controller.views.output import write_text
+
+PLAN_FILE = "ab.json"
+VOID_IN_A_ROW_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TakingTurns:
+    """The folder of two workloads that are run in turn."""
+
+    folder: Path
+    pairs: int
+    seed: int
+    session: str
+
+    @staticmethod
+    def open(
+        folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, options: Sequence[str] = ()
+    ) -> "TakingTurns":
+        """The folder, new or to be gone on with. UsageError if it was begun with other workloads or options of runs.
+
+        pairs may be another number than before. seed: of a new folder; one that was begun keeps its own.
+        """
+        session = uuid.uuid4().hex
+        if (folder / PLAN_FILE).exists():
+            _require_same(folder, workloads)
+            seed, session = _begun(folder, options)
+        else:
+            _begin(folder, workloads)
+        plan = {"pairs": pairs, "session": session, "seed": seed, "options": list(options)}
+        write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")
+        return TakingTurns(folder, pairs, seed, session)
+
+    def runs_of(self, arm: str) -> list[RecordedRun]:
+        """The finished runs of an arm that are of a pair, void ones included."""
+        return [run for run in runs_below(self.folder / arm) if run.place and run.place.session == self.session]
+
+    def whole_pairs(self) -> int:
+        """How many pairs have two runs that are not void."""
+        return sum(len(runs) == len(ARMS) and not _is_void(runs) for runs in self._by_number().values())
+
+    def next_place(self) -> Place | None:
+        """Of the next run; None if all pairs are whole. A pair with a void run is given up for a new one."""
+        made = self._by_number()
+        number = max(made, default=0)
+        if (begun := made.get(number, [])) and len(begun) < len(ARMS) and not _is_void(begun):
+            arm = next(arm for arm in ARMS if begun[0].place and begun[0].place.arm != arm)
+            return Place(self.session, number, arm)
+        if self.whole_pairs() >= self.pairs:
+            return None
+        return Place(self.session, number + 1, order_of(self.seed, number + 1)[0])
+
+    def go_on(self, carry_out: CarryOut, say: Callable[[str], None]) -> None:
+        """Make the runs that are missing. RunVoidError after three void ones in a row."""
+        void_in_a_row = 0
+        while (place := self.next_place()) is not None:
+            say(f"pair {self.whole_pairs() + 1} of {self.pairs}: {place.arm}")
+            made = self._run_at(place, carry_out)
+            void_in_a_row = void_in_a_row + 1 if made.is_void else 0
+            if made.is_void:
+                say(f"  void: {made.void_reasons[0]}; the pair is made again")
+            if void_in_a_row == VOID_IN_A_ROW_MAX:
+                raise RunVoidError(
+                    f"{VOID_IN_A_ROW_MAX} runs in a row were void ({made.void_reasons[0]}); "
+                    "mend that, and go on with the same command"
+                )
+
+    def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
+        folder = self.folder / place.arm
+        before = {run.run_id for run in runs_below(folder)}
+        interrupted = False
+        try:
+            carry_out(self.folder / f"{place.arm}.yaml", runs_folder=folder, options=())
+        except KeyboardInterrupt:
+            interrupted = True
+            raise
+        finally:
+            made = [run for run in runs_below(folder) if run.run_id not in before]
+            for run in made:
+                replace(place, interrupted=interrupted).write(run.folder)
+        if not made:
+            raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+        return made[-1]
+
+    def _by_number(self) -> dict[int, list[RecordedRun]]:
+        made: dict[int, list[RecordedRun]] = defaultdict(list)
+        for run in (run for arm in ARMS for run in self.runs_of(arm)):
+            made[run.place.number if run.place else 0].append(run)
+        return made
+
+
+def _is_void(runs: Sequence[RecordedRun]) -> bool:
+    return any(run.is_void for run in runs)
+
+
+def _begin(folder: Path, workloads: Sequence[Path]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made: {error.strerror}; name another --folder") from error
+    for arm, workload in zip(ARMS, workloads, strict=True):
+        write_text(folder / f"{arm}.yaml", workload.read_text())
+
+
+def _require_same(folder: Path, workloads: Sequence[Path]) -> None:
+    for arm, workload in zip(ARMS, workloads, strict=True):
+        kept = folder / f"{arm}.yaml"
+        if not kept.exists() or kept.read_text() != workload.read_text():
+            raise UsageError(
+                f"{folder} was begun with another workload than {workload} as {arm}; name another --folder"
+            )
+
+
+def _begun(folder: Path, options: Sequence[str]) -> tuple[int, str]:
+    """Seed and session of a folder that was begun."""
+    try:
+        plan: dict[str, Any] = json.loads((folder / PLAN_FILE).read_text())
+        seed, before, session = int(plan["seed"]), list(plan["options"]), plan.get("session")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{folder / PLAN_FILE} is damaged; name another --folder") from error
+    if not isinstance(session, str):
+        raise UsageError(f"{folder} was begun by an earlier version, which kept no pairs; name another --folder")
+    if before != list(options):
+        raise UsageError(
+            f"{folder} was begun with the run options {' '.join(before) or '(none)'}; use them, or another --folder"
+        )
+    return seed, session

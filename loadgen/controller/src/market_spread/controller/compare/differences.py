@@ -1,0 +1,56 @@
+"""What groups of runs were made with, where it is not the same; and what speaks against comparing them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from market_spread.controller.compare.groups import Group
+from market_spread.controller.compare.runs import RecordedRun
+
+NOT_THERE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact of the manifest that is not the same everywhere: by group its values, and how many runs have each."""
+
+    name: str
+    values: tuple[tuple[tuple[str, int], ...], ...]
+
+    @property
+    def is_within_a_group(self) -> bool:
+        """Whether runs of one group differ, so that the group is not of one thing."""
+        return any(len(counted) > 1 for counted in self.values)
+
+
+def differences_of(groups: Sequence[Group]) -> tuple[Difference, ...]:
+    """The facts that differ between two runs or more, by name."""
+    names = sorted({name for group in groups for run in group.runs for name in run.facts})
+    found = (Difference(name, tuple(_counted(name, group) for group in groups)) for name in names)
+    return tuple(difference for difference in found if len({value for of in difference.values for value, _ in of}) > 1)
+
+
+def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
+    """What in the making of the groups can look like a difference of the systems, each a sentence."""
+    warnings = []
+    mixed = [difference.name for difference in differences_of(groups) if difference.is_within_a_group]
+    if mixed:
+        warnings.append(f"runs of one group differ in {', '.join(mixed)}")
+    for group in groups:
+        failed = [run for run in group.runs if _has_failed(run)]
+        if failed:
+            warnings.append(f"{len(failed)} of {len(group.runs)} runs of {group.name} failed: {_reason(failed[0])}")
+    return tuple(warnings)
+
+
+def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
+    return tuple(Counter(run.facts.get(name, NOT_THERE) for run in group.runs).most_common())
+
+
+def _has_failed(run: RecordedRun) -> bool:
+    """Whether the system failed, but for wrong alerts, which are told elsewhere."""
+    return bool(run.lag_reasons) or (run.verdict == "failed" and not run.wrong_reasons)
+
+
+def _reason(run: RecordedRun) -> str:
+    return next(iter((*run.lag_reasons, *run.reasons)), "it gives no reason")

@@ -1,0 +1,102 @@
+"""The figures of a run that are compared, which direction of each is the better one, and how they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from market_spread.common.errors import UsageError
+from market_spread.common.hdr import histogram
+
+LEAST_SHARE_DEFAULT = 0.05
+
+# Fields of the result of which more is better, by the last part of their paths.
+_HIGHER_IS_BETTER = frozenset({"achieved_rate_per_s", "messages_processed"})
+_UNITS = {"_per_s": ("/s", 1.0), "_ns": ("ms", 1e6), "_us": ("us", 1.0), "_s": ("s", 1.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the result, by its path there. least_share: the smallest difference that matters, as a share."""
+
+    path: str
+    title: str
+    unit: str = ""
+    divisor: float = 1.0
+    higher_is_better: bool = False
+    least_share: float = LEAST_SHARE_DEFAULT
+
+    def shown(self, value: float | None) -> str:
+        """The value in the figure's unit, with four digits that count, without the unit; `-` where there is none."""
+        return "-" if value is None else short_number(value / self.divisor)
+
+
+def short_number(value: float) -> str:
+    """Four digits that count, and all those before the point."""
+    if value and abs(value) < 1000:
+        return f"{value:.4g}"
+    return f"{value:,.0f}"
+
+
+PERCENTILES = tuple(f"p{percent:g}" for percent in histogram.PERCENTILES)
+
+_SHOWN_BY_DEFAULT = (
+    *(Figure(f"latency_ns.{name}", f"latency {name}", "ms", 1e6) for name in PERCENTILES),
+    Figure("latency_between_boundaries_ns.p99", "between boundaries p99", "ms", 1e6),
+    Figure("service_time_ns.p99", "service time p99", "ms", 1e6),
+    Figure("boundary_gap_ns_median", "standstill, median", "ms", 1e6),
+    Figure("achieved_rate_per_s", "achieved rate", "messages/s", higher_is_better=True),
+    Figure("cpu_us_per_message", "CPU of the job", "us/message"),
+    Figure("broker_cpu_us_per_message", "CPU of the broker", "us/message"),
+)
+
+
+def read_figures(chosen: Sequence[str], least: Sequence[str]) -> tuple[Figure, ...]:
+    """The figures to compare, with the least differences that matter. UsageError for what is no figure or no share.
+
+    chosen: paths of fields, `:higher` or `:lower` after one says which is better; empty for the usual ones. least: a
+    share such as `3%` or `0.03` for all, or `latency_ns.p99=10%` for one.
+    """
+    figures = tuple(_figure(text) for text in dict.fromkeys(chosen)) or _SHOWN_BY_DEFAULT
+    for text in least:
+        path, equals, share_text = text.rpartition("=")
+        share = read_share(share_text, "--least")
+        if equals and path not in {figure.path for figure in figures}:
+            raise UsageError(f"--least {text}: {path} is not compared; name one of {_paths(figures)}")
+        figures = tuple(
+            figure if equals and figure.path != path else replace(figure, least_share=share) for figure in figures
+        )
+    return figures
+
+
+def read_share(text: str, option: str) -> float:
+    """A share above 0 and below 1, given as such or in percent. UsageError if it is none."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"{option} {text}; use a share such as 5% or 0.05")
+    return share
+
+
+def _figure(text: str) -> Figure:
+    path, _, direction = text.partition(":")
+    if direction not in {"", "higher", "lower"}:
+        raise UsageError(f"--figure {text}; after the colon use higher or lower, which is the better one")
+    known = {figure.path: figure for figure in _SHOWN_BY_DEFAULT}.get(path)
+    unit, divisor = _unit_of(path)
+    higher = path.rpartition(".")[2] in _HIGHER_IS_BETTER if not direction else direction == "higher"
+    if known is not None:
+        return replace(known, higher_is_better=higher)
+    return Figure(path, path, unit, divisor, higher)
+
+
+def _unit_of(path: str) -> tuple[str, float]:
+    """By the end of the name, where units are."""
+    for ending, unit in _UNITS.items():
+        if any(part.endswith((ending, f"{ending}_median", f"{ending}_max")) for part in path.split(".")):
+            return unit
+    return "", 1.0
+
+
+def _paths(figures: Sequence[Figure]) -> str:
+    return ", ".join(figure.path for figure in figures)

@@ -1,0 +1,210 @@
+"""The history of a figure over many runs of one workload: where it changed, and what the runs were made with there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from market_spread.controller.compare.differences import NOT_THERE
+from market_spread.controller.compare.figures import Figure
+from market_spread.controller.compare.page import signed_percent
+from market_spread.controller.compare.runs import RecordedRun
+from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
+from market_spread.controller.views.model import Page, Sentences, Table
+from market_spread.controller.words import counted
+
+_BARS = "▁▂▃▄▅▆▇█"
+_COURSE_MAX = 40
+_FACTS_MAX = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """A change: the first run after it, medians of the values from the change before and to the next one."""
+
+    figure: Figure
+    before_run: RecordedRun
+    run: RecordedRun
+    before: float
+    after: float
+
+    @property
+    def shift(self) -> float:
+        """How much the figure rose, as a share."""
+        return self.after / self.before - 1
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it went into the right direction."""
+        return (self.shift > 0) == self.figure.higher_is_better
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The values of one figure, in the order of the runs' starts, and its changes."""
+
+    figure: Figure
+    values: tuple[float, ...]
+    changes: tuple[ChangePoint, ...]
+
+
+def courses_of(
+    runs: Sequence[RecordedRun], figures: Sequence[Figure], *, memory_min: float = MEMORY_MIN
+) -> tuple[Course, ...]:
+    """The courses of the figures that the runs have; runs must be of one workload, in the order of their starts.
+
+    Figures that the same runs have are tested together, and share how often any of them may be wrong.
+    """
+    having = {
+        figure: tuple(number for number, run in enumerate(runs) if run.figures.get(figure.path, 0.0) > 0)
+        for figure in figures
+    }
+    there = [figure for figure in figures if having[figure]]
+    points: dict[Figure, list[int]] = {}
+    for numbers in {having[figure] for figure in there}:
+        together = [figure for figure in there if having[figure] == numbers]
+        found = change_points(
+            [[runs[number].figures[figure.path] for number in numbers] for figure in together],
+            least_shares=[figure.least_share for figure in together],
+            memory_min=memory_min,
+            significance=SIGNIFICANCE * len(together) / len(there),
+        )
+        points |= dict(zip(together, found, strict=True))
+    return tuple(_course([runs[number] for number in having[figure]], figure, points[figure]) for figure in there)
+
+
+def by_anchor(
+    runs: Sequence[RecordedRun], anchors: Sequence[RecordedRun], figures: Sequence[Figure]
+) -> tuple[list[RecordedRun], tuple[Figure, ...]]:
+    """The runs with figures that are ratios to the anchor's at the same time, and those figures.
+
+    The anchor's is interpolated between the runs of it before and after, as a logarithm. A figure that no anchor has is
+    left out.
+    """
+    at_s = [datetime.fromisoformat(run.started).timestamp() for run in runs]
+    ratios: list[dict[str, float]] = [{} for _ in runs]
+    kept = []
+    for figure in figures:
+        known = [
+            (datetime.fromisoformat(anchor.started).timestamp(), anchor.figures[figure.path])
+            for anchor in anchors
+            if anchor.figures.get(figure.path, 0.0) > 0
+        ]
+        if not known:
+            continue
+        kept.append(replace(figure, title=f"{figure.title}, by the anchor's", unit="", divisor=1.0))
+        times, values = zip(*sorted(known), strict=True)
+        levels = np.exp(np.interp(at_s, times, np.log(values)))
+        for run, level, ratio in zip(runs, levels, ratios, strict=True):
+            if figure.path in run.figures:
+                ratio[figure.path] = run.figures[figure.path] / float(level)
+    return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
+
+
+def history_page(
+    runs: Sequence[RecordedRun],
+    figures: Sequence[Figure],
+    *,
+    left_out: int,
+    unreadable: Sequence[str] = (),
+    anchors: Sequence[RecordedRun] = (),
+) -> Page:
+    """The histories of all workloads of the runs. left_out: how many void runs are not among them; unreadable: of
+    those that cannot be read, a sentence each.
+
+    anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
+    """
+    memory_min = MEMORY_MIN
+    if anchors:
+        runs, figures = by_anchor(runs, anchors, figures)
+        memory_min = 0.0
+    parts: list[Table | Sentences] = []
+    changes = 0
+    for workload in sorted({run.workload for run in runs}):
+        of_it = [run for run in runs if run.workload == workload]
+        courses = courses_of(of_it, figures, memory_min=memory_min)
+        found = sorted((change for course in courses for change in course.changes), key=lambda each: each.run.started)
+        changes += len(found)
+        parts.append(
+            _table(f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}", courses)
+        )
+        parts.append(Sentences(tuple(_sentence(change) for change in found) or (_no_change(len(of_it)),)))
+    if left_out:
+        parts.append(Sentences((f"left out: {counted(left_out, 'void run')}",)))
+    if unreadable:
+        parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
+    if not anchors:
+        parts.append(Sentences((_NO_ANCHOR,)))
+    return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts))
+
+
+_NO_ANCHOR = (
+    "a change of the machine looks like one of the code here: run a workload that stays the same between these runs, "
+    "and name it with --anchor"
+)
+
+
+def _course(having: Sequence[RecordedRun], figure: Figure, points: Sequence[int]) -> Course:
+    values = [run.figures[figure.path] for run in having]
+    edges = [0, *points, len(values)]
+    changes = tuple(
+        ChangePoint(
+            figure,
+            having[at - 1],
+            having[at],
+            float(np.median(values[begin:at])),
+            float(np.median(values[at:end])),
+        )
+        for begin, at, end in zip(edges[:-2], points, edges[2:], strict=True)
+    )
+    return Course(figure, tuple(values), changes)
+
+
+def _table(title: str, courses: Sequence[Course]) -> Table:
+    rows = tuple(
+        (
+            f"{course.figure.title}, {course.figure.unit}" if course.figure.unit else course.figure.title,
+            _bars(course.values[-_COURSE_MAX:]),
+            course.figure.shown(course.values[0]),
+            course.figure.shown(float(np.median(course.values))),
+            course.figure.shown(course.values[-1]),
+            str(len(course.changes)),
+        )
+        for course in courses
+    )
+    return Table(title, ("figure", "course", "first", "median", "last", "changes"), rows, text_columns=2)
+
+
+def _bars(values: Sequence[float]) -> str:
+    """The course as small bars, from the lowest value to the highest."""
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)
+
+
+def _sentence(change: ChangePoint) -> str:
+    figure = change.figure
+    direction = "better" if change.is_better else "worse"
+    return (
+        f"{figure.title} {direction} by {signed_percent(change.shift)} from run {change.run.run_id} on: "
+        f"{figure.shown(change.before)} to {figure.shown(change.after)} {figure.unit}".rstrip()
+        + _what_changed(change)
+    )
+
+
+def _what_changed(change: ChangePoint) -> str:
+    """The facts that differ between the last run before and the first after it."""
+    before, after = change.before_run.facts, change.run.facts
+    names = [name for name in sorted({*before, *after}) if before.get(name, NOT_THERE) != after.get(name, NOT_THERE)]
+    if not names:
+        return "; the manifest says nothing new there"
+    shown = [f"{name} {before.get(name, NOT_THERE)} → {after.get(name, NOT_THERE)}" for name in names[:_FACTS_MAX]]
+    more = f" and {len(names) - _FACTS_MAX} more" if len(names) > _FACTS_MAX else ""
+    return f"; there changed {', '.join(shown)}{more}"
+
+
+def _no_change(runs: int) -> str:
+    if runs < 2 * SEGMENT_MIN:
+        return f"{counted(runs, 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
+    return "no change that matters"

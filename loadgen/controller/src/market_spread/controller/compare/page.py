@@ -1,0 +1,146 @@
+"""A comparison in words, tables and a picture."""
+
+from collections.abc import Sequence
+
+from market_spread.controller.compare.comparison import Comparison, Contrast, Direction, Judged, void_counts
+from market_spread.controller.compare.differences import Difference, differences_of, warnings_of
+from market_spread.controller.compare.figures import Figure
+from market_spread.controller.compare.groups import Group
+from market_spread.controller.compare.shift_picture import shift_picture
+from market_spread.controller.statistics.inference import ConfidenceInterval
+from market_spread.controller.views.model import Page, Picture, Sentences, Table
+from market_spread.controller.words import counted
+
+_REASONS_MAX = 5
+
+
+def comparison_page(comparison: Comparison) -> Page:
+    """All that there is to say of it, the most important first."""
+    marks = _marks(comparison.groups)
+    warnings = warnings_of(comparison.groups)
+    parts: list[Table | Sentences | Picture] = [Sentences(marks)] if marks else []
+    for contrast in comparison.contrasts:
+        parts.append(_figure_table(contrast))
+        parts.append(Sentences(_notes(contrast)))
+        if picture := shift_picture(contrast):
+            parts.append(picture)
+    differences = differences_of(comparison.groups)
+    parts.append(_difference_table(comparison.groups, differences) if differences else _NO_DIFFERENCE)
+    if warnings:
+        parts.append(Sentences(warnings))
+    return Page(_verdict(comparison), "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
+
+
+_NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
+
+
+def _verdict(comparison: Comparison) -> str:
+    """The worst of the contrasts."""
+    changes = {contrast.change for contrast in comparison.contrasts}
+    if comparison.is_forced:
+        return "void"
+    by_weight = (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER)
+    return next((change.value for change in by_weight if change in changes), Direction.SAME.value)
+
+
+def _headline(contrast: Contrast) -> str:
+    counts = ", ".join(f"{contrast.count(change)} {change.value}" for change in Direction if contrast.count(change))
+    runs = f"{len(contrast.other.runs)} against {counted(len(contrast.first.runs), 'run')}"
+    if contrast.pairs is not None:
+        runs = counted(contrast.pairs, "pair")
+    return f"{contrast.other.name} against {contrast.first.name}: {counts or 'no figure to compare'} ({runs})"
+
+
+def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
+    """What was let in by force, and what was left out."""
+    marks = []
+    for group in groups:
+        for run in group.unbelievable[:_REASONS_MAX]:
+            what, reasons = ("VOID", run.void_reasons) if run.is_void else ("WRONG ALERTS", run.wrong_reasons)
+            marks.append(
+                f"{what}: {run.run_id} of {group.name} takes part by force, so nothing here counts: {reasons[0]}"
+            )
+        if len(group.unbelievable) > _REASONS_MAX:
+            marks.append(f"and {counted(len(group.unbelievable) - _REASONS_MAX, 'run')} more of {group.name}")
+        if group.left_out:
+            void = group.left_out[0]
+            marks.append(
+                f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; the first is {void.run_id}: "
+                f"{void.void_reasons[0]}"
+            )
+        marks += [f"left out of {group.name}: {sentence}" for sentence in group.unreadable]
+    return tuple(marks)
+
+
+def _figure_table(contrast: Contrast) -> Table:
+    first, other = contrast.first.name, contrast.other.name
+    head = ("figure", "verdict", first, other, "shift", "95% interval", "above", "p")
+    return Table("", head, tuple(_figure_row(judged) for judged in contrast.judged), text_columns=2)
+
+
+def _figure_row(judged: Judged) -> tuple[str, ...]:
+    figure = judged.figure
+    shift, p = judged.shift, judged.corrected_p
+    return (
+        f"{figure.title}, {figure.unit}" if figure.unit else figure.title,
+        judged.change.value,
+        _values(figure, judged.before),
+        _values(figure, judged.after),
+        "-" if shift is None else signed_percent(shift.estimate),
+        "-" if shift is None or shift.low is None or shift.high is None else _span(shift.low, shift.high),
+        "-" if judged.superiority is None else f"{judged.superiority:.0%}",
+        "-" if p is None else _p_text(p),
+    )
+
+
+def _values(figure: Figure, interval: ConfidenceInterval | None) -> str:
+    if interval is None:
+        return "-"
+    if interval.low is None:
+        return figure.shown(interval.estimate)
+    return f"{figure.shown(interval.estimate)} [{figure.shown(interval.low)}, {figure.shown(interval.high)}]"
+
+
+def _p_text(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{signed_percent(low)} to {signed_percent(high)}"
+
+
+def signed_percent(share: float) -> str:
+    """A share as percent with its sign, one digit after the point below 100%."""
+    percent = share * 100
+    return f"{percent:+.1f}%" if abs(percent) < 100 else f"{percent:+,.0f}%"
+
+
+def _notes(contrast: Contrast) -> tuple[str, ...]:
+    """Why figures are undecided, each reason once; and how many runs were void."""
+    by_note: dict[str, list[str]] = {}
+    for judged in contrast.judged:
+        if judged.note:
+            by_note.setdefault(judged.note, []).append(judged.figure.title)
+    void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in _both(contrast))
+    return (
+        *(
+            f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
+            for note, titles in by_note.items()
+        ),
+        f"void: {', '.join(void)}",
+    )
+
+
+def _both(contrast: Contrast) -> tuple[Group, Group]:
+    return contrast.first, contrast.other
+
+
+def _difference_table(groups: Sequence[Group], differences: Sequence[Difference]) -> Table:
+    rows = tuple((difference.name, *(_fact(values) for values in difference.values)) for difference in differences)
+    return Table("What the runs were made with, where it differs", ("", *(group.name for group in groups)), rows, 99)
+
+
+def _fact(values: tuple[tuple[str, int], ...]) -> str:
+    if len(values) == 1:
+        return values[0][0]
+    return ", ".join(f"{value} ({counted(runs, 'run')})" for value, runs in values)

@@ -1,0 +1,154 @@
+"""A finished run as comparisons, searches and histories see it. All that they read of a run's folder is read here."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.analysis.evidence import Criterion, Verdict
+from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
+from market_spread.controller.compare.ab_order import Place, read_place
+
+RESULT_FILE = "result.json"
+MANIFEST_FILE = "manifest.json"
+# Version 2 has no causes: what it calls void is void, and nothing more is read into it.
+SCHEMA_VERSIONS = (2, 3)
+
+_BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run that has come to a result, as that says it.
+
+    void_reasons: why its latencies say nothing; lag_reasons: that the system did not keep up or stood still, so that
+    they would be others in a longer run; wrong_reasons: what was wrong with its output; each empty if nothing. figures:
+    every number of the result by its path (`latency_ns.p99`). facts: what the run was made with, by name
+    (`workload.load.messages_per_s`), each as text. place: its pair, if `ab` has made it.
+    """
+
+    run_id: str
+    folder: Path
+    workload: str
+    started: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    void_reasons: tuple[str, ...]
+    lag_reasons: tuple[str, ...]
+    wrong_reasons: tuple[str, ...]
+    figures: Mapping[str, float]
+    facts: Mapping[str, str]
+    achieved: Achieved = NOTHING_ACHIEVED
+    place: Place | None = None
+
+    @property
+    def is_void(self) -> bool:
+        """Whether something else than the system under test made its latencies."""
+        return bool(self.void_reasons)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder is that of a run with a result."""
+    return (folder / RESULT_FILE).is_file()
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """The folders in it that are those of runs with a result, by name; none if there is no such folder."""
+    return sorted(path for path in folder.iterdir() if is_run(path)) if folder.is_dir() else []
+
+
+def read_runs(folders: Iterable[Path]) -> tuple[list[RecordedRun], tuple[str, ...]]:
+    """The runs of the folders, by their start; and of those that cannot be read, a sentence each."""
+    runs, unreadable = [], []
+    for folder in folders:
+        try:
+            runs.append(read_run(folder))
+        except UsageError as error:
+            unreadable.append(str(error))
+    return sorted(runs, key=lambda run: (run.started, run.run_id)), tuple(unreadable)
+
+
+def runs_below(folder: Path) -> list[RecordedRun]:
+    """The runs in the folder that can be read, by their start."""
+    return read_runs(run_folders(folder))[0]
+
+
+def read_run(folder: Path) -> RecordedRun:
+    """The run of a folder. UsageError if its result cannot be read."""
+    result = _document(folder / RESULT_FILE)
+    version = result.get("schema_version")
+    if version not in SCHEMA_VERSIONS:
+        known = " or ".join(str(number) for number in SCHEMA_VERSIONS)
+        raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
+    try:
+        return _run_of(folder, result)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{folder / RESULT_FILE} is no result of a run: {error}; leave the folder out") from error
+
+
+def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
+    verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
+    for name in ("run_id", "workload", "started"):
+        if not isinstance(result[name], str):
+            raise TypeError(f"{name} is {result[name]!r}")
+    failing = {
+        question: [each for each in assessment["evidence"] if each["holds"] is False]
+        for question, assessment in result["verdicts"].items()
+    }
+    behind = [each["text"] for of in failing.values() for each in of if each["check"] in _BEHIND]
+    void = reasons if verdict is Verdict.VOID else [each["text"] for each in failing["valid"]]
+    latencies_void = verdict is Verdict.VOID or bool(result.get("latencies_void"))
+    return RecordedRun(
+        run_id=result["run_id"],
+        folder=folder,
+        workload=result["workload"],
+        started=result["started"],
+        verdict=verdict,
+        reasons=reasons,
+        void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
+        lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
+        wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
+        figures=dict(_numbers(result)),
+        facts=_facts(folder, result),
+        achieved=Achieved.of_result(result),
+        place=read_place(folder),
+    )
+
+
+def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
+    """Of the manifest if there is one, else what the result itself says."""
+    manifest = folder / MANIFEST_FILE
+    if manifest.is_file():
+        return dict(_texts(_document(manifest).get("sections", {})))
+    known = {"machine": result["machine"], "settings": result["settings"]}
+    return {**dict(_texts(known)), "workload": result["workload"], "mode": result["mode"]}
+
+
+def _numbers(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{path}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield path + name, float(value)
+
+
+def _texts(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _texts(value, f"{path}{name}.")
+        else:
+            yield path + name, value if isinstance(value, str) else json.dumps(value)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a folder of runs") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}; leave its run out") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{path} is no JSON object; leave its run out")
+    return document

@@ -1,0 +1,100 @@
+"""Where a run takes place: the processes of one machine, or a release in a cluster, seen alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from market_spread.common.job_contract import REJECTED_DECISIONS
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.host.facts import Host
+from market_spread.controller.plan.workload import Workload
+from market_spread.controller.run_folder.manifest import Section
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What the job is started with. replicas: how many of it read the same topics; decisions: which ones leave."""
+
+    mode: str
+    batch_s: float
+    partitions: int
+    shuffle_partitions: int
+    driver_memory: str
+    warm_up_batches: int
+    replicas: int = 1
+    decisions: str = REJECTED_DECISIONS
+
+    @staticmethod
+    def of(workload: Workload) -> "JobSettings":
+        """Those of a workload."""
+        return JobSettings(
+            workload.mode,
+            workload.batch_s,
+            workload.partitions,
+            workload.shuffle_partitions,
+            workload.driver_memory,
+            workload.warm_up_batches,
+            workload.replicas,
+            workload.decisions,
+        )
+
+    @property
+    def slots(self) -> int:
+        """Tasks that run at the same time: one for each partition of both topics, and those of the state."""
+        return 2 * self.partitions + self.shuffle_partitions
+
+
+class Environment(Protocol):
+    """The processes that a run goes through. `start`, then `stop`, also after a failed start."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether `start` makes empty topics and a new job; else a run goes on behind what others have sent."""
+
+    @property
+    def job_restarts(self) -> int:
+        """How often a process of the job was started again since `start`."""
+
+    @property
+    def job_outage_s(self) -> float:
+        """How long the job may not answer because someone starts its driver again; 0 if no one does."""
+
+    def start(self) -> Addresses:
+        """Have everything there and answering. UsageError with the reason of the first that is not."""
+
+    def check_alive(self) -> None:
+        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
+
+    def broker_cpu_us(self) -> int | None:
+        """CPU time of the broker so far, microseconds; None if it cannot be told."""
+
+    def executors_cpu_us(self) -> int | None:
+        """CPU time of executors that the job does not count itself, microseconds; None if it cannot be told."""
+
+    def stolen_cpu_s(self) -> float | None:
+        """CPU seconds that neighbours took from the machine since it started; None if it cannot be told."""
+
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
+        """What to tell the user of how to watch it from outside, which may write into the run's folder; or nothing."""
+
+    def host(self) -> Host | None:
+        """The machine that all the run's processes are on, to be looked at; None if they are elsewhere."""
+
+    def process_ids(self) -> Mapping[str, int]:
+        """The run's processes on this machine, by the names of the components; none of those that are elsewhere."""
+
+    def capture(self, logs: Path) -> None:
+        """Put the log of each process into the folder, as `<component>.log`; the JVMs' as `<component>.gc.log`."""
+
+    def sections(self, addresses: Addresses) -> Mapping[str, Section]:
+        """What the run's manifest says of the place: settings as they are in effect, jars or images."""
+
+    def evidence(self) -> Mapping[str, Any]:
+        """What is known of the place, for the run's document: JSON."""
+
+    def stop_all_but_aggregator(self) -> None:
+        """End what the run has started, but for the aggregator: what it has measured is shown on."""
+
+    def stop(self) -> None:
+        """End all that the run has started. Nothing happens the second time."""

@@ -1,0 +1,72 @@
+"""Settings as they really are, read back from the processes that have them: Spark, Kafka, and their JVMs."""
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from market_spread.common.jvm.java import Java
+from market_spread.controller.run_folder.manifest import Section
+
+# The driver logs it when its session is there.
+SETTINGS_EVENT = "job.settings"
+_JAVA_TIMEOUT_S = 30
+# Of a run and not of its configuration: identities, times, ports, places.
+_VOLATILE = re.compile(
+    r"spark\.app\.(id|startTime|submitTime|initial.*)|spark\.driver\.(port|host|bindAddress)|spark\.executor\.id"
+    r"|spark\.ui\.port|spark\.local\.dir|spark\.sql\.warehouse\.dir|spark\.(jars|repl\.local\.jars|submit\.pyFiles)"
+    r"|spark\.(driver|executor)\.extraJavaOptions|spark\.kubernetes\..*(pod\.name|namespace)"
+    r"|(advertised\.)?listeners|log\.dirs?|controller\.quorum\..*|node\.id|broker\.id|cluster\.id"
+)
+_FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
+
+
+def job_settings(log: Path) -> tuple[Section, Section]:
+    """Spark's settings and those of the driver's JVM, from the log of the job; empty ones if it does not tell them."""
+    told: Mapping[str, Mapping[str, str]] = {}
+    try:
+        with log.open(errors="replace") as lines:
+            for line in lines:
+                if f'"{SETTINGS_EVENT}"' in line:
+                    told = json.loads(line)
+                    break
+    except (OSError, ValueError):
+        return {}, {}
+    return stable(told.get("spark", {})), dict(told.get("jvm", {}))
+
+
+def stable(settings: Mapping[str, str]) -> Section:
+    """The settings without those that differ from run to run."""
+    return {name: value for name, value in settings.items() if not _VOLATILE.fullmatch(name)}
+
+
+def jvm_options(arguments: str) -> list[str]:
+    """Of a JVM's arguments those that change how it runs; where it logs does not."""
+    return [word for word in shlex.split(arguments) if word.startswith("-X") and not word.startswith("-Xlog")]
+
+
+def jvm_section(java: Java, options: list[str]) -> Section:
+    """A JVM with these options on this machine: its version, and every flag that is not left to its default."""
+    command = [str(java.executable), *options, "-XX:+PrintFlagsFinal", "-version"]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return {"options": " ".join(options)}
+    found = (_FLAG.match(line) for line in ended.stdout.splitlines())
+    flags = {match[1]: match[2] for match in found if match and match[3] != "default"}
+    return {
+        "version": " ".join(ended.stderr.split("\n", 1)[0].split()) or None,
+        "options": " ".join(options),
+        **{f"flag.{name}": value for name, value in sorted(flags.items()) if name != "PrintFlagsFinal"},
+    }
+
+
+def options_of_process(pid: int) -> list[str]:
+    """The JVM options of a running process; none if it cannot be read."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+    return [word for word in words if word.startswith("-X") and not word.startswith("-Xlog")]

@@ -1,0 +1,1 @@
+"""The pods of a run: a release of the Helm chart."""

@@ -1,0 +1,58 @@
+"""Whether a release's job is what a workload asks for: its settings are in the values of the chart."""
+
+from collections.abc import Mapping
+
+from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
+from market_spread.controller.deploy.base import JobSettings
+
+
+def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> list[str]:
+    """What differs, each a sentence with the remedy; nothing if the release can carry out the workload.
+
+    told: the driver's environment, by names without our prefix.
+    """
+    found = []
+    for what, value, wanted, asked_by, remedy in (
+        ("mode", told.get("MODE", "real-time"), job.mode, "job.mode", "job.mode"),
+        ("batch_s", told.get("BATCH_S", "30"), f"{job.batch_s:g}", "job.batch_s", "job.batchS"),
+        (
+            "shuffle_partitions",
+            told.get("SHUFFLE_PARTITIONS", "1"),
+            str(job.shuffle_partitions),
+            "job.shuffle_partitions",
+            "job.shufflePartitions",
+        ),
+        ("decisions", _decisions(told), job.decisions, "decisions", "job.decisions"),
+        ("replicas", str(drivers), str(job.replicas), "job.replicas", "job.replicas"),
+    ):
+        if not _same(value, wanted):
+            found.append(
+                f"the release's job has {what}={value} and the workload asks for {wanted}; "
+                f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
+            )
+    return [*found, *_too_few_slots(job, told)]
+
+
+def _decisions(told: Mapping[str, str]) -> str:
+    """Which decisions leave, by the application that is told; another application is named as it is."""
+    application = told.get("APPLICATION", APPLICATIONS[REJECTED_DECISIONS])
+    return {value: name for name, value in APPLICATIONS.items()}.get(application, application)
+
+
+def _too_few_slots(job: JobSettings, told: Mapping[str, str]) -> list[str]:
+    if "EXECUTOR_SLOTS" not in told or job.mode != "real-time":
+        return []
+    slots = int(told["EXECUTOR_SLOTS"]) * int(told.get("EXECUTORS", "1"))
+    if slots >= job.slots:
+        return []
+    return [
+        f"the release's executors have {slots} slots together and the workload's partitions need {job.slots}; "
+        "helm upgrade with more job.executors.slots or job.executors.count"
+    ]
+
+
+def _same(value: str, wanted: str) -> bool:
+    try:
+        return float(value) == float(wanted)
+    except ValueError:
+        return value == wanted

@@ -1,0 +1,246 @@
+"""A release of the chart as the environment of a run: found by its labels, reached directly or through the API."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.logs import log_event
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.kubernetes.compatibility import differences
+from market_spread.controller.deploy.kubernetes.pods import Pod
+from market_spread.controller.deploy.kubernetes.port_forward import Forward
+
+GRPC_PORT = 50051
+HTTP_PORT = 8080
+# How long the pods of a release may take to be ready, and a driver to be back when its pod is gone.
+READY_TIMEOUT_S = 300.0
+JOB_OUTAGE_S = 180.0
+_JOB_RESTARTS_MAX = 5
+_POLL_NS = 2_000_000_000
+# Without these there is no run; the broker may be someone else's, and executors come and go.
+_NEEDED = ("sender", "receiver", "job", "metrics-aggregator")
+_WATCHED = ("sender", "receiver", "metrics-aggregator", "kafka")
+
+_log = logging.getLogger(__name__)
+
+
+class Pods(Protocol):
+    """What the release asks of the cluster: `cluster.api.Cluster`."""
+
+    namespace: str
+
+    def pods(self, release: str, component: str) -> list[Pod]:
+        """The pods of a component that have not ended, by their index."""
+
+    def log(self, pod: Pod) -> str:
+        """What it has written."""
+
+    def cpu_us(self, pods: list[Pod]) -> int | None:
+        """CPU time that they have used; None if it cannot be told."""
+
+    def dial(self, pod: str, port: int) -> Any:
+        """A connection to a port of a pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """What tells a pod's container from the one that takes its place."""
+
+    uid: str
+    restarts: int
+
+
+class Release:
+    """The processes of a release: an `Environment` that was there before the run, and stays after it."""
+
+    is_new = False
+    job_outage_s = JOB_OUTAGE_S
+
+    def __init__(
+        self, cluster: Pods, *, release: str, job: JobSettings, clock: Clock, in_cluster: bool = False
+    ) -> None:
+        """job: what the workload asks for; in_cluster: pods are reached directly, not through the API server."""
+        self._cluster = cluster
+        self._release = release
+        self._job = job
+        self._clock = clock
+        self._in_cluster = in_cluster
+        self._forwards: list[Forward] = []
+        self._lives: dict[str, _Life] = {}
+        self._drivers: dict[int, _Life] = {}
+        self._looked_ns = 0
+        self._seen: dict[str, Pod] = {}
+        self.job_restarts = 0
+
+    def start(self) -> Addresses:
+        found = self._found()
+        wrong = differences(self._job, found["job"][0].environment, drivers=len(found["job"]))
+        if wrong:
+            raise UsageError("; ".join(wrong))
+        self._lives = {pod.name: _life(pod) for component in _WATCHED for pod in self._pods(component)}
+        self._drivers = {pod.index: _life(pod) for pod in found["job"]}
+        senders = [self._address(pod, GRPC_PORT) for pod in found["sender"]]
+        jobs = [self._address(pod, GRPC_PORT) for pod in found["job"]]
+        aggregator = found["metrics-aggregator"][0]
+        return Addresses(
+            bootstrap_servers=found["job"][0].environment.get("BOOTSTRAP_SERVERS", ""),
+            sender=senders[0],
+            receiver=self._address(found["receiver"][0], GRPC_PORT),
+            job=jobs[0],
+            aggregator=self._address(aggregator, GRPC_PORT),
+            aggregator_http=f"http://{self._address(aggregator, HTTP_PORT)}",
+            replicas=tuple(jobs[1:]),
+            more_senders=tuple(senders[1:]),
+        )
+
+    def check_alive(self) -> None:
+        """RunVoidError if a pod other than the job's was started again; the job may, some times."""
+        if self._clock.monotonic_ns() - self._looked_ns < _POLL_NS:
+            return
+        self._looked_ns = self._clock.monotonic_ns()
+        try:
+            drivers = self._pods("job")
+            watched = [pod for component in _WATCHED for pod in self._pods(component)]
+        except RunVoidError as error:  # who cannot look does not know; the run itself goes on without
+            log_event(_log, "release.not_seen", logging.WARNING, reason=str(error))
+            return
+        for pod in watched:
+            if pod.name in self._lives and _life(pod) != self._lives[pod.name]:
+                raise RunVoidError(f"the {pod.container} was started again during the run; see kubectl describe pod")
+        self._count_restarts(drivers)
+
+    def _count_restarts(self, drivers: Sequence[Pod]) -> None:
+        for pod in drivers:
+            before, now = self._drivers.get(pod.index), _life(pod)
+            if before is not None and before != now:
+                again = now.restarts - before.restarts if now.uid == before.uid else 1 + now.restarts
+                self.job_restarts += max(0, again)
+            self._drivers[pod.index] = now
+        if self.job_restarts > _JOB_RESTARTS_MAX:
+            raise RunFailedError(f"the job was started again {self.job_restarts} times; see kubectl logs of its pod")
+
+    def broker_cpu_us(self) -> int | None:
+        brokers = self._pods_if_seen("kafka")
+        return self._cluster.cpu_us(brokers) if brokers else None
+
+    def executors_cpu_us(self) -> int | None:
+        executors = self._pods_if_seen("executor")
+        return self._cluster.cpu_us(executors) if executors else None
+
+    def stolen_cpu_s(self) -> float | None:
+        return None  # that of this machine says nothing of the nodes
+
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
+        return None
+
+    def evidence(self) -> Mapping[str, Any]:
+        """The pods as they were last seen, with their nodes, images, quality of service and CPUs asked for."""
+        pods = [
+            {
+                "pod": pod.name,
+                "component": pod.component,
+                "node": pod.node,
+                "image": pod.image,
+                "qos": pod.qos,
+                "cpu_request": pod.cpu_request,
+                "exclusive_cpus": pod.environment.get("EXCLUSIVE_CPUS"),
+                "restarts": pod.restarts,
+            }
+            for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
+        ]
+        return {
+            "target": "kubernetes",
+            "namespace": self._cluster.namespace,
+            "release": self._release,
+            "in_cluster": self._in_cluster,
+            "pods": pods,
+        }
+
+    def host(self) -> None:
+        """Nothing: the pods' hosts are not this one."""
+
+    def process_ids(self) -> Mapping[str, int]:
+        """None: no process of the run is on this machine."""
+        return {}
+
+    def sections(self, addresses: Addresses) -> dict[str, Mapping[str, str | int | float | bool | None]]:
+        """What the manifest says of the place: images by component, the node of each pod, what pods ask for."""
+        pods = sorted(self._seen.values(), key=lambda pod: pod.name)
+        return {
+            "images": {pod.component: pod.image for pod in pods},
+            "nodes": {pod.name: pod.node for pod in pods},
+            "limits": {pod.name: f"{pod.qos}, cpu {pod.cpu_request or 'not asked for'}" for pod in pods},
+        }
+
+    def capture(self, logs: Path) -> None:
+        """Write what each pod has said into the folder: `job.log`, of a second one `job_1.log`. Best effort."""
+        logs.mkdir(parents=True, exist_ok=True)
+        for component in (*_WATCHED, "job", "executor"):
+            for number, pod in enumerate(self._pods_if_seen(component)):
+                name = component.replace("-", "_") + (f"_{number}" if number else "")
+                try:
+                    (logs / f"{name}.log").write_text(self._cluster.log(pod))
+                except MarketSpreadError as error:
+                    log_event(_log, "log.not_read", logging.WARNING, pod=pod.name, reason=str(error))
+
+    def stop_all_but_aggregator(self) -> None:
+        """Nothing: the release was there before, and stays."""
+
+    def stop(self) -> None:
+        """Close the connections of this run."""
+        for forward in self._forwards:
+            forward.close()
+        self._forwards.clear()
+
+    def _found(self) -> dict[str, list[Pod]]:
+        """The pods of each component, ready. UsageError if there is no such release, or one does not become ready."""
+        deadline_ns = self._clock.monotonic_ns() + round(READY_TIMEOUT_S * 1e9)
+        while True:
+            found = {component: self._pods(component) for component in _NEEDED}
+            if not any(found.values()):
+                raise UsageError(
+                    f"there is no release {self._release!r} in namespace {self._cluster.namespace}; "
+                    "helm list shows what there is"
+                )
+            missing = [f"the {component} has no pod" for component in _NEEDED if not found[component]]
+            unready = [
+                f"the {pod.container}: {pod.problem}" for pods in found.values() for pod in pods if not pod.ready
+            ]
+            if not missing and not unready:
+                self._pods_if_seen("executor")
+                return found
+            if self._clock.monotonic_ns() > deadline_ns:
+                raise UsageError(f"not ready after {READY_TIMEOUT_S:.0f} s: {'; '.join([*missing, *unready])}")
+            self._clock.sleep_ns(_POLL_NS)
+
+    def _pods(self, component: str) -> list[Pod]:
+        pods = self._cluster.pods(self._release, component)
+        self._seen |= {pod.name: pod for pod in pods}
+        return pods
+
+    def _pods_if_seen(self, component: str) -> list[Pod]:
+        try:
+            return self._pods(component)
+        except MarketSpreadError:
+            return []
+
+    def _address(self, pod: Pod, port: int) -> str:
+        if self._in_cluster:
+            return f"{pod.name}.{_service_of(pod)}.{self._cluster.namespace}.svc:{port}"
+        forward = Forward(lambda: self._cluster.dial(pod.name, port))
+        self._forwards.append(forward)
+        return forward.address
+
+
+def _service_of(pod: Pod) -> str:
+    """The headless Service of a StatefulSet's pod has the set's name."""
+    return pod.name.rpartition("-")[0]
+
+
+def _life(pod: Pod) -> _Life:
+    return _Life(pod.uid, pod.restarts)

@@ -1,0 +1,219 @@
+"""The embedded broker: a real single-node Kafka (KRaft) from its jars, on loopback, with its data in a folder."""
+
+import os
+import shutil
+import socket
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.common.config import inherited_environment
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.jvm.gc_log import log_option
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.local.process import Child
+
+START_TIMEOUT_S = 60
+MESSAGE_BYTES_MAX = 8 * 1024 * 1024
+# Small and quick to start: the broker shares a laptop's cores with everything else.
+_JVM_OPTIONS = ("-Xms512m", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+# Which of its metrics the agent shows, and by what names.
+_METRICS_RULES = Path(__file__).with_name("broker_metrics.yaml")
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}
+num.network.threads=2
+num.io.threads=2
+num.recovery.threads.per.data.dir=1
+background.threads=2
+auto.create.topics.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
+message.max.bytes={message_bytes_max}
+replica.fetch.max.bytes={message_bytes_max}
+socket.request.max.bytes=104857600
+log.segment.bytes=268435456
+log.retention.hours=24
+"""
+
+_LOGGING = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<Configuration status="ERROR">
+  <Appenders><Console name="log"><PatternLayout pattern="%d %p %m (%c)%n"/></Console></Appenders>
+  <Loggers><Root level="WARN"><AppenderRef ref="log"/></Root></Loggers>
+</Configuration>
+"""
+
+
+class Broker:
+    """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data."""
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        java: Java,
+        jars: list[Path],
+        clock: Clock,
+        port: int = 0,
+        metrics_agent: Path | None = None,
+    ) -> None:
+        """`jars` are those of the group `broker`; port 0 takes a free one.
+
+        metrics_agent: the jar of the group `metrics`, for a broker that is to be scraped by Prometheus.
+        """
+        self._folder = folder
+        self._java = java
+        self._jars = jars
+        self._clock = clock
+        self.port = port or free_port()
+        self._controller_port = free_port()
+        self._metrics_agent = metrics_agent
+        self._metrics_port = free_port() if metrics_agent else 0
+        self.child: Child | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients find it."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def metrics_address(self) -> str | None:
+        """Where Prometheus finds its metrics, host and port; None without the agent."""
+        return f"127.0.0.1:{self._metrics_port}" if self._metrics_agent else None
+
+    def start(self, *, outlives_parent: bool = False, on_started: Callable[[int], None] = lambda pid: None) -> None:
+        """Start it and wait until it accepts connections. `on_started` is told its process id before the wait.
+
+        Raises UsageError if its port is taken or it cannot start, with the reason from its log.
+        """
+        _require_free(self.port)
+        properties = self._prepare_folder()
+        self.child = Child.start(
+            "broker",
+            [*self._command(), *self._pauses(), *self._agent(), "kafka.Kafka", properties],
+            environment=inherited_environment(),
+            log=self._folder / "broker.log",
+            outlives_parent=outlives_parent,
+        )
+        on_started(self.child.pid)
+        self._wait_until_reachable()
+
+    def stop(self) -> None:
+        """End it. Nothing happens if it does not run."""
+        if self.child is not None:
+            self.child.stop(within_s=15)
+
+    def check_alive(self) -> None:
+        """RunVoidError if it has ended by itself."""
+        if self.child is not None and not self.child.running:
+            raise RunVoidError(f"the broker ended with status {self.child.exit_status}; {self._reason()}")
+
+    def _command(self) -> list[str | Path]:
+        logging = self._folder / "log4j2.xml"
+        logging.write_text(_LOGGING)
+        return [
+            self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}",
+            "-cp", os.pathsep.join(str(jar) for jar in self._jars),
+        ]  # fmt: skip
+
+    def _pauses(self) -> list[str]:
+        option = log_option(self._folder / "broker.gc.log")
+        return [option] if option is not None else []
+
+    def _agent(self) -> list[str]:
+        if self._metrics_agent is None:
+            return []
+        return [f"-javaagent:{self._metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
+
+    def _prepare_folder(self) -> Path:
+        """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""
+        data = self._folder / "data"
+        properties = self._folder / "server.properties"
+        data.mkdir(parents=True, exist_ok=True)
+        properties.write_text(
+            _PROPERTIES.format(
+                port=self.port,
+                controller_port=self._controller_port,
+                data=data,
+                message_bytes_max=MESSAGE_BYTES_MAX,
+            )
+        )
+        if not (data / "meta.properties").exists():
+            self._format(properties)
+        return properties
+
+    def _format(self, properties: Path) -> None:
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
+        log = self._folder / "format.log"
+        child = Child.start(
+            "storage format",
+            [*self._command(), "kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", properties],
+            environment=inherited_environment(),
+            log=log,
+        )
+        deadline_ns = self._clock.monotonic_ns() + START_TIMEOUT_S * 10**9
+        while child.running and self._clock.monotonic_ns() < deadline_ns:
+            self._clock.sleep_ns(20_000_000)
+        if child.running or child.exit_status:
+            child.stop()
+            raise UsageError(f"the broker's folder {self._folder} cannot be prepared: {' '.join(child.last_lines(2))}")
+
+    def _wait_until_reachable(self) -> None:
+        deadline_ns = self._clock.monotonic_ns() + START_TIMEOUT_S * 10**9
+        while self._clock.monotonic_ns() < deadline_ns:
+            if self.child is None or not self.child.running:
+                raise UsageError(f"the broker did not start; {self._reason()}")
+            if _accepts_connections(self.port):
+                return
+            self._clock.sleep_ns(50_000_000)
+        self.stop()
+        raise UsageError(f"the broker did not answer within {START_TIMEOUT_S} s; {self._reason()}")
+
+    def _reason(self) -> str:
+        log = self._folder / "broker.log"
+        if self.child and self.child.disk_is_full:
+            return f"No space left on device: {log.parent}"
+        lines = self.child.last_lines(200) if self.child else []
+        telling = [line for line in lines if "ERROR" in line or "FATAL" in line or "Exception" in line]
+        return f"{telling[0].strip() if telling else 'it gave no reason'} (log: {log})"
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nothing listens on now."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def remove_data(folder: Path) -> None:
+    """Delete a stopped broker's topics; its configuration and logs stay."""
+    shutil.rmtree(folder / "data", ignore_errors=True)
+
+
+def _require_free(port: int) -> None:
+    if _accepts_connections(port):
+        raise UsageError(f"port {port} is in use; stop what listens there or choose another port for the broker")
+
+
+def _accepts_connections(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

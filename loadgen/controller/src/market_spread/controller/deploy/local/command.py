@@ -1,0 +1,231 @@
+"""The processes without a run: brought up, asked how they are, and brought down again by later commands."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
+from market_spread.common.grpc.calls import DEADLINE_S, channel_to
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.common.kafka.client import check_reachable
+from market_spread.controller.clients.services import Addresses, Clients
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.broker import remove_data
+from market_spread.controller.deploy.local.registry import Process, Remembered, end_all
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.run_folder.folder import new_run_folder
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+
+_JOB_TIMEOUT_S = 120
+_POLL_NS = 100_000_000
+_ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
+
+_ControlStatus = SenderStatusResponse | JobStatusResponse | ReceiverStatusResponse
+_Ask = Callable[[], tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStatus:
+    """How a process is. `phase` is what it says of itself; `well` is false if it has ended, failed or is silent."""
+
+    process: Process
+    address: str
+    running: bool
+    well: bool
+    phase: str
+    detail: str
+
+
+class Standing:
+    """The processes that a folder remembers as up."""
+
+    def __init__(self, folder: Path, *, clock: Clock) -> None:
+        """The folder need not exist."""
+        self._folder = folder
+        self._clock = clock
+        self._path = folder / "up.json"
+
+    def bring_up(
+        self,
+        *,
+        job: JobSettings,
+        java: Java,
+        jars: JarCache,
+        say: Callable[[str], None],
+        broker_port: int = 0,
+        monitored: bool = False,
+    ) -> None:
+        """Start all processes, with empty topics, and return when the job runs. If that fails nothing is left running.
+
+        UsageError if they are up already, or with the reason of the first that does not start. monitored: Prometheus
+        can read broker and job as well.
+        """
+        with self._alone():
+            self._require_down()
+            say("starting broker, metrics-aggregator, receiver, job and sender")
+            _, folder = new_run_folder(self._folder, "up")
+            others = _children()
+            started: list[Process] = []
+
+            def remember(name: str, pid: int) -> None:
+                """At once, so that what `up` leaves behind when it is killed can be ended by `down`."""
+                if process := Process.running_now(name, pid):
+                    started.append(process)
+                    Remembered(folder, None, tuple(started)).write(self._path)
+
+            ensemble = Ensemble(
+                folder=folder, java=java, jars=jars, job=job, clock=self._clock, broker_port=broker_port,
+                monitored=monitored, on_started=remember,
+            )  # fmt: skip
+            try:
+                addresses = ensemble.start(outlives_parent=True)
+                ensemble.check_alive()
+                Remembered(folder, addresses, tuple(started)).write(self._path)
+                self._wait_for_job(ensemble, addresses)
+                if (hint := ensemble.how_to_watch(folder, addresses)) is not None:
+                    say(hint)
+            except BaseException:
+                ensemble.stop()
+                # An interruption may have come when a process was started, but not yet known.
+                end_all((child for child in _children() if child not in others), clock=self._clock, within_s=5)
+                self._path.unlink(missing_ok=True)
+                raise
+
+    def bring_down(self) -> list[Process]:
+        """End what is up, and forget it; returns what was still running."""
+        if not self._folder.exists():
+            return []
+        with self._alone():
+            remembered = Remembered.read(self._path)
+            if remembered is None:
+                return []
+            running = remembered.running
+            end_all((process for process in running if process.name != "broker"), clock=self._clock, within_s=10)
+            end_all((process for process in running if process.name == "broker"), clock=self._clock, within_s=15)
+            self._forget(remembered)
+            return running
+
+    def statuses(self) -> list[ProcessStatus]:
+        """How each process is that was brought up, the broker first; empty if none was."""
+        remembered = Remembered.read(self._path)
+        if remembered is None:
+            return []
+        processes = sorted(remembered.processes, key=lambda it: _ORDER.index(it.name))
+        addresses = remembered.addresses
+        if addresses is None:
+            return [_unfinished(process) for process in processes]
+        with closing(Clients(addresses)) as clients:
+            asking = _asking(addresses, clients)
+            return [_status(process, _address(addresses, process.name), asking[process.name]) for process in processes]
+
+    def _require_down(self) -> None:
+        remembered = Remembered.read(self._path)
+        if remembered is None:
+            return
+        if running := remembered.running:
+            names = ", ".join(f"{process.title} {process.pid}" for process in running)
+            raise UsageError(f"the processes are up already ({names}); end them with: market-spread down")
+        self._forget(remembered)
+
+    def _forget(self, remembered: Remembered) -> None:
+        remove_data(remembered.folder / "broker")
+        self._path.unlink(missing_ok=True)
+
+    def _wait_for_job(self, ensemble: Ensemble, addresses: Addresses) -> None:
+        deadline_ns = self._clock.monotonic_ns() + _JOB_TIMEOUT_S * 10**9
+        with closing(Clients(addresses)) as clients:
+            while (status := clients.job_status()).phase != Phase.PHASE_RUNNING:
+                ensemble.check_alive()
+                if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
+                    raise RunFailedError(f"the job did not start: {status.detail}")
+                self._clock.sleep_ns(_POLL_NS)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """UsageError if another command is bringing up or down in the same folder."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UsageError(f"another up or down is at work in {self._folder}; wait until it has ended") from error
+            yield
+
+
+def status_lines(statuses: list[ProcessStatus]) -> list[str]:
+    """A table: a heading, and a line for each process."""
+    rows = [("process", "pid", "state", "address", "says", "")]
+    for status in statuses:
+        state = "running" if status.running else "ended"
+        who = (status.process.title, str(status.process.pid))
+        rows.append((*who, state, status.address, status.phase, " ".join(status.detail.split())))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _children() -> list[Process]:
+    """What this process has started."""
+    here = Process.running_now("up", os.getpid())
+    return here.descendants() if here is not None else []
+
+
+def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
+    """How to ask each process for its phase and details."""
+
+    def broker() -> tuple[str, str]:
+        check_reachable(addresses.bootstrap_servers)
+        return "serving", ""
+
+    def of_control(status: Callable[[], _ControlStatus]) -> _Ask:
+        def ask() -> tuple[str, str]:
+            answer = status()
+            return Phase.Name(answer.phase).removeprefix("PHASE_").lower(), answer.detail
+
+        return ask
+
+    return {
+        "broker": broker,
+        "sender": of_control(clients.sender_status),
+        "job": of_control(clients.job_status),
+        "receiver": of_control(clients.receiver_status),
+        "metrics_aggregator": lambda: (_health(addresses.aggregator), addresses.aggregator_http),
+    }
+
+
+def _health(address: str) -> str:
+    with channel_to(address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        try:
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)  # type: ignore[attr-defined]
+        except grpc.RpcError as error:
+            raise RunFailedError(f"the metrics-aggregator says: {error.details()}") from error
+    return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status).lower()
+
+
+def _status(process: Process, address: str, ask: _Ask) -> ProcessStatus:
+    if not process.running:
+        return ProcessStatus(process, address, running=False, well=False, phase="", detail="")
+    try:
+        phase, detail = ask()
+    except MarketSpreadError as error:
+        return ProcessStatus(process, address, running=True, well=False, phase="", detail=str(error))
+    return ProcessStatus(process, address, running=True, well=phase != "failed", phase=phase, detail=detail)
+
+
+def _unfinished(process: Process) -> ProcessStatus:
+    detail = "up has not finished; if it does not run any more, end what it left with: market-spread down"
+    return ProcessStatus(process, "", running=process.running, well=False, phase="", detail=detail)
+
+
+def _address(addresses: Addresses, name: str) -> str:
+    found = {"broker": addresses.bootstrap_servers, "metrics_aggregator": addresses.aggregator}
+    address: str = found[name] if name in found else getattr(addresses, name)
+    return address

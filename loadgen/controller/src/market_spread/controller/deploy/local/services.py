@@ -1,0 +1,108 @@
+"""Python processes of ours on this machine: configured by their environment, found by the ports they write down."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.common.config import inherited_environment, to_environment
+from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.local.process import Child
+
+START_TIMEOUT_S = 60
+# Log events, stack traces and Spark's time-stamped lines.
+_NOT_FOR_PEOPLE = ("{", " ", "\t", "at ", "Caused by", "Suppressed", *"0123456789")
+
+
+class Services:
+    """The processes whose logs and ports are in one folder."""
+
+    def __init__(self, folder: Path, *, clock: Clock, on_started: Callable[[str, int], None]) -> None:
+        """on_started: told the name and the process id of each as soon as it is started."""
+        self.folder = folder
+        self.children: dict[str, Child] = {}
+        self._clock = clock
+        self._on_started = on_started
+
+    def start(
+        self,
+        name: str,
+        module: str,
+        config: object,
+        *,
+        environment: Mapping[str, str] | None = None,
+        outlives_parent: bool = False,
+    ) -> None:
+        """Start `python -m module`; does not wait until it answers."""
+        self.ports_file(name).unlink(missing_ok=True)
+        self.children[name] = Child.start(
+            name,
+            [sys.executable, "-m", module],
+            environment={**inherited_environment(), **to_environment(config), **(environment or {})},
+            log=self.folder / f"{name}.log",
+            outlives_parent=outlives_parent,
+        )
+        self._on_started(name, self.children[name].pid)
+
+    def ports_file(self, name: str) -> Path:
+        """Where a process says which ports it has bound; its configuration must name it."""
+        return self.folder / f"{name}.ports.json"
+
+    def ports(self, name: str) -> dict[str, int]:
+        """The ports that a process has bound, once it has. UsageError with its reason if it does not."""
+        child, path = self.children[name], self.ports_file(name)
+        for _ in _until(self._clock, START_TIMEOUT_S):
+            with suppress(FileNotFoundError):
+                ports: dict[str, int] = json.loads(path.read_text())
+                return ports
+            if not child.running:
+                raise UsageError(f"the {_spoken(name)} did not start; {_reason(child)}")
+        raise UsageError(f"the {_spoken(name)} did not answer within {START_TIMEOUT_S} s (log: {child.log})")
+
+    def stop(self, names: Iterable[str]) -> None:
+        """End these, all at the same time."""
+        started = [self.children[name] for name in names if name in self.children]
+        with ThreadPoolExecutor(max(1, len(started))) as pool:
+            for child in started:
+                pool.submit(child.stop, within_s=10)
+
+    def check_alive(self) -> None:
+        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
+        for name, child in self.children.items():
+            if not child.running:
+                error = RunFailedError if name.startswith("job") else RunVoidError
+                raise error(f"the {_spoken(name)} ended with status {child.exit_status}; {_reason(child)}")
+
+
+def job_environment(java: Java) -> dict[str, str]:
+    """What Spark needs besides: the Java that was found, and for its workers the Python that the driver has."""
+    return {"JAVA_HOME": str(java.executable.resolve().parent.parent), "PYSPARK_PYTHON": sys.executable}
+
+
+def connector_jars(jars: JarCache) -> str:
+    """The jars of Spark's Kafka connector, as the job takes them."""
+    return ",".join(str(path) for path in jars.paths("connector"))
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _until(clock: Clock, timeout_s: float, *, every_ns: int = 20_000_000) -> Iterator[None]:
+    deadline_ns = clock.monotonic_ns() + round(timeout_s * 1e9)
+    while clock.monotonic_ns() < deadline_ns:
+        yield
+        clock.sleep_ns(every_ns)
+
+
+def _reason(child: Child) -> str:
+    """The last thing a process said that is meant for a person: our errors are one line without a time stamp."""
+    if child.disk_is_full:
+        return f"No space left on device: {child.log.parent}"
+    lines = [line for line in child.last_lines(50) if line and not line.startswith(_NOT_FOR_PEOPLE)]
+    return f"{lines[-1] if lines else 'it gave no reason'} (log: {child.log})"

@@ -1,0 +1,274 @@
+"""The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from market_spread.common.clock import Clock
+from market_spread.common.job_contract import APPLICATIONS, TOPICS
+from market_spread.common.jvm.gc_log import log_option
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.common.kafka.client import broker_settings, create_topics
+from market_spread.common.processes import cpu_us
+from market_spread.controller.archive.logs import gather
+from market_spread.controller.archive.provenance import jars
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.effective_config import (
+    job_settings,
+    jvm_options,
+    jvm_section,
+    options_of_process,
+    stable,
+)
+from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
+from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
+from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.deploy.topics import topic_partitions
+from market_spread.controller.host.facts import Host, cpu_list
+from market_spread.controller.host.machine import stolen_cpu_s
+from market_spread.controller.run_folder.manifest import Section
+from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.receiver.config import ReceiverConfig
+from market_spread.sender.config import SenderConfig
+from market_spread.streaming.driver.config import JobConfig
+
+# Of replicas' processes, in a run: one that cannot live is to end it.
+_RESTARTS_MAX = 3
+
+
+class Ensemble:
+    """All processes of a run on this machine: an `Environment`."""
+
+    is_new = True
+    job_outage_s = 0.0
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        java: Java,
+        jars: JarCache,
+        job: JobSettings,
+        clock: Clock,
+        run_id: str = "",
+        runs_folder: Path | None = None,
+        broker_port: int = 0,
+        monitored: bool = False,
+        on_started: Callable[[str, int], None] = lambda name, pid: None,
+    ) -> None:
+        """Everything the processes write goes below the folder, but for what is measured of a run.
+
+        runs_folder: where the aggregator keeps that, by run; it keeps it in memory alone if there is none.
+        monitored: Prometheus can read the broker and the job as well, at the `targets`.
+        on_started: told the name and the process id of each process as soon as it is started, broker included.
+        """
+        self.folder = folder
+        self._java = java
+        self._jars = jars
+        self._job = job
+        self._clock = clock
+        self._run_id = run_id
+        self._runs_folder = runs_folder
+        self._load_stopped = False
+        self._on_started = on_started
+        self._outlives_parent = False
+        self._pushing = ""
+        self._job_ports: dict[int, int] = {}
+        self.job_restarts = 0
+        self._ui_ports = [free_port() for _ in range(job.replicas)] if monitored else []
+        self.broker = Broker(
+            folder=folder / "broker",
+            java=java,
+            jars=jars.paths("broker"),
+            clock=clock,
+            port=broker_port,
+            metrics_agent=jars.paths("metrics")[0] if monitored else None,
+        )
+        self._services = Services(folder, clock=clock, on_started=on_started)
+
+    @property
+    def children(self) -> dict[str, Child]:
+        """The running processes besides the broker, by their names."""
+        return self._services.children
+
+    def start(self, *, outlives_parent: bool = False) -> Addresses:
+        """Start all; returns when all answer. UsageError with the reason of the first that does not."""
+        self._outlives_parent = outlives_parent
+        self._start_aggregator()
+        self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
+        create_topics(
+            self.broker.bootstrap_servers,
+            topic_partitions(self._job.partitions, self._job.decisions),
+            appended=(TOPICS.alerts,),
+        )
+        aggregator = self._services.ports("metrics_aggregator")
+        self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
+        for replica in range(self._job.replicas):
+            self._start_job(replica)
+        self._start_receiver(pushing)
+        self._start_sender(pushing)
+        return Addresses(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
+            receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
+            job=self._address_of_job(0),
+            aggregator=pushing,
+            aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
+            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._job.replicas)),
+        )
+
+    def stop(self) -> None:
+        """End all, those on the path of messages first, the aggregator last: it takes what the others measured."""
+        self.stop_all_but_aggregator()
+        self._services.stop(("metrics_aggregator",))
+
+    def stop_all_but_aggregator(self) -> None:
+        """End the others, and delete what the broker kept; what they have measured is shown on."""
+        if self._load_stopped:
+            return
+        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._job.replicas)), "receiver"))
+        self.broker.stop()
+        remove_data(self.folder / "broker")
+        self._load_stopped = True
+
+    def check_alive(self) -> None:
+        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
+
+        A replica of the job is started again, a few times, as long as another one runs.
+        """
+        self.broker.check_alive()
+        ended = [replica for replica in range(self._job.replicas) if not self.children[_job_name(replica)].running]
+        if ended and len(ended) < self._job.replicas and self.job_restarts < _RESTARTS_MAX:
+            for replica in ended:
+                self.restart_job(replica)
+                self.job_restarts += 1
+        self._services.check_alive()
+
+    def broker_cpu_us(self) -> int | None:
+        child = self.broker.child
+        return cpu_us(psutil.Process(child.pid), children=True) if child and child.running else 0
+
+    def executors_cpu_us(self) -> int | None:
+        return 0  # they are threads of the job
+
+    def stolen_cpu_s(self) -> float | None:
+        return stolen_cpu_s()
+
+    def targets(self, addresses: Addresses) -> Targets | None:
+        """What Prometheus can read of the started processes; None unless they are monitored."""
+        if self.broker.metrics_address is None:
+            return None
+        return Targets(
+            aggregator=addresses.aggregator_http.removeprefix("http://"),
+            broker=self.broker.metrics_address,
+            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
+        )
+
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
+        targets = self.targets(addresses)
+        return how_to_watch(write_configuration(folder, targets)) if targets is not None else None
+
+    def host(self) -> Host | None:
+        return Host()
+
+    def process_ids(self) -> Mapping[str, int]:
+        broker = {"broker": self.broker.child} if self.broker.child else {}
+        return {name: child.pid for name, child in {**broker, **self.children}.items() if child.running}
+
+    def capture(self, logs: Path) -> None:
+        gather(self.folder, logs)
+
+    def sections(self, addresses: Addresses) -> Mapping[str, Section]:
+        """With affinities: the CPUs that each process may run on."""
+        spark, jvm = job_settings(self.children["job"].log)
+        broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
+        pinning = {name: cpu_list(psutil.Process(pid).cpu_affinity() or ()) for name, pid in self.process_ids().items()}
+        return {
+            "spark": spark,
+            "kafka": stable(broker_settings(addresses.bootstrap_servers)),
+            "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
+            "jvm_broker": jvm_section(self._java, broker_options),
+            "jars": jars(self._jars),
+            "pinning": dict(pinning),
+        }
+
+    def evidence(self) -> Mapping[str, Any]:
+        return {"target": "local"}
+
+    def restart_job(self, replica: int = 0) -> None:
+        """End what is left of it, and start it from its checkpoint, at its port: who has asked it can ask it again."""
+        self.children[_job_name(replica)].stop()
+        self._start_job(replica, self._job_ports[replica])
+
+    def _address_of_job(self, replica: int) -> str:
+        self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]
+        return f"127.0.0.1:{self._job_ports[replica]}"
+
+    def _start_aggregator(self) -> None:
+        ports_file = self._services.ports_file("metrics_aggregator")
+        config = AggregatorConfig(ports_file=ports_file, runs_folder=self._runs_folder)
+        self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
+
+    def _start_job(self, replica: int, port: int = 0) -> None:
+        name = _job_name(replica)
+        config = JobConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            grpc_port=port,
+            ports_file=self._services.ports_file(name),
+            aggregator_address=self._pushing,
+            source=name,
+            run_id=self._run_id,
+            application=APPLICATIONS[self._job.decisions],
+            mode=self._job.mode,
+            master=f"local[{self._job.slots}]",
+            checkpoint=str(self.folder / name.replace("job", "checkpoint")),
+            connector_jars=connector_jars(self._jars),
+            batch_s=self._job.batch_s,
+            shuffle_partitions=self._job.shuffle_partitions,
+            driver_memory=self._job.driver_memory,
+            warm_up_batches=self._job.warm_up_batches,
+            java_options=log_option(self.folder / f"{name}.gc.log") or "",
+            replica=replica,
+            replicas=self._job.replicas,
+            local_folder=self.folder / name.replace("job", "spark"),
+            ui_port=self._ui_ports[replica] if self._ui_ports else None,
+        )
+        environment = job_environment(self._java)
+        if config.ui_port is not None:
+            environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
+        self._start(name, "market_spread.streaming.driver", config, environment)
+
+    def _start_receiver(self, aggregator: str) -> None:
+        config = ReceiverConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("receiver"),
+            aggregator_address=aggregator,
+            data_folder=self.folder / "receiver",
+        )
+        self._start("receiver", "market_spread.receiver", config)
+
+    def _start_sender(self, aggregator: str) -> None:
+        config = SenderConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("sender"),
+            aggregator_address=aggregator,
+        )
+        self._start("sender", "market_spread.sender", config)
+
+    def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
+        outlives_parent = self._outlives_parent
+        self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)
+
+
+def _of_job(jvm: Section) -> Section:
+    """What the driver's JVM says of itself, but for its arguments, which have places of this run."""
+    return {name: value for name, value in jvm.items() if name != "arguments"}
+
+
+def _job_name(replica: int) -> str:
+    return f"job_{replica}" if replica else "job"

@@ -1,0 +1,1 @@
+"""The machine: what it is, whether it will do, what it was busy with."""

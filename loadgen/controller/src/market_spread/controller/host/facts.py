@@ -1,0 +1,179 @@
+"""What the manifest says of the machine, read from /proc and /sys."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from market_spread.controller.run_folder.manifest import Section
+
+_ROOT = Path("/")
+# Settings of the kernel that a figure depends on; the host tuner sets most of them.
+_SYSCTLS = (
+    "vm/swappiness", "vm/dirty_ratio", "vm/dirty_background_ratio", "vm/min_free_kbytes", "vm/zone_reclaim_mode",
+    "kernel/sched_rt_runtime_us", "kernel/sched_autogroup_enabled", "kernel/numa_balancing", "kernel/nmi_watchdog",
+    "kernel/timer_migration", "net/core/busy_poll", "net/core/busy_read", "net/core/rmem_max", "net/core/wmem_max",
+    "net/core/somaxconn", "net/core/netdev_max_backlog", "net/core/default_qdisc",
+    "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem",
+)  # fmt: skip
+
+
+class Host:
+    """Facts of a machine. What cannot be read is None: a container may hide it."""
+
+    def __init__(self, root: Path = _ROOT) -> None:
+        """`root` is where its /proc and /sys are."""
+        self._root = root
+
+    def sections(self) -> dict[str, Section]:
+        """Those of the manifest."""
+        return {
+            "cpu": self.cpu(),
+            "kernel": self.kernel(),
+            "memory": self.memory(),
+            "clock": self.clock(),
+            "limits": self.limits(),
+        }
+
+    def cpu(self) -> Section:
+        """Model, topology, and what changes its speed."""
+        info = self._cpu_info()
+        first = info[0] if info else {}
+        flags = first.get("flags", "").split()
+        sockets = {each.get("physical id", "0") for each in info}
+        cores = {(each.get("physical id", "0"), each.get("core id", str(number))) for number, each in enumerate(info)}
+        return {
+            "model": first.get("model name"),
+            "microcode": first.get("microcode"),
+            "sockets": len(sockets),
+            "cores": len(cores),
+            "threads": len(info),
+            "numa_nodes": len(list(self._path("sys/devices/system/node").glob("node[0-9]*"))) or None,
+            "hypervisor": "hypervisor" in flags,
+            "tsc_reliable": "constant_tsc" in flags and "nonstop_tsc" in flags,
+            "governor": self._of_all_cpus("cpufreq/scaling_governor"),
+            "frequency_driver": self._of_all_cpus("cpufreq/scaling_driver"),
+            "frequency_khz_max": self._of_all_cpus("cpufreq/scaling_max_freq"),
+            "turbo": self.turbo(),
+            "smt": self.smt(),
+            "siblings_of_cpu0": self.read("sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
+            "online": self.read("sys/devices/system/cpu/online"),
+            "isolated": self.read("sys/devices/system/cpu/isolated"),
+            "nohz_full": self.read("sys/devices/system/cpu/nohz_full"),
+            "idle_driver": self.read("sys/devices/system/cpu/cpuidle/current_driver"),
+        }
+
+    def kernel(self) -> Section:
+        """Release, command line, settings, and the drivers of its network."""
+        return {
+            "release": self.read("proc/sys/kernel/osrelease"),
+            "version": self.read("proc/sys/kernel/version"),
+            "command_line": self.read("proc/cmdline"),
+            "network_drivers": ",".join(self.network_drivers()) or None,
+            **{name.replace("/", "."): self.read(f"proc/sys/{name}") for name in _SYSCTLS},
+        }
+
+    def memory(self) -> Section:
+        """Size, swap, and huge pages."""
+        sizes = {name: value for name, _, value in (line.partition(":") for line in self._lines("proc/meminfo"))}
+        return {
+            "total_kb": _kilobytes(sizes.get("MemTotal")),
+            "swap_kb": _kilobytes(sizes.get("SwapTotal")),
+            "transparent_huge_pages": self.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
+            "transparent_huge_pages_defrag": self.chosen("sys/kernel/mm/transparent_hugepage/defrag"),
+            "huge_pages": sizes.get("HugePages_Total", "").strip() or None,
+        }
+
+    def clock(self) -> Section:
+        """What the kernel takes time from."""
+        folder = "sys/devices/system/clocksource/clocksource0"
+        return {
+            "source": self.read(f"{folder}/current_clocksource"),
+            "available": self.read(f"{folder}/available_clocksource"),
+        }
+
+    def limits(self) -> Section:
+        """What this process's cgroup may use, and the CPUs that it may run on."""
+        folder = self.cgroup()
+        return {
+            "cgroup_cpu_max": self._in_cgroup(folder, "cpu.max"),
+            "cgroup_cpu_weight": self._in_cgroup(folder, "cpu.weight"),
+            "cgroup_cpuset": self._in_cgroup(folder, "cpuset.cpus.effective"),
+            "cgroup_memory_max": self._in_cgroup(folder, "memory.max"),
+            "cgroup_swap_max": self._in_cgroup(folder, "memory.swap.max"),
+            "affinity": cpu_list(os.sched_getaffinity(0)) if self._root == _ROOT else None,
+        }
+
+    def cgroup(self) -> Path | None:
+        """The folder of this process's cgroup (version 2); None if there is none."""
+        for line in self._lines("proc/self/cgroup"):
+            if line.startswith("0::"):
+                folder = self._path("sys/fs/cgroup") / line[3:].lstrip("/")
+                return folder if folder.is_dir() else self._path("sys/fs/cgroup")
+        return None
+
+    def turbo(self) -> str | None:
+        """`on` or `off`."""
+        off = self.read("sys/devices/system/cpu/intel_pstate/no_turbo")
+        if off is not None:
+            return "off" if off == "1" else "on"
+        boost = self.read("sys/devices/system/cpu/cpufreq/boost")
+        return None if boost is None else "on" if boost == "1" else "off"
+
+    def smt(self) -> str | None:
+        """`on`, `off`, `notsupported`, …"""
+        return self.read("sys/devices/system/cpu/smt/control")
+
+    def network_drivers(self) -> list[str]:
+        """Of the interfaces that are hardware, or pretend to be."""
+        interfaces = sorted(self._path("sys/class/net").glob("*/device/driver"))
+        return sorted({link.resolve().name for link in interfaces})
+
+    def chosen(self, path: str) -> str | None:
+        """The word in brackets of a file such as `always [madvise] never`."""
+        text = self.read(path)
+        if text is None:
+            return None
+        return text.partition("[")[2].partition("]")[0] or text
+
+    def read(self, path: str) -> str | None:
+        """A file's text without blanks at its ends; None if it cannot be read."""
+        try:
+            return self._path(path).read_text().strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def _lines(self, path: str) -> list[str]:
+        return (self.read(path) or "").splitlines()
+
+    def _path(self, path: str) -> Path:
+        return self._root / path
+
+    def _cpu_info(self) -> list[dict[str, str]]:
+        text = self.read("proc/cpuinfo") or ""
+        blocks = [block.splitlines() for block in text.split("\n\n") if block.strip()]
+        pairs = [[line.partition(":") for line in block] for block in blocks]
+        return [{key.strip(): value.strip() for key, _, value in block} for block in pairs]
+
+    def _of_all_cpus(self, name: str) -> str | None:
+        """The value that all CPUs have, or all values that there are."""
+        files = self._path("sys/devices/system/cpu").glob(f"cpu[0-9]*/{name}")
+        values = {self.read(str(file.relative_to(self._root))) for file in files}
+        return ",".join(sorted(value for value in values if value is not None)) or None
+
+    def _in_cgroup(self, folder: Path | None, name: str) -> str | None:
+        return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel writes them: 0-3,8."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _kilobytes(text: str | None) -> int | None:
+    return int(text.split()[0]) if text and text.split()[0].isdigit() else None

@@ -1,0 +1,133 @@
+"""The timeline of a run: each second of every component, in long form, as Parquet."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.host.sampler import SCHEMA
+
+Floats = npt.NDArray[np.float64]
+Row = tuple[int, str, str, float]
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_FILE_SCHEMA = pa.schema(
+    [("unix_s", pa.int64()), ("component", _DICTIONARY), ("name", _DICTIONARY), ("value", pa.float64())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A value of a component over the seconds in which it was looked at, ascending."""
+
+    unix_s: npt.NDArray[np.int64]
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.unix_s)
+
+    def within(self, from_s: float, to_s: float) -> "Series":
+        """The seconds that begin in the range."""
+        chosen = (self.unix_s >= from_s) & (self.unix_s < to_s)
+        return Series(self.unix_s[chosen], self.values[chosen])
+
+
+_NONE = Series(np.empty(0, np.int64), np.empty(0))
+
+
+class Timeline:
+    """All series of a run. It holds 8 bytes twice for each value."""
+
+    def __init__(self, series: Mapping[tuple[str, str], Series]) -> None:
+        self._series = series
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Component and name of every series, sorted."""
+        return sorted(self._series)
+
+    def series(self, component: str, name: str) -> Series:
+        """That series; an empty one if there is none."""
+        return self._series.get((component, name), _NONE)
+
+    def sum_of(self, name: str, components: Iterable[str]) -> Series:
+        """The sum over components, at the seconds of the first of them that has the series."""
+        found = [series for component in components if len(series := self.series(component, name))]
+        if not found:
+            return _NONE
+        seconds = found[0].unix_s
+        total = np.zeros(len(seconds))
+        for series in found:
+            at = np.clip(np.searchsorted(series.unix_s, seconds), 0, len(series) - 1)
+            total += np.where(series.unix_s[at] == seconds, series.values[at], 0.0)
+        return Series(seconds, total)
+
+    @staticmethod
+    def read(path: Path) -> "Timeline":
+        """What was written. UsageError if it cannot be read."""
+        try:
+            table = pq.read_table(path)
+        except (OSError, pa.ArrowException) as error:
+            raise UsageError(f"the timeline {path} cannot be read: {error}; name the folder of another run") from error
+        return Timeline(_series_of(table))
+
+
+def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
+    """Make the timeline of what the sampler wrote and of other rows. A stream that was cut counts as far as it goes.
+
+    OSError if it cannot be written. The batches of the sampler are never all in memory.
+    """
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with pq.ParquetWriter(unfinished, _FILE_SCHEMA, compression="zstd") as writer:
+        for batch in _batches(samples):
+            writer.write_table(pa.Table.from_batches([batch]).cast(_FILE_SCHEMA))
+        rows = list(more)
+        if rows:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA).cast(_FILE_SCHEMA))
+    unfinished.replace(path)
+    return path
+
+
+def _batches(samples: Path) -> Iterator[pa.RecordBatch]:
+    """Those that are whole, some hundred at a time as one: each row group costs some kilobytes."""
+    gathered: list[pa.RecordBatch] = []
+    try:
+        with pa.OSFile(str(samples), "rb") as file, pa.ipc.open_stream(file) as stream:
+            for batch in stream:
+                gathered.append(batch)
+                if len(gathered) >= 100:
+                    yield _joined(gathered)
+                    gathered = []
+    except (OSError, pa.ArrowException):
+        pass
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _series_of(table: pa.Table) -> dict[tuple[str, str], Series]:
+    table = table.cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
+    if not table.num_rows:
+        return {}
+    components, names = table["component"].chunk(0), table["name"].chunk(0)
+    seconds, values = table["unix_s"].to_numpy(), table["value"].to_numpy()
+    keys = components.indices.to_numpy() * (pc.max(names.indices).as_py() + 1) + names.indices.to_numpy()
+    order = np.lexsort((seconds, keys))
+    edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=-1))
+    found = {}
+    for begin, end in pairwise(edges.tolist()):
+        rows = order[begin:end]
+        key = (components[int(rows[0])].as_py(), names[int(rows[0])].as_py())
+        found[key] = Series(seconds[rows], values[rows])
+    return found

@@ -1,0 +1,1 @@
+"""From a workload to what is sent, asked for and tolerated."""

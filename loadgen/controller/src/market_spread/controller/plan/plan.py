@@ -1,0 +1,176 @@
+"""The plan of a run: which loads are sent in which order, from a workload or from recorded files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.errors import UsageError
+from market_spread.common.load.schedule import Constant, Profile
+from market_spread.common.load.source import Load, find_source
+from market_spread.controller.plan.workload import Workload
+from market_spread.loadgen.columns import Orders, Quotes
+from market_spread.loadgen.market.parameters import SEQUENCE_MAX, MarketParameters, Phase
+from market_spread.loadgen.market.symbols import universe
+
+# How far a run's first number is behind the newest one that was seen: of the last frames not all need be looked at.
+_SEQUENCE_ROOM = 1_000_000
+# Initial quotes come this fast; there is one a symbol.
+_INITIAL_PER_S = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLoad:
+    """A load for a sender: a source's name and its parameters."""
+
+    source: str
+    parameters: Mapping[str, object]
+
+    @property
+    def parameters_json(self) -> str:
+        """The parameters as they travel."""
+        return json.dumps(self.parameters)
+
+    def open(self, start_unix_ns: int) -> Load:
+        """The same load as the sender's, for the same start."""
+        return find_source(self.source)(self.parameters, start_unix_ns)
+
+    def slices(self, count: int) -> list["PlannedLoad"]:
+        """The load for so many senders together, each its slice of the symbols. UsageError if it cannot be cut."""
+        if count == 1:
+            return [self]
+        if self.source != "market":
+            raise UsageError(f"there are {count} senders, and a recording is sent by one; scale them to one")
+        return [self.with_parameters(shard=shard, shards=count) for shard in range(count)]
+
+    def numbered_after(self, sequence: int) -> "PlannedLoad":
+        """The load with its quotes numbered behind the sequence."""
+        return self.with_parameters(sequences_after=sequence)
+
+    def with_parameters(self, **parameters: object) -> "PlannedLoad":
+        """The load with these parameters instead of its own."""
+        return PlannedLoad(self.source, {**self.parameters, **parameters})
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run sends: initial quotes, warm-up (if any), then what is measured.
+
+    probe_symbols: one of each Kafka partition; the warm-up must bring an alert for each of them before orders start.
+    """
+
+    workload: Workload
+    initial: PlannedLoad
+    warm_up: PlannedLoad | None
+    measured: PlannedLoad
+    probe_symbols: frozenset[str]
+    origin: Mapping[str, Any]
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether all quotes are committed before the first order, so that each order meets its symbol's last quote."""
+        return self.warm_up is None
+
+    def behind(self, newest_sequence: int) -> "RunPlan":
+        """The plan for topics whose quotes are numbered up to that: all phases are numbered behind it.
+
+        State ignores what is not newer, so a run on a job that has run before would else meet that one's quotes.
+        UsageError if there are not enough numbers left, or it is a recording.
+        """
+        if newest_sequence == 0:
+            return self
+        if self.warm_up is None:
+            raise UsageError("the topics hold quotes already, and a recording cannot follow them; make the topics anew")
+        first = -(-(newest_sequence + _SEQUENCE_ROOM) // _SEQUENCE_ROOM) * _SEQUENCE_ROOM
+        warm_up_first = first + self.initial.open(0).messages
+        measured_first = warm_up_first + self.warm_up.open(0).messages
+        if measured_first + self.measured.open(0).messages > SEQUENCE_MAX:
+            raise UsageError(f"quotes are numbered up to {newest_sequence} already; make the topics anew")
+        return replace(
+            self,
+            initial=self.initial.numbered_after(first),
+            warm_up=self.warm_up.numbered_after(warm_up_first),
+            measured=self.measured.numbered_after(measured_first),
+        )
+
+    @property
+    def duration_s(self) -> float:
+        """How long the measured load takes."""
+        return self.workload.profile.duration_ns / 1e9
+
+    @property
+    def offered_rate_per_s(self) -> float:
+        """Messages of the measured load over its duration."""
+        return self.workload.profile.total() / self.duration_s
+
+
+def plan_of_workload(workload: Workload) -> RunPlan:
+    """The plan of a synthetic market."""
+
+    def load(phase: Phase, profile: Profile) -> PlannedLoad:
+        parameters = MarketParameters(
+            seed=workload.seed,
+            buckets=workload.partitions,
+            profile=profile,
+            phase=phase,
+            symbols=workload.symbols,
+            rejected_share=workload.rejected_share,
+            order_share=workload.order_share,
+            probes_per_s=workload.probes_per_s,
+            changing_symbols=workload.changing_symbols,
+        )
+        return PlannedLoad("market", parameters.to_mapping())
+
+    warm_up = Constant(workload.profile.highest_per_s, workload.warm_up_s)
+    symbols = universe(workload.symbols, workload.partitions)
+    return RunPlan(
+        workload=workload,
+        initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),
+        warm_up=load(Phase.WARM_UP, warm_up),
+        measured=load(Phase.MEASURED, workload.profile),
+        probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.readiness_ids]),
+        origin={"source": "market", "seed": workload.seed},
+    )
+
+
+def plan_of_recording(
+    workload: Workload, *, nbbo: Path, orders: Path, rate_per_s: int, origin: Mapping[str, Any]
+) -> RunPlan:
+    """The plan of a replay: all quotes of a native file, then all orders of another one, at a rate.
+
+    origin: where the files come from, for the result.
+    """
+
+    def load(part: str) -> PlannedLoad:
+        parameters = {
+            "part": part,
+            "nbbo": str(nbbo),
+            "orders": str(orders),
+            "buckets": workload.partitions,
+            "profile": {"profile": "constant", "messages_per_s": rate_per_s},
+        }
+        return PlannedLoad("recorded", parameters)
+
+    return RunPlan(
+        workload=workload,
+        initial=load("initial"),
+        warm_up=None,
+        measured=load("orders"),
+        probe_symbols=frozenset(),
+        origin={"source": "recorded", **origin},
+    )
+
+
+def quotes_of(load: Load) -> Iterator[Quotes]:
+    """The quotes of a load, some thousand at a time."""
+    for block in load.blocks():
+        if len(block.quotes):
+            yield Quotes.from_rows(block.quotes.rows)
+
+
+def orders_of(load: Load) -> Iterator[Orders]:
+    """The orders of a load, some thousand at a time."""
+    for block in load.blocks():
+        if len(block.orders):
+            yield Orders.from_rows(block.orders.rows)

@@ -1,0 +1,1 @@
+"""The files of a run's folder, by name: manifest, state, lock."""

@@ -1,0 +1,68 @@
+"""The manifest: what a run was made of, as flat names and values under a hash that is the run's identity."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.run_folder.folder import write_whole
+
+VERSION = 1
+
+Scalar = str | int | float | bool | None
+Section = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Sections of names and values. Two runs of the same thing have the same ones: no times, ports or paths."""
+
+    sections: Mapping[str, Section]
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON of the sections, in hexadecimal."""
+        canonical = json.dumps(self.sections, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The document, as `read` takes it."""
+        sections = {name: dict(sorted(values.items())) for name, values in self.sections.items()}
+        return json.dumps({"version": VERSION, "sha256": self.sha256, "sections": sections}, indent=2) + "\n"
+
+    def write(self, path: Path) -> Path:
+        """Write it whole. OSError if that fails."""
+        return write_whole(path, self.to_json())
+
+    @staticmethod
+    def read(path: Path) -> "Manifest":
+        """What was written. UsageError if it cannot be read, is of another version, or does not fit its hash."""
+        try:
+            values = json.loads(path.read_text())
+            if values["version"] != VERSION:
+                raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
+            manifest = Manifest(values["sections"])
+            if manifest.sha256 != values["sha256"]:
+                raise ValueError("its values do not fit its hash: it was changed after the run")
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"the manifest {path} cannot be used: {reason}; name the folder of another run") from error
+        return manifest
+
+
+def flat(values: Mapping[str, object], path: str = "") -> dict[str, Scalar]:
+    """Nested mappings and lists as flat names with dots; `a.b` is b of a, `a.0` the first of a list a."""
+    result: dict[str, Scalar] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            result |= flat(value, f"{path}{name}.")
+        elif isinstance(value, list | tuple):
+            result |= flat({str(index): item for index, item in enumerate(value)}, f"{path}{name}.")
+        elif value is None or isinstance(value, str | int | float | bool):
+            result[f"{path}{name}"] = value
+        else:
+            result[f"{path}{name}"] = str(value)
+    return result

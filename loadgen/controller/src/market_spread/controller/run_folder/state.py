@@ -1,0 +1,97 @@
+"""The step that a run is at, on disk: so that it can be told what became of it, and gone on with."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.controller.run_folder.folder import write_whole
+
+VERSION = 1
+# What a run of which all is on disk that is needed to judge it is at, from then on.
+JUDGING = "judging"
+CAPTURING = "capturing"
+DONE = "done"
+
+
+@dataclass(slots=True)
+class Step:
+    """A step of a run. duration_s: None while it lasts."""
+
+    name: str
+    started: str
+    duration_s: float | None = None
+
+
+class State:
+    """The steps of a run, written down at each change. Not thread-safe."""
+
+    def __init__(
+        self, path: Path, *, clock: Clock, source: str = "market", resumed: int = 0, can_be_judged: bool = False
+    ) -> None:
+        """source: where the run's load comes from, as its plan says."""
+        self._path = path
+        self._source = source
+        self._clock = clock
+        self._since_ns = clock.monotonic_ns()
+        self.steps: list[Step] = []
+        self.resumed = resumed
+        self.can_be_judged = can_be_judged
+        self.error = ""
+
+    @property
+    def step(self) -> str:
+        """The newest step; empty before the first."""
+        return self.steps[-1].name if self.steps else ""
+
+    def enter(self, name: str) -> None:
+        """Begin a step, if it is another one than the newest. OSError if it cannot be written down."""
+        if name == self.step:
+            return
+        now_ns = self._clock.monotonic_ns()
+        if self.steps:
+            self.steps[-1].duration_s = round((now_ns - self._since_ns) / 1e9, 3)
+        self._since_ns = now_ns
+        started = datetime.fromtimestamp(self._clock.unix_ns() / 1e9, UTC)
+        self.steps.append(Step(name, started.isoformat(timespec="milliseconds")))
+        self.write()
+
+    def fail(self, error: str) -> None:
+        """Note why the newest step failed."""
+        self.error = error
+        self.write()
+
+    def write(self) -> None:
+        """Write it down. OSError if that fails."""
+        document = {
+            "version": VERSION,
+            "step": self.step,
+            "source": self._source,
+            "can_be_judged": self.can_be_judged,
+            "resumed": self.resumed,
+            "error": self.error,
+            "steps": self.to_list(),
+        }
+        write_whole(self._path, json.dumps(document, indent=2) + "\n")
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The steps, for the result."""
+        return [{"name": step.name, "started": step.started, "duration_s": step.duration_s} for step in self.steps]
+
+    @staticmethod
+    def read(path: Path) -> Mapping[str, Any] | None:
+        """What was written; None if there is nothing. UsageError if it cannot be read."""
+        try:
+            values = json.loads(path.read_text())
+            if values["version"] != VERSION:
+                raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"{path} cannot be read: {error}; start the run anew") from error
+        found: Mapping[str, Any] = values
+        return found

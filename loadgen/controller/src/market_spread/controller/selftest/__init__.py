@@ -1,0 +1,1 @@
+"""Measuring the rig itself: a system without Spark, watched by a witness."""

@@ -1,0 +1,162 @@
+"""Carries out a self test: runs whose job is the null system, at a rate and at twice that, on this machine."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.errors import RunVoidError
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive.provenance import code, packages
+from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, looked_at
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.host.facts import Host
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.plan import RunPlan, plan_of_workload
+from market_spread.controller.plan.workload import Overrides, overridden
+from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.selftest.null_system import NullConfig
+from market_spread.controller.selftest.witness import WitnessConfig
+from market_spread.controller.session.capture import Capture
+from market_spread.controller.session.finalize import finish
+from market_spread.controller.session.lifecycle import require_room
+from market_spread.controller.session.run import Run
+from market_spread.controller.views.progress import live_progress
+
+DELAY_US = 10_000
+_PROBES_PER_S = 200
+
+
+class NullEnsemble(Ensemble):
+    """The processes of a run, with the null system in place of the job, and the witness beside the receiver."""
+
+    @property
+    def witnessed(self) -> Path:
+        """What the witness has seen, once it has ended."""
+        return self.folder / "witness.ledger"
+
+    def stop_all_but_aggregator(self) -> None:
+        self._services.stop(("witness",))
+        super().stop_all_but_aggregator()
+
+    def _start_job(self, replica: int, port: int = 0) -> None:
+        servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
+        partitions = self._job.partitions
+        config = NullConfig(bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=DELAY_US)
+        self._start("job", "market_spread.controller.selftest.null_system", config)
+        witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
+        self._start("witness", "market_spread.controller.selftest.witness", witness)
+
+
+def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
+    """What is offered: the market of the quick run at a rate. UsageError if rate or duration are out of range."""
+    workload = overridden(DEFAULT_WORKLOAD, Overrides(rate_per_s=rate_per_s, duration_s=duration_s))
+    workload = replace(
+        workload,
+        name="self-test",
+        warm_up_s=8,
+        probes_per_s=min(_PROBES_PER_S, max(1, rate_per_s * 2 // 5)),
+        late_ms=250,  # as of the quick run: a machine that is shared is looked at as it is
+        late_share_max=0.01,
+    )
+    made = plan_of_workload(workload)
+    # Verdicts that do not change: every probe has an alert, whatever quote it raced with.
+    return replace(made, measured=made.measured.with_parameters(tight_share=0))
+
+
+def carry_out(
+    plan: RunPlan, environment: NullEnsemble, *, show: Callable[[RunProgress], None] = lambda progress: None
+) -> tuple[Looked, Observed, Result]:
+    """A run of the plan, judged and captured as any other, ended whatever happens; and what it says of the rig."""
+    clock, rate_per_s = SystemClock(), plan.workload.profile.highest_per_s
+    folder = RunFolder(environment.folder.parent)
+    capture = Capture(folder, plan, environment, clock=clock)
+    capture.begin()
+
+    def shown(progress: RunProgress) -> None:
+        capture.follow(progress)
+        show(progress)
+
+    run = Run(plan, environment, run_id=folder.run_id, clock=clock, show=shown, interrupted=threading.Event())
+    try:
+        observed = run.carry_out()
+        capture.ending(observed)
+    finally:
+        capture.close()
+        environment.stop()
+    result = finish(folder, plan, observed, state=capture.state)
+    looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict, reasons=result.reasons)
+    if observed.alerts is not None and environment.witnessed.exists():
+        witnessed = alerts_of(decode_ledger(environment.witnessed.read_bytes()))
+        from_us = judged_from_unix_ns(plan, observed) // 1000
+        figures = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
+        looked = replace(figures, verdict=looked.verdict, reasons=looked.reasons)
+    return looked, observed, result
+
+
+def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPlan], Looked]:
+    """What carries out a plan on this machine, in view of the user; what it leaves stays until the next one."""
+
+    def look(plan: RunPlan) -> Looked:
+        folder = (runs_folder / ".selftest" / str(plan.workload.profile.highest_per_s)).resolve()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        require_room(folder, plan)
+        job = JobSettings.of(plan.workload)
+        ensemble = NullEnsemble(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
+        with live_progress(console, SystemClock()) as show:
+            return carry_out(plan, ensemble, show=show)[0]
+
+    return look
+
+
+def self_test(
+    rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], Looked]
+) -> SelfTestRecord:
+    """Look at the rig at the rate and at twice the rate, and keep what was found for the runs of the folder.
+
+    UsageError if the rate is none; RunVoidError, and nothing is kept, if the rig cannot be looked at with it.
+    """
+    once, twice = plan_at(rate_per_s, duration_s), plan_at(2 * rate_per_s, duration_s)
+    first = look(once)
+    if not first.is_valid:
+        reason = "; ".join(first.reasons) or "too few alerts came"
+        raise RunVoidError(
+            f"the rig cannot be looked at with {rate_per_s:,} messages/s on this machine, choose a lower --rate or "
+            f"give it more room: {reason}"
+        )
+    record = SelfTestRecord(
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        rate_per_s=rate_per_s,
+        looked=(first, look(twice)),
+        machine=facts_of(Host().sections()),
+        code=code(),
+        packages=packages(),
+    )
+    record.write(runs_folder)
+    return record
+
+
+def record_table(record: SelfTestRecord) -> Table:
+    """The figures, for a terminal."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "95% within, ms", "samples"):
+        table.add_column(name, justify="right")
+    for each in record.looked:
+        times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
+        times += [each.injected_ns, each.error_ns, each.error_ns_p95]
+        cells = ("-" if value is None else f"{value / 1e6:,.2f}" for value in times)
+        table.add_row(f"{each.rate_per_s:,}", *cells, f"{each.samples:,}")
+    return table

@@ -1,0 +1,154 @@
+"""Captures a run while it goes: its workload, its step, its timeline, its manifest, its logs."""
+
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+
+import yaml
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError
+from market_spread.common.hdr.histogram import DIGITS, HIGHEST_US, LOWEST_US
+from market_spread.common.logs import log_event
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.archive.input_hash import data_section
+from market_spread.controller.archive.observation import write as write_observation
+from market_spread.controller.archive.provenance import code, packages
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import Environment
+from market_spread.controller.host.counters import MachineCounters
+from market_spread.controller.host.facts import Host
+from market_spread.controller.host.preflight import HostCheck, look, pass_gate
+from market_spread.controller.host.sampler import Sampler
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.workload import to_yaml
+from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.manifest import Manifest, Section, flat
+from market_spread.controller.run_folder.state import JUDGING, State
+
+_log = logging.getLogger(__name__)
+
+# What an earlier attempt of the same run has left.
+_OF_AN_ATTEMPT = (
+    "processes", "histograms", "logs", "metrics.hlog", "metrics.html", "timeline.arrows", "timeline.parquet",
+    "manifest.json", "evidence.json", "alerts.ledger", "decisions.ledger", "result.json", "run.md", "report.html",
+)  # fmt: skip
+
+
+class Capture:
+    """What is captured of one run. `begin`, the calls that follow it, then `close`."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        plan: RunPlan,
+        environment: Environment,
+        *,
+        clock: Clock,
+        resumed: int = 0,
+    ) -> None:
+        self.folder = folder
+        self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]), resumed=resumed)
+        self.checks: tuple[HostCheck, ...] = ()
+        self._plan = plan
+        self._environment = environment
+        self._host = environment.host()
+        machine = MachineCounters(cgroup=Host().cgroup())
+        self._sampler = Sampler(folder.samples, clock=clock, processes=environment.process_ids, machine=machine)
+
+    def pass_gate(self, say: Callable[[str], None]) -> None:
+        """Check the machine against what the workload wants. UsageError if its gate is strict and it differs."""
+        if self._host is not None:
+            self.checks = look(self._host, self._plan.workload.wanted)
+            pass_gate(self.checks, self._plan.workload.wanted, say)
+
+    def begin(self) -> None:
+        """Write down what is to be run, without what an earlier attempt has left, and begin to sample."""
+        for name in _OF_AN_ATTEMPT:
+            path = self.folder.path / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        write_whole(self.folder.workload, to_yaml(self._plan.workload))
+        self._sampler.start()
+
+    def follow(self, progress: RunProgress) -> None:
+        """Take the step and the counts of a progress."""
+        with suppress(OSError):  # a full disk ends the run where it matters, with a better sentence
+            self.state.enter(progress.phase)
+        values: dict[str, float] = {}
+        if progress.sender is not None:
+            sender = progress.sender
+            values |= {
+                "messages_due": sender.messages_due,
+                "messages_sent": sender.messages_sent,
+                "unacknowledged_bytes": sender.unacknowledged_bytes,
+                "frames_late": sender.frames_late,
+            }
+        if progress.job is not None:
+            values |= {
+                "messages_processed": progress.job.messages_processed - progress.sent_before,
+                "messages_committed": progress.job.messages_committed,
+                "batch_id": progress.job.batch_id,
+            }
+        if progress.receiver is not None:
+            values |= {"alerts": progress.receiver.alerts, "alerts_duplicated": progress.receiver.alerts_duplicated}
+        if values:
+            self._sampler.tell("path", values)
+
+    def describe(self, addresses: Addresses) -> None:
+        """Write the manifest: everything is there and runs. Best effort: a part that is not to be had is left out."""
+        sections: dict[str, Section] = {
+            "code": code(),
+            "packages": packages(),
+            **(self._host.sections() if self._host is not None else {}),
+            "workload": workload_section(self._plan),
+            "data": data_section(self._plan),
+            "measurement": MEASUREMENT,
+        }
+        try:
+            sections |= self._environment.sections(addresses)
+        except (MarketSpreadError, OSError, LookupError) as error:
+            log_event(_log, "manifest.incomplete", logging.WARNING, reason=str(error))
+        Manifest(sections).write(self.folder.manifest)
+
+    def drained(self, observed: Observed) -> None:
+        """Write down all that there is to judge: from now on the run can be gone on with without its processes."""
+        self.state.enter(JUDGING)
+        self._keep(observed)
+        if observed.drained and self._environment.is_new:  # else the plan was numbered on, which is not on disk
+            self.state.can_be_judged = True
+            self.state.write()
+
+    def ending(self, observed: Observed) -> None:
+        """Keep what the processes leave, before they are ended."""
+        self._keep(observed)
+        self._environment.capture(self.folder.logs)
+
+    def fail(self, sentence: str) -> None:
+        """Note at which step the run broke off, and why."""
+        with suppress(OSError):
+            self.state.fail(sentence)
+
+    def close(self) -> None:
+        """End sampling. Idempotent."""
+        self._sampler.close()
+
+    def _keep(self, observed: Observed) -> None:
+        evidence = {**self._environment.evidence(), "gate": [asdict(check) for check in self.checks]}
+        write_observation(self.folder, observed, evidence)
+
+
+def workload_section(plan: RunPlan) -> Section:
+    """Every setting of the workload by its name in the file."""
+    document: Mapping[str, object] = yaml.safe_load(to_yaml(plan.workload))
+    return flat({name: value for name, value in document.items() if name != "purpose"})
+
+
+MEASUREMENT: Section = {
+    "latency": "from intended send to receipt of the first alert of an order",
+    "clock": "Unix, of the hosts",
+    "histogram_digits": DIGITS,
+    "histogram_us_lowest": LOWEST_US,
+    "histogram_us_highest": HIGHEST_US,
+}

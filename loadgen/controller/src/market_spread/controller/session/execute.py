@@ -1,0 +1,113 @@
+"""What `run` and `replay` have in common: a plan is carried out in view of the user, who may end it early."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import java_home
+from market_spread.common.errors import RunVoidError
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.deploy.base import Environment, JobSettings
+from market_spread.controller.exits import sentence_of
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.session.lifecycle import launch, require_room
+from market_spread.controller.session.resume import interrupted_run, judge_again
+
+
+def carry_out(
+    plan: RunPlan,
+    *,
+    runs_folder: Path,
+    as_json: bool,
+    keep_input: bool = False,
+    keep: bool = False,
+    monitored: bool = False,
+    resumed: RunFolder | None = None,
+    environment_of: Callable[[str, Path], Environment] | None = None,
+) -> Result:
+    """Carry out the plan and show its result; RunVoidError if the machine refuses something on the way.
+
+    keep: go on serving the metrics page at the end, until Ctrl-C; monitored: Prometheus can read all processes;
+    resumed: the folder of a run that is begun again in it; environment_of: where it is carried out, by the run's id and
+    folder; on processes of its own unless told.
+    """
+    console = Console(stderr=True)
+    environment_of = environment_of or _processes(plan, monitored=monitored)
+    try:
+        result = launch(
+            plan,
+            environment_of=environment_of,
+            runs_folder=runs_folder,
+            clock=SystemClock(),
+            console=console,
+            interrupted=_interrupted(console),
+            keep_input=keep_input,
+            keep=until_signal if keep else None,
+            resumed=resumed,
+        )
+    except OSError as error:
+        raise RunVoidError(f"the run broke off: {sentence_of(error)}") from error
+    if as_json:
+        click.echo(result.to_json(), nl=False)
+    return result
+
+
+def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
+    """Go on with a run that broke off, and show its result. UsageError if there is nothing to go on with."""
+    folder, plan, can_be_judged = interrupted_run(runs_folder, run_id)
+    if not can_be_judged:
+        return carry_out(plan, runs_folder=runs_folder, as_json=as_json, resumed=folder)
+    result = judge_again(folder, plan, clock=SystemClock(), console=Console(stderr=True))
+    if as_json:
+        click.echo(result.to_json(), nl=False)
+    return result
+
+
+def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Environment]:
+    """What makes the processes of a run on this machine."""
+    # Only then are the processes' own distributions needed: the image of the run controller has none of them.
+    from market_spread.controller.deploy.local.stack import Ensemble
+
+    java = find_java(java_home())
+
+    def environment(run_id: str, folder: Path) -> Environment:
+        require_room(folder, plan)
+        return Ensemble(
+            folder=folder / "processes",
+            java=java,
+            jars=JarCache(),
+            job=JobSettings.of(plan.workload),
+            clock=SystemClock(),
+            run_id=run_id,
+            runs_folder=folder.parent,
+            monitored=monitored,
+        )
+
+    return environment
+
+
+def until_signal() -> None:
+    """Wait for SIGINT or SIGTERM."""
+    stop_event_on_signals().wait()
+
+
+def _interrupted(console: Console) -> threading.Event:
+    """An event that the first Ctrl-C sets; a second one ends everything at once."""
+    event = threading.Event()
+
+    def handle() -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        set_in_handler(event)
+        console.print("ending the run early; once more ends it at once")
+
+    call_on_signals(handle)
+    return event

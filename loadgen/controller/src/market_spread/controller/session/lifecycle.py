@@ -1,0 +1,207 @@
+"""A run around its environment: its folder, its progress, its notes, its result."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
+from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.analysis.result import Result, latency_rows, too_few_clusters
+from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive.histograms import judged_histograms
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import Environment
+from market_spread.controller.plan.objectives import PERCENTILES
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.workload import in_words, run_limits
+from market_spread.controller.run_folder.folder import RunFolder, locked, new_run_folder
+from market_spread.controller.run_folder.state import DONE, State
+from market_spread.controller.session.capture import Capture
+from market_spread.controller.session.finalize import finish, write_report
+from market_spread.controller.session.metrics_page import export_page
+from market_spread.controller.session.run import Run
+from market_spread.controller.session.run_events import RunNotes
+from market_spread.controller.views.progress import live_progress, result_table
+from market_spread.loadgen.files.native import write_native
+from market_spread.v1.metrics_pb2 import SeriesKey, TooFewClusters
+
+# Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
+_WORKING_BYTES = 200_000_000
+_BYTES_PER_MESSAGE = 200
+
+
+def launch(
+    plan: RunPlan,
+    *,
+    environment_of: Callable[[str, Path], Environment],
+    runs_folder: Path,
+    clock: Clock,
+    console: Console,
+    interrupted: threading.Event,
+    keep_input: bool = False,
+    keep: Callable[[], None] | None = None,
+    resumed: RunFolder | None = None,
+) -> Result:
+    """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.
+
+    environment_of: makes the environment, from the run's id and its folder, but starts nothing.
+    keep_input: also write all quotes and the measured orders as they were sent, beside the ledger of alerts.
+    keep: called at the end, while the metrics page is still served; it goes on when this returns.
+    resumed: the folder of a run that is begun again in it, with what an earlier attempt has left deleted.
+    """
+    run_id, folder = _folder_of(resumed) if resumed else new_run_folder(runs_folder, plan.workload.name)
+    with locked(RunFolder(folder)):
+        environment = environment_of(run_id, folder)
+        capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
+        capture.pass_gate(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        capture.begin()
+        try:
+            return _carried_out(plan, environment, capture, clock, console, interrupted, keep_input, keep)
+        except (MarketSpreadError, OSError) as error:
+            sentence = f"{error} (step: {capture.state.step})"
+            capture.fail(sentence)
+            if isinstance(error, MarketSpreadError):
+                raise type(error)(sentence) from error
+            raise
+        finally:
+            capture.close()
+            environment.stop()
+
+
+def _carried_out(
+    plan: RunPlan,
+    environment: Environment,
+    capture: Capture,
+    clock: Clock,
+    console: Console,
+    interrupted: threading.Event,
+    keep_input: bool,
+    keep: Callable[[], None] | None,
+) -> Result:
+    run_id, folder = capture.folder.run_id, capture.folder.path
+    notes = RunNotes(run_id, clock=clock)
+    notes.say("title", _title(plan))
+    limits = run_limits(plan.workload)
+    notes.say_limits(plan.workload.name, limits, in_words(limits))
+    pages: list[str] = []
+
+    def started(addresses: Addresses) -> None:
+        notes.start(addresses.aggregator)
+        pages.append(addresses.aggregator_http)
+        console.print(f"metrics page: {addresses.aggregator_http}", soft_wrap=True, highlight=False)
+        if (hint := environment.how_to_watch(folder, addresses)) is not None:
+            console.print(hint, soft_wrap=True, highlight=False)
+
+    def warmed_up(addresses: Addresses) -> None:
+        capture.describe(addresses)
+
+    try:
+        with live_progress(console, clock) as show:
+
+            def shown(progress: RunProgress) -> None:
+                notes.follow(progress)
+                capture.follow(progress)
+                show(progress)
+
+            run = Run(
+                plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
+                on_started=started, on_ready=warmed_up, on_drained=capture.drained,
+            )  # fmt: skip
+            observed = run.carry_out()
+        capture.ending(observed)
+        environment.stop_all_but_aggregator()
+        result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
+        _say_verdict(notes, plan, observed, result)
+        notes.close()
+        if keep_input:
+            write_input(folder, run.plan, observed)
+        console.print(result_table(result), highlight=False)
+        console.print(f"\n[dim]{folder / 'result.json'}[/dim]", soft_wrap=True, highlight=False)
+        _write_page(pages[0], run_id, folder, console)
+        path = write_report(capture.folder, plan, observed, result, clock=clock)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        capture.state.enter(DONE)
+        if keep is not None:
+            console.print(f"metrics page: {pages[0]} (until Ctrl-C)", soft_wrap=True, highlight=False)
+            keep()
+    finally:
+        notes.close()
+    return result
+
+
+def _folder_of(folder: RunFolder) -> tuple[str, Path]:
+    return folder.run_id, folder.path
+
+
+def _attempts(resumed: RunFolder | None) -> int:
+    state = State.read(resumed.state) if resumed else None
+    return int(state["resumed"]) + 1 if state else 0
+
+
+def _title(plan: RunPlan) -> str:
+    return f"{plan.workload.name}: {plan.workload.profile.highest_per_s:,} messages/s"
+
+
+def _say_verdict(notes: RunNotes, plan: RunPlan, observed: Observed, result: Result) -> None:
+    evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}
+    failed = [(check, evidence[check]["text"], evidence[check]["cause"]) for check in result.decisive]
+    from_ns = judged_from_unix_ns(plan, observed)
+    histograms = judged_histograms(observed, from_us=from_ns // 1000)
+    few = too_few_clusters(result.latency_clusters)
+    until_ns = observed.measured_until_unix_ns
+    if observed.alerts is not None and len(observed.alerts):
+        until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
+    notes.say_verdict(
+        result.verdict.value,
+        "; ".join(result.reasons),
+        failed=failed,
+        histograms=histograms,
+        too_few=[TooFewClusters(key=each.key, clusters=few.get(_path(each.key), {})) for each in histograms],
+        rows=[("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)] if histograms else [],
+        of_unix_ns=(from_ns, until_ns) if histograms and until_ns > from_ns else (0, 0),
+    )
+
+
+def _path(key: SeriesKey) -> str:
+    """Where the result has the latency of a series."""
+    paths = {END_TO_END.name: "latency_ns", SERVICE.name: "service_time_ns", STAGE.name: "stages_ns"}
+    return ".".join([paths.get(key.name, ""), *([key.labels["stage"]] if "stage" in key.labels else [])])
+
+
+def _write_page(address: str, run_id: str, folder: Path, console: Console) -> None:
+    """Best effort: a run is not worse for want of its page."""
+    try:
+        path = export_page(address, run_id, folder)
+    except RunFailedError as error:
+        console.print(str(error), soft_wrap=True, highlight=False)
+        return
+    console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+
+
+def require_room(folder: Path, plan: RunPlan) -> None:
+    """UsageError if the disk cannot hold what the broker keeps of the run, and what the processes write."""
+    messages = plan.workload.profile.total() + plan.workload.profile.highest_per_s * plan.workload.warm_up_s
+    needed_bytes = _WORKING_BYTES + messages * _BYTES_PER_MESSAGE
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes:
+        raise UsageError(
+            f"No space left on device: {folder} has {free_bytes / 1e6:,.0f} MB free, "
+            f"the run needs {needed_bytes / 1e6:,.0f} MB; make room or name another --runs-folder"
+        )
+
+
+def write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
+    """Quotes and orders for `market-spread check`: made again from the plan, with the times when its loads began."""
+    loads = [
+        getattr(plan, phase).open(observed.starts_unix_ns[phase])
+        for phase in ("initial", "warm_up", "measured")
+        if phase in observed.starts_unix_ns
+    ]
+    write_native(folder / "nbbo.messages", (block.quotes.rows for load in loads for block in load.blocks()))
+    if "measured" in observed.starts_unix_ns:
+        write_native(folder / "orders.messages", (block.orders.rows for block in loads[-1].blocks()))

@@ -1,0 +1,68 @@
+"""The metrics page of a run: its address, its copy as one file, and the page of finished runs."""
+
+import threading
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.run_folder.folder import write_whole
+from market_spread.metrics_aggregator.config import AggregatorConfig
+
+FILE_NAME = "metrics.html"
+_EXPORT_S = 60
+_CHECK_S = 0.5
+
+
+def export_page(address: str, run_id: str, folder: Path) -> Path:
+    """Write the run's page, its data inside, as one file into the folder. RunFailedError if that cannot be done."""
+    host = urlsplit(address).netloc
+    path = folder / FILE_NAME
+    connection = HTTPConnection(host, timeout=_EXPORT_S)
+    try:
+        connection.request("GET", f"/api/v1/runs/{quote(run_id)}/export")
+        answer = connection.getresponse()
+        page = answer.read()
+        if answer.status != 200:
+            raise RunFailedError(f"the metrics page could not be written: the aggregator answered {answer.status}")
+        write_whole(path, page)
+    except (OSError, HTTPException) as error:
+        raise RunFailedError(f"the metrics page could not be written: {error}") from error
+    finally:
+        connection.close()
+    return path
+
+
+def serve_pages(
+    runs_folder: Path,
+    *,
+    port: int,
+    clock: Clock,
+    say: Callable[[str], None],
+    stop_event: Callable[[], threading.Event],
+) -> None:
+    """Serve the pages of the runs in the folder until the event is set. UsageError if there is no such folder.
+
+    The aggregator that does it takes no pushes, writes its log beside the runs, and is ended with this.
+    """
+    if not runs_folder.is_dir():
+        raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
+    stop = stop_event()
+    services = Services(runs_folder / ".ui", clock=clock, on_started=lambda name, pid: None)
+    config = AggregatorConfig(
+        http_port=port,
+        ports_file=services.ports_file("metrics_aggregator"),
+        runs_folder=runs_folder.resolve(),
+        takes_pushes=False,
+    )
+    try:
+        services.start("metrics_aggregator", "market_spread.metrics_aggregator", config)
+        ports = services.ports("metrics_aggregator")
+        say(f"runs of {runs_folder}: http://127.0.0.1:{ports['http']} (until Ctrl-C)")
+        while not stop.wait(_CHECK_S):
+            services.check_alive()
+    finally:
+        services.stop(["metrics_aggregator"])

@@ -1,0 +1,193 @@
+"""A pipeline on the embedded broker: its topics are filled from files, and what its sinks get is shown."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.common.kafka.client import Consumer, Partition, Producer, create_topics, end_offsets
+from market_spread.controller.clients.services import JobClient
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.streaming.applications.registry import find
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.modes.support import check
+from market_spread.streaming.pipeline import Pipeline, PipelineError
+from market_spread.v1.control_pb2 import Phase
+
+_SLOTS_OF_STATE = 1
+_STARTS_WITHIN_S = 120.0
+_PROCESSED_WITHIN_S = 600.0
+_POLL_NS = 50_000_000
+
+Show = Callable[[str, bytes], None]
+
+
+def describe(application: str) -> str:
+    """The topology of a pipeline, and which modes can run it."""
+    pipeline = find(application)
+    return "\n".join([pipeline.describe(), *(f"  {_runs_in(pipeline, mode)}" for mode in MODES)])
+
+
+def _runs_in(pipeline: Pipeline, mode: str) -> str:
+    try:
+        check(pipeline, mode)
+    except PipelineError as error:
+        return f"does not run in {mode}: {str(error).removeprefix(f'{pipeline.name}: ')}"
+    return f"runs in {mode}"
+
+
+def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:
+    """Files by their sources, from `source=file`. UsageError for one that is not that, or names a source again."""
+    inputs: dict[str, Path] = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"--input {argument!r}; use SOURCE=FILE")
+        if name in inputs:
+            raise UsageError(f"--input names the source {name!r} twice; join the files")
+        inputs[name] = Path(path)
+    return inputs
+
+
+def run_pipeline(
+    application: str,
+    *,
+    mode: str,
+    inputs: Mapping[str, Path],
+    java: Java,
+    jars: JarCache,
+    clock: Clock,
+    show: Show,
+    say: Callable[[str], None],
+) -> dict[str, int]:
+    """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
+
+    Returns how many records each sink, and `invalid`, got.
+
+    show: told the sink (or `invalid`) and the value of each record that leaves. UsageError for an input that is not
+    there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
+    """
+    pipeline = find(application)
+    check(pipeline, mode)
+    lines = _read(pipeline, inputs)
+    folder = Path(tempfile.mkdtemp(prefix="market-spread-pipeline-"))
+    with ExitStack() as ending:
+        ending.callback(shutil.rmtree, folder, ignore_errors=True)
+        broker = Broker(folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock)
+        services = Services(folder, clock=clock, on_started=lambda name, pid: None)
+        ending.callback(broker.stop)
+        ending.callback(services.stop, ("job",))
+        say("starting broker and job")
+        broker.start()
+        create_topics(broker.bootstrap_servers, dict.fromkeys((*pipeline.ends, INVALID), 1))
+        _start_job(services, application, mode, pipeline, broker, java=java, jars=jars)
+        ends = _send(broker.bootstrap_servers, lines)
+        client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
+        _wait_until_running(client, services, clock)
+        say(f"processing {sum(map(len, lines.values())):,} messages")
+        client.drain_job(ends, _PROCESSED_WITHIN_S)
+        return _received(broker.bootstrap_servers, [*(sink.name for sink in pipeline.sinks), INVALID], show)
+
+
+def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[bytes]]:
+    sources = [source.name for source in pipeline.sources]
+    unknown = [name for name in inputs if name not in sources]
+    if unknown:
+        raise UsageError(f"{pipeline.name} has no source {unknown[0]!r}; it has {', '.join(sources)}")
+    return {name: path.read_bytes().splitlines() for name, path in inputs.items()}
+
+
+def _start_job(
+    services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, *, java: Java, jars: JarCache
+) -> None:
+    config = JobConfig(
+        bootstrap_servers=broker.bootstrap_servers,
+        ports_file=services.ports_file("job"),
+        application=_absolute(application),
+        mode=mode,
+        master=f"local[{len(pipeline.sources) + _SLOTS_OF_STATE}]",
+        checkpoint=str(services.folder / "checkpoint"),
+        connector_jars=connector_jars(jars),
+        batch_s=BATCH_S_MIN[mode],
+        driver_memory="1g",
+        local_folder=services.folder / "spark",
+        restarts_max=0,
+        # Its first batches are short, so that what little there is leaves and is committed at once.
+        warm_up_batches=1_000_000 if mode == REAL_TIME else 0,
+        warm_up_timeout_s=_PROCESSED_WITHIN_S,
+    )
+    environment = {**job_environment(java), **_neighbours(application)}
+    services.start("job", "market_spread.streaming.driver", config, environment=environment)
+
+
+def _absolute(application: str) -> str:
+    path, colon, function = application.rpartition(":")
+    return f"{Path(path).resolve()}:{function}" if colon else application
+
+
+def _neighbours(application: str) -> dict[str, str]:
+    """Where Spark's workers find what the application's file imports from beside it."""
+    path, colon, _ = application.rpartition(":")
+    return {"PYTHONPATH": str(Path(path).resolve().parent)} if colon else {}
+
+
+def _send(bootstrap_servers: str, lines: Mapping[str, Sequence[bytes]]) -> dict[Partition, int]:
+    """Every line a record; returns where each topic ends."""
+    lost: list[Exception] = []
+
+    def done(_offset: int, error: Exception | None) -> None:
+        if error is not None:
+            lost.append(error)
+
+    producer = Producer(bootstrap_servers, client_id="pipeline-input")
+    try:
+        for topic, values in lines.items():
+            for value in values:
+                producer.send(topic, 0, value, (), done)
+    finally:
+        producer.close(30)
+    if lost:
+        raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
+    return {(topic, 0): len(values) for topic, values in lines.items()}
+
+
+def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:
+    deadline_ns = clock.monotonic_ns() + round(_STARTS_WITHIN_S * 1e9)
+    while clock.monotonic_ns() < deadline_ns:
+        services.check_alive()
+        status = client.job_status()
+        if status.phase == Phase.PHASE_FAILED:
+            raise RunFailedError(f"the job failed: {status.detail}")
+        if status.batch_id >= 0 or status.phase == Phase.PHASE_RUNNING:
+            return
+        clock.sleep_ns(_POLL_NS)
+    raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
+
+
+def _received(bootstrap_servers: str, topics: Sequence[str], show: Show) -> dict[str, int]:
+    counts = dict.fromkeys(topics, 0)
+    for topic, value in _records(bootstrap_servers, topics):
+        counts[topic] += 1
+        show(topic, value)
+    return counts
+
+
+def _records(bootstrap_servers: str, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """All that the topics hold now."""
+    left = {partition: end for partition, end in end_offsets(bootstrap_servers, topics).items() if end}
+    with closing(Consumer(bootstrap_servers, client_id="pipeline-output")) as consumer:
+        consumer.assign(dict.fromkeys(left, 0))
+        while left:
+            for partition, records in consumer.poll(1.0).items():
+                for record in records:
+                    yield partition[0], record.value
+                if records and records[-1].offset + 1 >= left[partition]:
+                    del left[partition]

@@ -1,0 +1,126 @@
+"""A run whose input are recorded files: looked through before anything starts, converted if need be."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
+from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, VoidLimits
+from market_spread.controller.plan.plan import RunPlan, plan_of_recording
+from market_spread.controller.session.execute import carry_out
+from market_spread.loadgen.columns import symbol_codes
+from market_spread.loadgen.files.fixish import Converted, convert_fixish
+from market_spread.loadgen.files.native import read_native
+
+_PROBLEMS_SHOWN = 10
+
+
+def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_folder: Path, as_json: bool) -> Result:
+    """Carry out a run on the files: all quotes, and when they are committed all orders, each at the rate.
+
+    file_format: native or fixish. UsageError if there is nothing to replay, or not as it stands.
+    """
+    if not 1 <= rate_per_s <= RATE_PER_S_MAX:
+        raise UsageError(f"--rate {rate_per_s}; use 1 to {RATE_PER_S_MAX}")
+    origin = {"format": file_format, "nbbo": str(nbbo), "orders": str(orders)}
+    if file_format == "native":
+        plan = plan_of_files(nbbo, orders, rate_per_s=rate_per_s, origin=origin)
+        return carry_out(plan, runs_folder=runs_folder, as_json=as_json)
+    with _converted(nbbo, orders, runs_folder) as converted:
+        show_problems(converted)
+        plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
+        result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
+        _keep_with_run(converted, runs_folder / result.run_id)
+    return result
+
+
+def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
+    """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed."""
+    recording = _look_through(nbbo, orders)
+    workload = replace(
+        DEFAULT_WORKLOAD,
+        name="replay",
+        profile=Constant.of_messages(recording.orders, rate_per_s=rate_per_s),
+        symbols=recording.symbols,
+        warm_up_s=0,
+        settle_s=0,
+        # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
+        late_share_max=1,
+        stall_ms=3_600_000,
+        void=VoidLimits(
+            stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
+        ),
+    )
+    return plan_of_recording(
+        workload, nbbo=nbbo.resolve(), orders=orders.resolve(), rate_per_s=rate_per_s, origin=origin
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """How much there is to replay."""
+
+    symbols: int
+    orders: int
+
+
+def _look_through(nbbo: Path, orders: Path) -> _Recording:
+    symbols = np.empty(0, np.int64)
+    for decoded in read_native(nbbo, NBBO):
+        symbols = np.union1d(symbols, symbol_codes(decoded.texts("symbol")))
+    order_ids = np.concatenate([np.empty(0, np.int64), *(part.ints("order_id") for part in read_native(orders, ORDER))])
+    for path, count, what in ((nbbo, len(symbols), "quote"), (orders, len(order_ids), "order")):
+        if not count:
+            raise UsageError(f"{path} has no {what} to replay; name a file that has")
+    if order_ids.max() >= WARM_UP_ORDER_ID_MIN:
+        raise UsageError(
+            f"{orders} has the order id {order_ids.max()}; ids from {WARM_UP_ORDER_ID_MIN} on are those of a warm-up, "
+            "give its orders lower ones"
+        )
+    order_ids.sort()
+    repeated = np.flatnonzero(order_ids[1:] == order_ids[:-1])
+    if len(repeated):
+        raise UsageError(
+            f"{orders} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
+        )
+    return _Recording(symbols=len(symbols), orders=len(order_ids))
+
+
+@contextmanager
+def _converted(nbbo: Path, orders: Path, runs_folder: Path) -> Iterator[Converted]:
+    """The files as native ones, for as long as the body lasts. Beside the runs, where there is room for them."""
+    runs_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as folder:
+        yield convert_fixish(nbbo, orders, Path(folder))
+
+
+def show_problems(converted: Converted) -> None:
+    """Say what was converted, and on standard error what was left out."""
+    problems = converted.problems
+    click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
+    for line in _first_lines(problems):
+        click.echo(line, err=True)
+
+
+def _first_lines(problems: Sequence[object]) -> list[str]:
+    lines = [f"left out: {problem}" for problem in problems[:_PROBLEMS_SHOWN]]
+    if len(problems) > _PROBLEMS_SHOWN:
+        lines.append(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all")
+    return lines
+
+
+def _keep_with_run(converted: Converted, folder: Path) -> None:
+    """Keep what the messages do not tell: the original order ids, and what was left out."""
+    shutil.copyfile(converted.order_ids, folder / "order-ids.csv")
+    if converted.problems:
+        (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in converted.problems))

@@ -1,0 +1,326 @@
+"""A run, from its plan to its result: initial quotes, warm-up, measured load, drain, judgement."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import psutil
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.job_contract import ALL_DECISIONS, TOPICS
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.cpu import CpuReading, interval_ns
+from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
+from market_spread.controller.clients.services import Addresses, Clients, Partition, sent_ends
+from market_spread.controller.clients.watch import Watch
+from market_spread.controller.deploy.base import Environment
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.workload import run_limits
+from market_spread.v1.control_pb2 import (
+    JobStatusResponse,
+    Phase,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
+
+_POLL_NS = 250_000_000
+_START_TIMEOUT_S = 180
+_DRAIN_TIMEOUT_S = 300
+_SEND_AHEAD_NS = 500_000_000
+_INPUTS = (TOPICS.nbbo, TOPICS.orders)
+
+
+class Run:
+    """Carries one plan through the processes of an environment. Use once."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        environment: Environment,
+        *,
+        run_id: str,
+        clock: Clock,
+        show: Callable[[RunProgress], None],
+        interrupted: threading.Event,
+        on_started: Callable[[Addresses], None] = lambda addresses: None,
+        on_ready: Callable[[Addresses], None] = lambda addresses: None,
+        on_drained: Callable[[Observed], None] = lambda observed: None,
+    ) -> None:
+        """`show` is called some times a second; `interrupted` ends the measured load early.
+
+        on_started: told where the processes are, as soon as they are all there; on_ready: the same, once the job is up,
+        before the warm-up; on_drained: told all that there is to judge, before that is done.
+
+        `plan` is what is sent; behind what topics hold already, its quotes are numbered on.
+        """
+        self.plan = plan
+        self._environment = environment
+        self._run_id = run_id
+        self._clock = clock
+        self._show = show
+        self._interrupted = interrupted
+        self._on_started = on_started
+        self._on_ready = on_ready
+        self._on_drained = on_drained
+        self._step = ""
+        self._begun_ns = clock.monotonic_ns()
+        self._ends: dict[Partition, int] = {}
+        self._watch = Watch(clock=clock)
+
+    def carry_out(self) -> Observed:
+        """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
+        observed = Observed(started=datetime.now(UTC))
+        self._say("starting")
+        addresses = self._environment.start()
+        self._on_started(addresses)
+        decisions = self.plan.workload.decisions
+        clients = Clients(addresses, outage_s=self._environment.job_outage_s, decisions=decisions)
+        try:
+            with self._noting_errors(observed):
+                self._prepare(clients, observed, addresses)
+                self._measure(clients, observed, addresses)
+                self._drain(clients, observed)
+                self._say("judging")
+                self._collect(clients, observed)
+                observed.silences = self._watch.silences()
+                self._on_drained(observed)
+                judge(self.plan, observed)
+        finally:
+            self._watch.close()
+            clients.close()
+        return observed
+
+    def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
+        """Initial quotes, seen by the job and committed; warm-up in the meantime.
+
+        The quotes are there before the job is, so that the short batches that it begins with commit them; and the
+        warm-up's load comes while it works these off, so that what they warm up is what a full batch does.
+        """
+        if self._environment.is_new:
+            clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
+        else:
+            self._begin_behind(clients, observed)
+        self._send("initial", clients, observed, "loading the initial quotes")
+        initial_ends = dict(self._ends)
+        self._wait_for_job(clients, lambda job: job.batch_id >= 0 or job.phase == Phase.PHASE_RUNNING)
+        self._on_ready(addresses)
+        if self.plan.warm_up is not None:
+            self._send("warm_up", clients, observed, "warming up")
+        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
+        self._wait_until_ready(clients, observed, initial_ends)
+
+    def _begin_behind(self, clients: Clients, observed: Observed) -> None:
+        """Begin where others have run before: nothing of theirs is in the way of this run, nor counted in it.
+
+        The job finishes what the topics hold, so that no alert of it comes later; the receiver begins behind it; quotes
+        are numbered on, as else the job would hold them for old ones; and the job's counts are taken from here.
+        """
+        other = clients.sender_status()
+        if other.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING):
+            raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
+        clients.stop_receiving()
+        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
+        held = clients.look()
+        inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in _INPUTS}
+        if any(inputs.values()):
+            say = "waiting for what the topics hold"
+            self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
+            held = clients.look()  # what was in them may have led to alerts
+        partitions = sum(end.topic == TOPICS.nbbo for end in held.ends)
+        if partitions != (wanted := self.plan.workload.partitions):
+            raise UsageError(
+                f"the topic {TOPICS.nbbo} has {partitions} partitions and the workload {wanted}; "
+                "change market.partitions of the workload, or make the topics anew"
+            )
+        self.plan = self.plan.behind(held.newest_sequence)
+        outputs = [end for end in held.ends if end.topic not in _INPUTS]
+        clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN, outputs)
+        job = clients.job_status()
+        observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
+
+    def _measure(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
+        """The measured load, to its end or to the user's."""
+        if self._interrupted.is_set():
+            observed.interrupted = True
+            return
+        stolen_before_s = self._environment.stolen_cpu_s()
+        observed.round_trips["before"] = clients.take_round_trips()
+        begun_ns = self._clock.monotonic_ns()
+        observed.time_to_first_order_s = (begun_ns + _SEND_AHEAD_NS - self._begun_ns) / 1e9
+        self._watch.start({"sender": addresses.sender, "receiver": addresses.receiver})
+        try:
+            self._send("measured", clients, observed, "measuring")
+        finally:  # also if the job dies: what the machine did until then is known
+            observed.measured_until_unix_ns = self._clock.unix_ns()
+        observed.round_trips["during"] = clients.take_round_trips()
+        observed.interrupted = self._interrupted.is_set()
+        elapsed_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
+        stolen_s = self._environment.stolen_cpu_s()
+        if stolen_s is not None and stolen_before_s is not None:
+            observed.stolen_share = (stolen_s - stolen_before_s) / (elapsed_s * (psutil.cpu_count() or 1))
+
+    def _drain(self, clients: Clients, observed: Observed) -> None:
+        """Everything sent is processed and committed, and every alert received."""
+
+        def drain() -> None:
+            clients.drain_job(self._ends, _DRAIN_TIMEOUT_S)
+            clients.drain_receiver(60)
+
+        self._look_on_while(drain, clients, observed, "draining")
+        observed.round_trips["after"] = clients.take_round_trips()
+        observed.drained = True
+
+    def _look_on_while(self, work: Callable[[], None], clients: Clients, observed: Observed, say: str) -> None:
+        """Do the work, which blocks, on another thread, and show what goes on until it ends; its error is raised."""
+        done = threading.Event()
+        problem: list[MarketSpreadError] = []
+
+        def wait() -> None:
+            try:
+                work()
+            except MarketSpreadError as error:
+                problem.append(error)
+            done.set()
+
+        threading.Thread(target=wait, name="work", daemon=True).start()
+        while not done.wait(_POLL_NS / 1e9):
+            self._environment.check_alive()
+            self._look(clients, observed, say)
+        self._look(clients, observed, say)
+        if problem:
+            raise problem[0]
+
+    def _collect(self, clients: Clients, observed: Observed) -> None:
+        observed.ledger = clients.ledger(self._run_id, "alerts")
+        observed.alerts = alerts_of(decode_ledger(observed.ledger))
+        if self.plan.workload.decisions == ALL_DECISIONS:
+            observed.decisions_ledger = clients.ledger(self._run_id, "decisions")
+
+    def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
+        """Offer one load of the plan and wait until the broker has all of it."""
+        load = getattr(self.plan, phase)
+        observed.starts_unix_ns[phase] = clients.start_sending(
+            load,
+            run_id=self._run_id,
+            linger_us=round(self.plan.workload.linger_ms * 1000),
+            frame_messages=self.plan.workload.frame_messages if phase != "initial" else 200,
+            start_unix_ns=self._clock.unix_ns() + _SEND_AHEAD_NS,
+            limits=run_limits(self.plan.workload),
+        )
+        stopped = False
+        while True:
+            self._environment.check_alive()
+            status = self._look(clients, observed, say)
+            if phase == "measured":
+                observed.sent = status
+                self._look_at_cpu(observed)
+            if status.phase == Phase.PHASE_FAILED:
+                raise RunVoidError(f"the sender failed: {status.detail}")
+            if status.phase == Phase.PHASE_FINISHED:
+                break
+            if self._interrupted.is_set() and not stopped:
+                clients.stop_sending()
+                stopped = True
+            self._clock.sleep_ns(_POLL_NS)
+        for key, end in sent_ends([status]).items():
+            self._ends[key] = max(self._ends.get(key, 0), end)
+        if phase != "measured":
+            observed.sent_before += status.messages_sent
+
+    def _look_at_cpu(self, observed: Observed) -> None:
+        """Keep what was used by the newest count of the job, if that is of the judged part of the load.
+
+        It is a poll old at most, so that what others have used now goes with it.
+        """
+        job, start_ns = observed.job, observed.starts_unix_ns["measured"]
+        from_ns, to_ns = (start_ns + round(s * 1e9) for s in (self.plan.workload.settle_s, self.plan.duration_s))
+        due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
+        if due_ns <= job.counted_unix_ns <= to_ns:
+            look = CpuReading(
+                unix_ns=job.counted_unix_ns,
+                messages_processed=job.messages_processed,
+                messages_sent=observed.sent.messages_sent,
+                job_cpu_us=job.counted_cpu_us,
+                executors_cpu_us=self._environment.executors_cpu_us(),
+                broker_cpu_us=self._environment.broker_cpu_us(),
+                restarts=observed.restarts,
+            )
+            observed.looks = (*observed.looks, look)
+
+    def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
+        deadline_ns = self._clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
+        while not ready(status := clients.job_status()):
+            self._environment.check_alive()
+            self._show(self._progress("starting", job=status))
+            if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
+                raise RunFailedError(f"the job did not start: {status.detail}")
+            self._clock.sleep_ns(_POLL_NS)
+
+    def _wait_until_ready(self, clients: Clients, observed: Observed, initial_ends: Mapping[Partition, int]) -> None:
+        """Until a committed batch covers the initial quotes, each bucket's probe has answered, and no backlog is left.
+
+        The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
+        """
+        timeout_s = 3 * self.plan.workload.batch_s + _START_TIMEOUT_S
+        deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
+        while not self._interrupted.is_set():
+            self._environment.check_alive()
+            job, receiver = clients.job_status(), clients.receiver_status()
+            self._show(self._progress("working off the warm-up", receiver=receiver, job=job))
+            committed = {(end.topic, end.partition): end.offset for end in job.committed}
+            silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
+            behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
+            backlog = observed.sent_before - job.messages_processed
+            if not behind and not silent and backlog <= 0:
+                return
+            if self._clock.monotonic_ns() > deadline_ns:
+                if silent:
+                    what = f"no alert came for the probes {', '.join(sorted(silent))}"
+                elif backlog > 0:
+                    what = f"{backlog} messages of the warm-up were not processed"
+                else:
+                    what = "nothing was committed"
+                raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
+            self._clock.sleep_ns(_POLL_NS)
+
+    def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
+        sender = clients.sender_status()
+        self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
+        observed.received, observed.job = clients.receiver_status(), clients.job_status()
+        observed.job_restarts = self._environment.job_restarts
+        before = observed.sent_before
+        self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
+        return sender
+
+    def _say(self, phase: str) -> None:
+        self._show(self._progress(phase))
+
+    def _progress(
+        self,
+        phase: str,
+        *,
+        sender: SenderStatusResponse | None = None,
+        receiver: ReceiverStatusResponse | None = None,
+        job: JobStatusResponse | None = None,
+        sent_before: int = 0,
+    ) -> RunProgress:
+        self._step = phase
+        elapsed_s = (self._clock.monotonic_ns() - self._begun_ns) / 1e9
+        return RunProgress(phase, elapsed_s, sender, receiver, job, sent_before)
+
+    @contextmanager
+    def _noting_errors(self, observed: Observed) -> Iterator[None]:
+        """What goes wrong belongs to the result, but for what the user can mend; a process that died is why."""
+        try:
+            yield
+        except UsageError:
+            raise
+        except MarketSpreadError as error:
+            observed.error, observed.failed_step = error, self._step
+            try:
+                self._environment.check_alive()
+            except MarketSpreadError as cause:
+                observed.error = cause

@@ -1,0 +1,173 @@
+"""What the run controller tells the metrics-aggregator of its run, from title to verdict. It never holds it up."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+
+import grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.logs import log_event
+from market_spread.controller.analysis.observed import RunProgress
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import (
+    IntervalHistogram,
+    Judgement,
+    LatencyRow,
+    NoteRequest,
+    NoteResponse,
+    TooFewClusters,
+)
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
+
+WAITING_MAX = 200
+CALL_DEADLINE_S = 1.0
+CLOSE_S = 2.0
+_RETRY_S = 0.5
+
+Call = Callable[[NoteRequest, float], NoteResponse]
+
+_log = logging.getLogger(__name__)
+
+
+class RunNotes:
+    """Notes of one run, sent by a thread of its own in the order in which they were said: `start`, then `close`.
+
+    Notes wait, at most WAITING_MAX, until the aggregator takes them; beyond that the oldest is dropped and counted. One
+    that it refuses is logged. Nothing of this reaches the caller.
+    """
+
+    def __init__(self, run_id: str, *, clock: Clock) -> None:
+        self._run_id = run_id
+        self._clock = clock
+        self._waiting: deque[NoteRequest] = deque()
+        self._something = threading.Condition()
+        self._close_by_ns: int | None = None
+        self._channel: grpc.Channel | None = None
+        self._thread: threading.Thread | None = None
+        self._phase = ""
+        self._restarts = 0
+        self.dropped = 0
+
+    @property
+    def waiting(self) -> int:
+        """Notes that the aggregator does not have yet."""
+        return len(self._waiting)
+
+    def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
+        """Note it, at that time or else now. kind: title, phase or event."""
+        at_ns = self._clock.unix_ns() if unix_ns is None else unix_ns
+        self._note(NoteRequest(unix_ns=at_ns, kind=kind, name=name, text=text))
+
+    def say_limits(self, workload: str, limits: RunLimits, text: str = "") -> None:
+        """Note what the run is judged by."""
+        self._note(NoteRequest(unix_ns=self._clock.unix_ns(), kind="limits", name=workload, text=text, limits=limits))
+
+    def say_verdict(
+        self,
+        verdict: str,
+        text: str,
+        *,
+        failed: Iterable[tuple[str, str, str]] = (),
+        histograms: Iterable[IntervalHistogram] = (),
+        too_few: Iterable[TooFewClusters] = (),
+        rows: Iterable[Iterable[str]] = (),
+        of_unix_ns: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Note what the run came to.
+
+        failed: of each check that does not hold its name, a sentence, and `system`, `rig` or nothing, whose doing it
+        is; histograms: the latencies of the result; too_few: what is not to be shown of them; rows: titles of columns,
+        then the latencies of the result as it shows them; of_unix_ns: from when to when what they are of took place.
+        """
+        judgement = Judgement(
+            failed=[FailedCheck(check=check, text=sentence, cause=cause) for check, sentence, cause in failed],
+            histograms=histograms,
+            too_few=too_few,
+            rows=[LatencyRow(cells=cells) for cells in rows],
+            from_unix_ns=of_unix_ns[0],
+            to_unix_ns=of_unix_ns[1],
+        )
+        now_ns = self._clock.unix_ns()
+        self._note(NoteRequest(unix_ns=now_ns, kind="verdict", name=verdict, text=text, judgement=judgement))
+
+    def _note(self, note: NoteRequest) -> None:
+        note.run_id = self._run_id
+        with self._something:
+            self._waiting.append(note)
+            if len(self._waiting) > WAITING_MAX:
+                self._waiting.popleft()
+                self.dropped += 1
+            self._something.notify()
+
+    def follow(self, progress: RunProgress) -> None:
+        """Note the phase, if it is another one, and what happened to the job."""
+        if progress.phase != self._phase:
+            self._phase = progress.phase
+            self.say("phase", progress.phase)
+        if progress.job is not None and progress.job.restarts > self._restarts:
+            self._restarts = progress.job.restarts
+            self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
+
+    def start(self, address: str, call: Call | None = None) -> None:
+        """Begin to send. `call` sends one note within so many seconds or raises grpc.RpcError; by default by gRPC."""
+        if call is None:
+            self._channel = channel_to(address)
+            call = _call_on(self._channel)
+        self._thread = threading.Thread(target=self._run, args=(call,), name="notes", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Try for at most 2 s to deliver what waits, and end. Idempotent; without `start` nothing is sent."""
+        with self._something:
+            if self._close_by_ns is None:
+                self._close_by_ns = self._clock.monotonic_ns() + round(CLOSE_S * 1e9)
+            self._something.notify()
+        if self._thread is not None:
+            self._thread.join(CLOSE_S)
+            self._thread = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _run(self, call: Call) -> None:
+        while True:
+            with self._something:
+                self._something.wait_for(lambda: self._waiting or self._close_by_ns is not None)
+                if not self._waiting:
+                    return
+                note = self._waiting[0]
+            if self._send(call, note):
+                with self._something:
+                    if self._waiting and self._waiting[0] is note:
+                        self._waiting.popleft()
+                continue
+            with self._something:
+                self._something.wait(_RETRY_S)
+                if self._close_by_ns is not None and self._clock.monotonic_ns() >= self._close_by_ns:
+                    return
+
+    def _send(self, call: Call, note: NoteRequest) -> bool:
+        """Whether the note is dealt with: taken, or refused for good."""
+        try:
+            call(note, CALL_DEADLINE_S)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                log_event(_log, "note.refused", logging.ERROR, name=note.name, reason=str(error))
+                return True
+            return False
+        except ValueError:  # the channel was closed while the call began
+            return False
+        return True
+
+
+def _call_on(channel: grpc.Channel) -> Call:
+    stub = MetricsStub(channel)
+
+    def call(note: NoteRequest, timeout_s: float) -> NoteResponse:
+        response: NoteResponse = stub.Note(note, timeout=timeout_s)
+        return response
+
+    return call

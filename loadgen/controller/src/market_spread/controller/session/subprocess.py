@@ -1,0 +1,54 @@
+"""Runs made one after the other: each is a process of its own, `market-spread run`, which ends with this one."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.processes import call_on_signals
+from market_spread.controller.deploy.local.process import ending_with_parent
+
+
+class CarryOut(Protocol):
+    """Carries out a run of a workload, whose folder is then below runs_folder. Its verdict is in its document.
+
+    UsageError if no run could be made, KeyboardInterrupt after one that the user ended early.
+    """
+
+    def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None: ...
+
+
+class RunProcess:
+    """Carries out runs by the command, with some options more. Use it from the main thread."""
+
+    def __init__(self, options: Sequence[str] = ()) -> None:
+        self._options = tuple(options)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._interrupted = False
+
+    def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        call_on_signals(self._interrupt)
+        command = [sys.executable, "-m", "market_spread.controller.cli.main", "run", str(workload)]
+        command += ["--runs-folder", str(runs_folder), *options, *self._options]
+        # A session of its own, so that Ctrl-C reaches the run once, through here.
+        self._process = subprocess.Popen(
+            [*ending_with_parent(), *command], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        status = self._process.wait()
+        if self._interrupted:
+            raise KeyboardInterrupt
+        if status == UsageError.exit_status:
+            raise UsageError("no run could be made, as said above; go on with the same command when that is mended")
+        if status < 0:
+            raise RunFailedError(
+                f"the run's process was ended by {signal.Signals(-status).name}; go on with the same command"
+            )
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGINT)

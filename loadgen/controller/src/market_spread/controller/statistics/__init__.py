@@ -1,0 +1,1 @@
+"""Confidence intervals, rank tests and change points."""

@@ -1,0 +1,146 @@
+"""Percentiles of one run with intervals that know that its latencies come in clusters.
+
+The samples of a run are not independent: what is slow is slow together. So blocks of time are drawn instead of samples,
+and what is above a percentile is counted in clusters: Kunsch, The jackknife and the bootstrap for general stationary
+observations, Annals of Statistics 17 (1989), with the non-overlapping blocks of Carlstein.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts, bucket_indices, highest_values
+from market_spread.common.wire.codec import Int64s
+
+BLOCK_US = 5_000_000
+DRAWS = 1_000
+CLUSTER_GAP_US = 1_000_000
+CLUSTERS_MIN = 10
+SAMPLES_MIN = 10
+# With fewer the 2.5th to 97.5th percentile of the draws covers less than nine times in ten.
+BLOCKS_MIN = 10
+_TAIL_FROM = 95.0
+_SEED = 20_240_229
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PercentileEstimate:
+    """A percentile, nanoseconds, with its 95% interval; and how many clusters of time the samples not below it form.
+
+    The value is None where too few samples or clusters support it, the interval also where the time has too few blocks.
+    """
+
+    value_ns: int | None
+    low_ns: int | None
+    high_ns: int | None
+    clusters: int
+
+
+def percentiles_with_intervals(
+    intended_us: Int64s, latency_us: Int64s, names: Iterable[str]
+) -> dict[str, PercentileEstimate]:
+    """Percentiles of latencies (n,) by their intended times (n,), microseconds, in any order; names as `p99.9`.
+
+    Values are those of `HdrCounts.percentile`. Any of them needs 10 samples; from p95 on it needs 10 samples above it
+    and 10 clusters not below it. The interval is of a block bootstrap: blocks of 5 s, 1,000 draws, always the same.
+    ValueError if a name is none of a percentile.
+    """
+    percents = {name: _percent(name) for name in names}
+    if not len(latency_us):
+        return dict.fromkeys(percents, PercentileEstimate(None, None, None, 0))
+    order = np.argsort(intended_us, kind="stable")
+    age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
+    buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
+    total = HdrCounts()
+    total.record(latency_us)
+    values_us = total.percentiles(list(percents.values()))
+    blocks = max(1, -(-int(age_us[-1]) // BLOCK_US))
+    intervals_us: list[tuple[int, int] | None] = [None] * len(percents)
+    if blocks >= BLOCKS_MIN:
+        of_block = np.minimum(age_us // BLOCK_US, blocks - 1)
+        intervals_us = list(_intervals_us(of_block, blocks, buckets, list(percents.values()), total.max_us))
+    found: dict[str, PercentileEstimate] = {}
+    for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
+        clusters = count_clusters(age_us[buckets >= _bucket_of(value_us)])
+        has_tail = percent < _TAIL_FROM or (clusters >= CLUSTERS_MIN and total.supports(percent))
+        if total.count < SAMPLES_MIN or not has_tail:
+            found[name] = PercentileEstimate(None, None, None, clusters)
+        elif interval_us is None:
+            found[name] = PercentileEstimate(value_us * 1000, None, None, clusters)
+        else:
+            found[name] = PercentileEstimate(value_us * 1000, interval_us[0] * 1000, interval_us[1] * 1000, clusters)
+    return found
+
+
+def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str]) -> dict[str, int]:
+    """How many clusters the latencies (n,) not below each percentile form, of those of a tail that samples support."""
+    percents = {name: percent for name in names if (percent := _percent(name)) >= _TAIL_FROM}
+    order = np.argsort(intended_us, kind="stable")
+    times_us, buckets = intended_us[order], bucket_indices(np.clip(latency_us[order], 0, HIGHEST_US))
+    total = HdrCounts()
+    total.record(latency_us)
+    values_us = total.percentiles(list(percents.values()))
+    return {
+        name: count_clusters(times_us[buckets >= _bucket_of(value_us)])
+        for (name, percent), value_us in zip(percents.items(), values_us, strict=True)
+        if total.supports(percent)
+    }
+
+
+def count_clusters(times_us: Int64s) -> int:
+    """How many clusters ascending times (n,) form: a gap of more than 1 s begins a new one.
+
+    One that lasts longer than a block counts once for each block that it fills: samples that are spread over the whole
+    run without a gap are many observations, not one, as far as the bootstrap takes blocks to be independent.
+    """
+    if not len(times_us):
+        return 0
+    starts = np.flatnonzero(np.diff(times_us, prepend=times_us[0] - 2 * CLUSTER_GAP_US) > CLUSTER_GAP_US)
+    ends = np.append(starts[1:], len(times_us)) - 1
+    return int((1 + (times_us[ends] - times_us[starts]) // BLOCK_US).sum())
+
+
+def _bucket_of(value_us: int) -> int:
+    return int(bucket_indices(np.array([min(value_us, HIGHEST_US)]))[0])
+
+
+def _percent(name: str) -> float:
+    try:
+        percent = float(name.removeprefix("p"))
+    except ValueError:
+        percent = 0.0
+    if not name.startswith("p") or not 0 < percent < 100:
+        raise ValueError(f"{name!r} names no percentile; use one as p50 or p99.9")
+    return percent
+
+
+def _intervals_us(
+    of_block: Int64s, blocks: int, buckets: Int64s, percents: list[float], max_us: int
+) -> Iterable[tuple[int, int]]:
+    """The 2.5th to 97.5th percentile of the drawn percentiles, each from a histogram of whole blocks."""
+    used, bucket_of = np.unique(buckets, return_inverse=True)
+    counts = np.bincount(of_block * len(used) + bucket_of, minlength=blocks * len(used)).reshape(blocks, len(used))
+    # (used, blocks): a row for each bucket, of which only some are looked at.
+    below = np.ascontiguousarray(np.cumsum(counts, axis=1).T, np.float64)
+    rng = np.random.default_rng(_SEED)
+    drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=DRAWS).astype(np.float64)
+    samples = drawn @ below[-1]
+    for percent in percents:
+        slots = _first_reaching(np.maximum(1, np.floor(percent * samples / 100 + 0.5)), below, drawn)
+        values = np.sort(np.minimum(highest_values(used[slots]), max_us))
+        low, high = np.percentile(values, [2.5, 97.5], method="inverted_cdf")
+        yield int(low), int(high)
+
+
+def _first_reaching(ranks: Floats, below: Floats, drawn: Floats) -> Int64s:
+    """For each draw the first bucket up to which the drawn blocks hold so many samples; the last one if none does."""
+    first, last = np.zeros(len(drawn), np.int64), np.full(len(drawn), len(below) - 1)
+    while (first < last).any():
+        middle = (first + last) // 2
+        reached = np.einsum("ij,ij->i", drawn, below[middle]) >= ranks
+        first, last = np.where(reached, first, np.minimum(middle + 1, last)), np.where(reached, middle, last)
+    return first

@@ -1,0 +1,183 @@
+"""The search for the highest rate that is held: which rate to try next, from what was found so far. Pure.
+
+Bracket: from the start the rate is doubled until one is broken, or halved until one is held. Bisect: between the two,
+in equal ratios. Return: to a rate below the limit and one above it in turn, since a run near the limit says one thing
+today and another one tomorrow; all runs together give the limit and its interval. At the end, shares of the limit are
+tried, for the curve of latency against rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from market_spread.controller.sweep.limit import Limit, limit_of
+from market_spread.controller.sweep.outcome import RateOutcome
+
+CURVE_SHARES = (0.5, 0.8, 0.95)
+VOID_MAX = 3
+# The normal quantile at which a run holds its rate, or does not, in three cases of four.
+_THREE_QUARTERS = 0.67
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The limits of a search, rates in messages a second.
+
+    precision: how far the ends of the bisection may be apart, as a share. repeats: how often each end is returned to.
+    drift_share: by how much the machine's speed differs from hour to hour, standard deviation.
+    """
+
+    start: int
+    low: int
+    high: int
+    precision: float = 0.05
+    repeats: int = 4
+    drift_share: float = 0.12
+    curve: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A run at a rate, and what it says."""
+
+    rate: int
+    outcome: RateOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Run at this rate next; why, in a word."""
+
+    rate: int
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """The end of a search: the highest rate that most of its runs held, and the lowest above it that most did not.
+
+    held is None if even the lowest rate is broken; broken is None if even the highest one is held. is_rig_bound:
+    whether the broken end is one where all runs were void, so that the system may hold more. limit: None without two
+    ends.
+    """
+
+    held: int | None
+    broken: int | None
+    is_rig_bound: bool = False
+    limit: Limit | None = None
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether the runs at both ends do not agree on where the limit is."""
+        return self.limit is not None and not self.limit.is_bracketed
+
+
+def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
+    """What to do next. trials: in the order in which they were made.
+
+    The same trials give the same answer, so a search can be taken up at any time.
+    """
+    closed_at = next((n for n in range(len(trials) + 1) if _narrowing(search, _Ends(trials[:n])) is None), None)
+    ends = _Ends(trials)
+    limit = limit_of(ends.counts, search.drift_share)
+    has_two_ends = ends.floor is not None and ends.ceiling is not None and not ends.is_void(ends.ceiling)
+    if closed_at is None or not has_two_ends:
+        limit = None
+        if step := _narrowing(search, ends):
+            return step
+        end = ends.floor if ends.floor is not None else ends.ceiling
+        if end is not None and not ends.is_void(end) and sum(ends.counts[end]) < search.repeats:
+            return Try(end, "return")
+    elif limit is not None:
+        returns = sum(trial.outcome is not RateOutcome.VOID for trial in trials[closed_at:])
+        if returns < 2 * search.repeats:
+            return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
+    best = round(limit.rate) if limit is not None else ends.floor
+    if search.curve and best is not None and (point := _next_of_curve(best, trials)):
+        return Try(point, "curve")
+    return RateLimit(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
+
+
+def _narrowing(search: Search, ends: "_Ends") -> Try | None:
+    """What brings the ends nearer to each other; None if they are near enough, or at the limits."""
+    floor, ceiling = ends.floor, ends.ceiling
+    if open_rate := ends.open_rate:
+        return Try(open_rate, "again")
+    if floor is None and ceiling is None:
+        return Try(search.start, "bracket")
+    if ceiling is None:
+        return Try(min(2 * floor, search.high), "bracket") if floor and floor < search.high else None
+    if floor is None:
+        return Try(max(ceiling // 2, search.low), "bracket") if ceiling > search.low else None
+    middle = _middle(floor, ceiling, search.precision)
+    return Try(middle, "bisect") if middle else None
+
+
+def _return_rate(search: Search, limit: Limit, ends: "_Ends", *, is_above: bool) -> int:
+    """A rate that three runs of four hold, or do not; one that was tried if there is one near."""
+    distance = max(search.precision / 2, _THREE_QUARTERS * limit.spread)
+    wanted = limit.rate * (1 + distance) ** (1 if is_above else -1)
+    wanted = min(max(wanted, search.low), search.high)
+    near = [rate for rate in ends.counts if abs(rate / wanted - 1) <= search.precision / 2]
+    return min(near, key=lambda rate: abs(rate - wanted), default=round_rate(wanted))
+
+
+class _Ends:
+    """What the outcomes say of the rates. counts: by rate, how many runs held it and how many did not."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        outcomes: dict[int, list[RateOutcome]] = {}
+        for trial in trials:
+            outcomes.setdefault(trial.rate, []).append(trial.outcome)
+        self.counts = {
+            rate: (of.count(RateOutcome.HELD), of.count(RateOutcome.BROKEN)) for rate, of in outcomes.items()
+        }
+        self._void = {rate for rate, of in outcomes.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
+        settled_floor = max(
+            (rate for rate, (held, _) in self.counts.items() if held > 1 and self._is_good(rate)), default=0
+        )
+        self.ceiling = min((rate for rate in outcomes if rate > settled_floor and self._is_bad(rate)), default=None)
+        below = [rate for rate in outcomes if self.ceiling is None or rate < self.ceiling]
+        self.floor = max((rate for rate in below if self._is_good(rate)), default=None)
+        undecided = [rate for rate in below if not self._is_good(rate) and not self._is_bad(rate)]
+        # A rate between the ends that must be tried again: its runs say both, or were void.
+        self.open_rate = min((rate for rate in undecided if self.floor is None or rate > self.floor), default=None)
+
+    def is_void(self, rate: int) -> bool:
+        """Whether all its runs were void, often enough to give it up."""
+        return rate in self._void
+
+    def _is_good(self, rate: int) -> bool:
+        held, broken = self.counts[rate]
+        return held > broken
+
+    def _is_bad(self, rate: int) -> bool:
+        held, broken = self.counts[rate]
+        return broken > held or self.is_void(rate)
+
+
+def _middle(floor: int, ceiling: int, precision: float) -> int | None:
+    """A rate between the two, of three digits that count if there is one; None if they are near enough."""
+    if ceiling <= floor * (1 + precision) or ceiling - floor < 2:
+        return None
+    exact = round((floor * ceiling) ** 0.5)
+    rounded = round_rate(exact)
+    return rounded if floor < rounded < ceiling else exact
+
+
+def round_rate(rate: float) -> int:
+    """The rate with three digits that count."""
+    digits = max(0, len(str(int(rate))) - 3)
+    return round(int(rate), -digits)
+
+
+def _next_of_curve(best: int, trials: Sequence[Trial]) -> int | None:
+    """The first share of the rate near which nothing was tried and judged."""
+    outcomes: dict[int, list[RateOutcome]] = {}
+    for trial in trials:
+        outcomes.setdefault(trial.rate, []).append(trial.outcome)
+    done = [rate for rate, of in outcomes.items() if set(of) != {RateOutcome.VOID} or len(of) >= VOID_MAX]
+    for share in CURVE_SHARES:
+        wanted = round_rate(best * share)
+        if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):
+            return wanted
+    return None

@@ -1,0 +1,121 @@
+"""A search on disk: its runs are in a folder for each rate, and with them all that is needed to go on.
+
+FOLDER/sweep.json          the search, its objectives and the options of its runs
+FOLDER/workload.yaml       the workload as it was when the search began
+FOLDER/rates/20000/        the runs at 20,000 messages a second
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.compare.runs import RecordedRun, runs_below
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.session.subprocess import CarryOut
+from market_spread.controller.sweep.outcome import Finding, judge
+from market_spread.controller.sweep.search import RateLimit, Search, Trial, next_step
+from market_spread.controller.views.output import write_text
+from market_spread.controller.words import counted
+
+PLAN_FILE = "sweep.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RatePoint:
+    """A rate that was tried, with its runs and what they say."""
+
+    rate: int
+    runs: tuple[RecordedRun, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """The folder of a search."""
+
+    folder: Path
+    search: Search
+    objectives: Objectives
+
+    @staticmethod
+    def open(
+        folder: Path, workload: Path, search: Search, objectives: Objectives, *, options: Sequence[str] = ()
+    ) -> "Probing":
+        """The folder, new or to be gone on with. UsageError if it was begun with another workload or other run options.
+
+        Search and objectives may be others than before: what the runs say is found out anew from their documents.
+        """
+        plan = folder / PLAN_FILE
+        kept = folder / "workload.yaml"
+        if plan.exists():
+            if not kept.exists() or kept.read_text() != workload.read_text():
+                raise UsageError(f"{folder} was begun with another workload than {workload}; name another --folder")
+            _require_options(plan, options)
+        else:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{folder} cannot be made: {error.strerror}; name another --folder") from error
+            write_text(kept, workload.read_text())
+        document = {"search": asdict(search), "objectives": asdict(objectives), "options": list(options)}
+        write_text(plan, json.dumps(document, indent=2) + "\n")
+        return Probing(folder, search, objectives)
+
+    def points(self) -> list[RatePoint]:
+        """All rates that were tried, ascending."""
+        folders = (self.folder / "rates").glob("*") if (self.folder / "rates").is_dir() else iter(())
+        rates = sorted(int(path.name) for path in folders if path.name.isdecimal())
+        runs = {rate: tuple(runs_below(self.folder / "rates" / str(rate))) for rate in rates}
+        return [
+            RatePoint(rate, of, tuple(judge(run, self.objectives) for run in of)) for rate, of in runs.items() if of
+        ]
+
+    def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
+        """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
+        while True:
+            points = self.points()
+            step = next_step(self.search, _trials(points))
+            if isinstance(step, RateLimit):
+                return step
+            made = sum(len(point.runs) for point in points)
+            if made >= runs_max:
+                raise RunVoidError(
+                    f"{counted(made, 'run')} gave no answer; allow more with --runs-max, or lengthen the runs"
+                )
+            say(f"run {made + 1}, {step.purpose}: {step.rate:,} messages/s")
+            self._run_at(step.rate, carry_out)
+            say(f"  {_last_finding(self.points(), step.rate)}")
+
+    def _run_at(self, rate: int, carry_out: CarryOut) -> None:
+        folder = self.folder / "rates" / str(rate)
+        before = len(runs_below(folder))
+        carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(rate)))
+        if len(runs_below(folder)) == before:
+            raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+
+
+def _trials(points: Sequence[RatePoint]) -> list[Trial]:
+    """In the order of the runs' starts."""
+    made = [
+        (run.started, run.run_id, point.rate, finding.outcome)
+        for point in points
+        for run, finding in zip(point.runs, point.findings, strict=True)
+    ]
+    return [Trial(rate, outcome) for _, _, rate, outcome in sorted(made, key=lambda run: run[:3])]
+
+
+def _last_finding(points: Sequence[RatePoint], rate: int) -> str:
+    finding = next(point.findings[-1] for point in points if point.rate == rate)
+    return f"{finding.outcome.value}: {finding.reason}" if finding.reason else finding.outcome.value
+
+
+def _require_options(plan: Path, options: Sequence[str]) -> None:
+    try:
+        before = json.loads(plan.read_text())["options"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{plan} is damaged; name another --folder") from error
+    if before != list(options):
+        given = " ".join(before) or "(none)"
+        raise UsageError(f"{plan.parent} was begun with the run options {given}; use them, or another --folder")

@@ -1,0 +1,1 @@
+"""What a person reads: pages, charts, the report, progress in the terminal."""

@@ -1,0 +1,39 @@
+"""A page as Markdown, for a change request or a document. A picture is a link to a file beside it."""
+
+from collections.abc import Callable
+
+from market_spread.controller.views.model import Page, Picture, Sentences, Table
+
+
+def markdown_view(page: Page, link_of: Callable[[Picture], str | None] = lambda picture: None) -> str:
+    """The page as text that ends with a line break. link_of: where a picture is; None leaves it out."""
+    headline = f"**{page.verdict}**: {page.headline}" if page.verdict else f"**{page.headline}**"
+    parts = [_part(part, link_of) for part in page.parts]
+    return "\n\n".join(part for part in (headline, *parts) if part) + "\n"
+
+
+def _part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | None]) -> str:
+    if isinstance(part, Sentences):
+        return "\n".join(f"* {_escaped(sentence)}" for sentence in part.sentences)
+    if isinstance(part, Picture):
+        link = link_of(part)
+        return f"![{_escaped(part.title)}]({link})" if link else ""
+    return _table(part)
+
+
+def _table(table: Table) -> str:
+    lines = [
+        _row(table.head),
+        "|" + "|".join("---" if number < table.text_columns else "---:" for number in range(len(table.head))) + "|",
+        *(_row(row) for row in table.rows),
+    ]
+    title = f"{_escaped(table.title)}:\n\n" if table.title else ""
+    return title + "\n".join(lines)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

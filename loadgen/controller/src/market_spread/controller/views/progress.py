@@ -1,0 +1,172 @@
+"""What a run shows on the terminal: its progress while it lasts, its result at the end."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from market_spread.common.clock import Clock
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.controller.analysis.evidence import Verdict
+from market_spread.controller.analysis.observed import RunProgress
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
+from market_spread.controller.plan.objectives import PERCENTILES
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+
+_LINE_EVERY_NS = 5_000_000_000
+_ALWAYS = ("p50", "p95", "p99", "max")
+_COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yellow"}
+
+
+@contextmanager
+def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[RunProgress], None]]:
+    """Shows a run's progress: in place on a terminal, else a line at every new phase and every 5 s."""
+    rates = _Rates(clock)
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=4, transient=True) as live:
+            yield lambda progress: live.update(_panel(progress, rates.of(progress)))
+        return
+
+    shown_ns, shown_phase = 0, ""
+
+    def show(progress: RunProgress) -> None:
+        nonlocal shown_ns, shown_phase
+        offered_and_achieved = rates.of(progress)
+        if progress.phase != shown_phase or clock.monotonic_ns() - shown_ns > _LINE_EVERY_NS:
+            shown_ns, shown_phase = clock.monotonic_ns(), progress.phase
+            console.print(_line(progress, offered_and_achieved), soft_wrap=True, highlight=False)
+
+    yield show
+
+
+def result_table(result: Result) -> RenderableType:
+    """The result as tables and sentences."""
+    head = Text.assemble(
+        ("  " + result.verdict.value.upper() + "  ", f"bold reverse {_COLOURS[result.verdict]}"),
+        f"  {result.workload}, run {result.run_id}",
+    )
+    faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
+    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults)]
+    return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _count_table(result))
+
+
+class _Rates:
+    """Offered and processed messages a second since the previous second's statuses."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._previous: tuple[int, int, int] | None = None
+        self._shown = (0.0, 0.0)
+
+    def of(self, progress: RunProgress) -> tuple[float, float]:
+        if progress.sender is None or progress.job is None:
+            return self._shown
+        now = (self._clock.monotonic_ns(), progress.sender.messages_sent, progress.job.messages_processed)
+        previous = self._previous
+        if previous is None or now[1] < previous[1]:
+            self._previous = now
+        elif now[0] - previous[0] >= 2_000_000_000:
+            seconds = (now[0] - previous[0]) / 1e9
+            self._shown = ((now[1] - previous[1]) / seconds, (now[2] - previous[2]) / seconds)
+            self._previous = now
+        return self._shown
+
+
+def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
+    parts = [f"{progress.elapsed_s:6.1f} s  {progress.phase:28}"]
+    if progress.sender is not None:
+        parts.append(f"offered {rates[0]:>9,.0f}/s  processed {rates[1]:>9,.0f}/s")
+    if progress.receiver is not None:
+        alerts = progress.receiver.alerts + progress.receiver.warm_up_alerts
+        parts.append(f"alerts {alerts:>7,}  latency {_latency_so_far(progress)}")
+    elif progress.job is not None and progress.job.detail:
+        parts.append(progress.job.detail)
+    return "  ".join(parts)
+
+
+def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_row("phase", Text(progress.phase, style="bold"))
+    table.add_row("time", f"{progress.elapsed_s:.0f} s")
+    if progress.job is not None:
+        detail = f"batch {progress.job.batch_id} committed" if progress.job.batch_id >= 0 else progress.job.detail
+        table.add_row("job", detail or "running its first batch")
+    if progress.sender is not None:
+        late = f", {progress.sender.frames_late:,} frames late" if progress.sender.frames_late else ""
+        table.add_row("offered", f"{rates[0]:,.0f} messages/s, {progress.sender.messages_sent:,} sent{late}")
+        table.add_row("processed", f"{rates[1]:,.0f} messages/s")
+    if progress.receiver is not None:
+        warm_up = f", {progress.receiver.warm_up_alerts:,} in the warm-up"
+        table.add_row("alerts", f"{progress.receiver.alerts:,}{warm_up}")
+        table.add_row("latency so far", _latency_so_far(progress))
+    return table
+
+
+def _latency_so_far(progress: RunProgress) -> str:
+    if progress.receiver is None or not progress.receiver.latency_histogram:
+        return "none yet"
+    histogram = HdrCounts.decode(progress.receiver.latency_histogram)
+    if not histogram.count:
+        return "none yet"
+    # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.
+    p50 = f"p50 {_milliseconds(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
+    return f"{p50}max {_milliseconds(histogram.max_us * 1000)}"
+
+
+def _latency_table(result: Result) -> Table:
+    table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 1), title_style="bold")
+    table.add_column("", no_wrap=True)
+    rows = latency_rows(result, decimals=1)
+    # On 80 columns there is no room for percentiles that the run is too short for.
+    known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
+    for at in known:
+        table.add_column(PERCENTILES[at - 1], justify="right")
+    for row in rows:
+        table.add_row(row[0], *(row[at] for at in known))
+    return table
+
+
+def _few(result: Result) -> list[Text]:
+    few = too_few_clusters(result.latency_clusters)
+    note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
+    return [Text(note, style="dim")] if few else []
+
+
+def _count_table(result: Result) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_column("")
+    table.add_column(justify="right")
+    achieved = result.achieved_rate_per_s
+    cpu, broker_cpu = result.cpu_us_per_message, result.broker_cpu_us_per_message
+    half, gap = result.cpu_us_per_message_second_half, result.boundary_gap_ns_median
+    rows = {
+        "messages sent": f"{result.messages_sent:,} ({result.orders_sent:,} orders)",
+        "offered": f"{result.offered_rate_per_s:,.0f} messages/s",
+        "achieved": "-" if achieved is None else f"{achieved:,.0f} messages/s",
+        "alerts": alerts_text(result),
+        "latency samples": f"{result.latency_samples:,}",
+        "malformed messages": f"{result.invalid_records:,}",
+        "frames late": f"{result.frames_late:,} of {result.frames_sent:,}",
+        "standstill at batch boundaries": f"{result.boundaries}, "
+        f"median {_milliseconds(gap)}, longest {_milliseconds(result.boundary_gap_ns_max)}",
+        "batches": f"median {_milliseconds(result.batch_duration_ns_median)}, "
+        f"longest {_milliseconds(result.batch_duration_ns_max)}",
+        "CPU of the job": "-"
+        if cpu is None
+        else f"{cpu:.2f} us a message, in the second half {'-' if half is None else f'{half:.2f}'} "
+        "(reference: 5.3, another machine, no Kafka)",
+        "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
+        "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
+        **({"rig": result.self_test["text"]} if result.self_test else {}),
+    }
+    for name, value in rows.items():
+        table.add_row(name, Text(value), style=None)
+    table.columns[1].justify = "left"
+    return table
+
+
+def _milliseconds(value_ns: int | None, unit: str = " ms") -> str:
+    return "-" if value_ns is None else f"{value_ns / 1e6:,.1f}{unit}"

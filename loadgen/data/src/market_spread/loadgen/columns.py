@@ -1,0 +1,119 @@
+"""Quotes, orders and alerts as numpy columns: what the oracle reads."""
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.codec import Bytes2D, Decoded, Int64s, decode
+from market_spread.common.wire.layout import ALERT, NBBO, ORDER, SYMBOL_WIDTH, Layout
+
+Texts = npt.NDArray[np.bytes_]
+Letters = npt.NDArray[np.uint8]
+
+
+class Columns:
+    """Arrays of one length, one for each field of the dataclass."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(self._arrays()[0])
+
+    def __getitem__(self, index: slice | npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Self:
+        """Those at the index: a slice (no copy), a mask or positions."""
+        return type(self)(*(array[index] for array in self._arrays()))
+
+    @classmethod
+    def from_decoded(cls, decoded: Decoded, **others: npt.NDArray[Any]) -> Self:
+        """Columns of decoded messages, and those that the messages do not have."""
+        names = (field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+        return cls(**{name: others[name] if name in others else decoded.columns[name] for name in names})
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Self]) -> Self:
+        """All of the parts (at least one), in order."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*(part._arrays() for part in parts), strict=True)))
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+
+def _read(layout: Layout, rows: Bytes2D) -> Decoded:
+    decoded = decode(layout, np.ascontiguousarray(rows).reshape(-1).data)
+    if not decoded.readable.all():
+        place = int(np.argmin(decoded.readable))
+        raise UsageError(f"message {place} of {len(rows)} is no {layout.name} message: {rows[place].tobytes()!r}")
+    return decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Quotes(Columns):
+    """Quotes, each symbol's in the order of sending. symbol is `S6`, the others int64; prices in 1/10,000 dollar."""
+
+    symbol: Texts
+    bid: Int64s
+    offer: Int64s
+    sequence: Int64s
+    intended_us: Int64s
+
+    @classmethod
+    def from_rows(cls, rows: Bytes2D) -> Self:
+        """Columns of encoded messages (n, NBBO.width). UsageError if one cannot be read."""
+        return cls.from_decoded(_read(NBBO, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Orders(Columns):
+    """Orders, in any order. symbol is `S6`, side uint8 (`B` or `S`), the others int64."""
+
+    order_id: Int64s
+    symbol: Texts
+    side: Letters
+    account: Int64s
+    quantity: Int64s
+    price: Int64s
+    intended_us: Int64s
+
+    @classmethod
+    def from_rows(cls, rows: Bytes2D) -> Self:
+        """Columns of encoded messages (n, ORDER.width). UsageError if one cannot be read."""
+        return cls.from_decoded(_read(ORDER, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts(Columns):
+    """Alerts in order of receipt, with the time of receipt. symbol is `S6`, side uint8, the others int64."""
+
+    order_id: Int64s
+    symbol: Texts
+    side: Letters
+    account: Int64s
+    quantity: Int64s
+    price: Int64s
+    bid: Int64s
+    offer: Int64s
+    quote_sequence: Int64s
+    intended_us: Int64s
+    sent_us: Int64s
+    read_us: Int64s
+    emitted_us: Int64s
+    received_us: Int64s
+
+    @classmethod
+    def from_rows(cls, rows: Bytes2D, received_us: Int64s) -> Self:
+        """Columns of encoded messages (n, ALERT.width). UsageError if one cannot be read."""
+        return cls.from_decoded(_read(ALERT, rows), received_us=received_us)
+
+
+def symbol_codes(symbols: Texts) -> Int64s:
+    """A number for each `S6` symbol, the same for the same name whether it is padded with blanks or with zeros."""
+    cells = np.ascontiguousarray(symbols, f"S{SYMBOL_WIDTH}").view(np.uint8).reshape(len(symbols), SYMBOL_WIDTH)
+    codes = np.zeros((len(symbols), 8), np.uint8)
+    codes[:, :SYMBOL_WIDTH] = cells
+    codes[:, :SYMBOL_WIDTH][cells == 0] = ord(" ")
+    return codes.view(np.int64).reshape(-1)

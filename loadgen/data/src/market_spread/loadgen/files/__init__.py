@@ -1,0 +1,1 @@
+"""Recorded loads: the native file format, and FIX-like files converted to it."""

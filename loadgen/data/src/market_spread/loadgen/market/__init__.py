@@ -1,0 +1,1 @@
+"""The market that the load shows: symbols, quotes and orders, drawn from a seed."""

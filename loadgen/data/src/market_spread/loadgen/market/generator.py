@@ -1,0 +1,205 @@
+"""A synthetic market as a load: quotes and orders with the reference's distributions, encoded."""
+
+import math
+from collections.abc import Iterator
+from threading import Lock
+
+import numpy as np
+
+from market_spread.common.load.schedule import NS_PER_S, Constant
+from market_spread.common.load.source import Block, MessageStream
+from market_spread.common.wire.codec import Int64s, encode
+from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN
+from market_spread.loadgen.market.blocks import BLOCK_NS, cut
+from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
+from market_spread.loadgen.market.parameters import MarketParameters, Phase
+from market_spread.loadgen.market.symbols import universe
+
+SEQUENCES_PER_PHASE = 10**10
+ACCOUNTS = 300
+LOTS = 65
+LOT = 10
+
+# Each probe is wide and then tight once in this time, each at a moment of its own; in a run of 15 s most have changed.
+TURN_NS = 20 * NS_PER_S
+_GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+
+# A quote's kind is the sum of these.
+_WIDE, _CHEAP = 1, 2
+# In place of a spread: bid and offer are 0, or a wide quote's bid and offer have changed places.
+_NO_MARKET, _CROSSED = 10**6, 10**6 + 2
+_SPREADS_BITS = 10
+
+_CENT = 100
+_DOLLAR = 10_000
+
+
+class Market:
+    """A load of quotes and orders. Thread-safe.
+
+    Each of several shards makes all choices and encodes the messages of its own symbols. How many these are is known
+    only by making the choices, which `messages` and `messages_due` do at need, and remember.
+    """
+
+    def __init__(self, parameters: MarketParameters, start_unix_ns: int, *, block_ns: int = BLOCK_NS) -> None:
+        self.symbols = universe(parameters.symbols, parameters.buckets)
+        self._parameters = parameters
+        self._start_ns = start_unix_ns
+        self._block_ns = block_ns
+        self._profile = parameters.profile
+        if parameters.phase is Phase.INITIAL:
+            rate_per_s = parameters.profile.highest_per_s
+            self._profile = Constant.of_messages(len(self.symbols), rate_per_s=rate_per_s)
+        self._drawing = Drawing(parameters, self.symbols, self._profile)
+        self._kinds = np.where(self.symbols.price < PRICE_SCALE, _CHEAP, 0)
+        self._kinds[self.symbols.rejecting_ids] |= _WIDE
+        self._kinds[self.symbols.probe_ids] |= _WIDE
+        self._half_spreads = self.symbols.price // 39  # of a cheap symbol: 40 spreads are two mids near its price
+        turns = np.arange(len(self.symbols.probe_ids)) * _GOLDEN_RATIO % 1
+        self._turn_begins_ns = (turns * TURN_NS).astype(np.int64)
+        self._changing_ids = _spread_out(self.symbols.accepting_ids, parameters.changing_symbols)
+        self._sequences_after = parameters.sequences_after or PHASE_INDEX[parameters.phase] * SEQUENCES_PER_PHASE
+        self._own_before_chunk = [0]
+        self._own_lock = Lock()
+
+    @property
+    def messages(self) -> int:
+        """How many messages this shard has in all."""
+        return self._own_before(self._profile.total())
+
+    def messages_due(self, unix_ns: int) -> int:
+        """How many of this shard's messages have an intended time before the given one."""
+        return self._own_before(self._profile.due(unix_ns - self._start_ns))
+
+    def blocks(self) -> Iterator[Block]:
+        """The messages, in blocks of about 20 ms, or of about 512 messages where that is longer."""
+        for chunk in range(self._drawing.chunks):
+            draw = self._drawing.chunk(chunk)
+            quotes, orders = self._encode(draw)
+            whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
+            yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
+
+    def rows(self) -> Iterator[tuple[MessageStream, MessageStream]]:
+        """The same messages without regard to pace: quotes and orders of up to 4,096 messages at a time."""
+        for chunk in range(self._drawing.chunks):
+            yield self._encode(self._drawing.chunk(chunk))
+
+    def _encode(self, draw: Draw) -> tuple[MessageStream, MessageStream]:
+        is_own = self._is_own(draw)
+        return self._quotes(draw.part(is_own & ~draw.is_order)), self._orders(draw.part(is_own & draw.is_order))
+
+    def _quotes(self, draw: Draw) -> MessageStream:
+        bid, offer = self._prices(draw)
+        intended_ns = self._start_ns + draw.offset_ns
+        rows = encode(
+            NBBO,
+            {
+                "symbol": self.symbols.cells[draw.symbol_id],
+                "bid": bid,
+                "offer": offer,
+                "intended_us": intended_ns // 1000,
+                "sequence": self._sequences_after + draw.number + 1,
+            },
+        )
+        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+
+    def _prices(self, draw: Draw) -> tuple[Int64s, Int64s]:
+        """Bids and offers, as `_spreads` has them for the kind of each quote."""
+        ids, words = draw.symbol_id, draw.words[3].view(np.int64)
+        kinds = self._kinds_of(draw)
+        spread = _SPREADS[(kinds << _SPREADS_BITS) | (words & (2**_SPREADS_BITS - 1))]
+        bid = self.symbols.price[ids] + pick_24(draw.words[1] >> np.uint64(32), _DOLLAR)
+        without = np.flatnonzero(spread == _NO_MARKET)
+        cheap = np.flatnonzero(kinds >= _CHEAP)
+        bid[cheap], spread[cheap] = _cheap_prices(self._half_spreads[ids[cheap]], spread[cheap], words[cheap])
+        bid[without] = spread[without] = 0
+        return bid, bid + spread
+
+    def _kinds_of(self, draw: Draw) -> Int64s:
+        """_WIDE and _CHEAP of each quote; a probe's turn depends on nothing but its index and the offset."""
+        ids = draw.symbol_id
+        kinds = self._kinds[ids]
+        if self._parameters.phase is Phase.MEASURED:
+            first = self.symbols.probe_ids[0]
+            probes = np.flatnonzero(ids >= first)
+            into_turn_ns = (draw.offset_ns[probes] + self._turn_begins_ns[ids[probes] - first]) % TURN_NS
+            kinds[probes] -= into_turn_ns >= round((1 - self._parameters.tight_share) * TURN_NS)
+        if len(self._changing_ids):
+            changing = np.flatnonzero(np.isin(ids, self._changing_ids))
+            kinds[changing] |= (draw.words[2, changing] >> np.uint64(63)).astype(np.int64)
+        return kinds
+
+    def _orders(self, draw: Draw) -> MessageStream:
+        words = draw.words[3]
+        intended_ns = self._start_ns + draw.offset_ns
+        first_id = WARM_UP_ORDER_ID_MIN if self._parameters.phase is Phase.WARM_UP else 1
+        rows = encode(
+            ORDER,
+            {
+                "symbol": self.symbols.cells[draw.symbol_id],
+                "side": np.where(words >> np.uint64(63), np.uint8(ord("B")), np.uint8(ord("S"))),
+                "account": 1 + pick_24(words >> np.uint64(24), ACCOUNTS),
+                "order_id": first_id + draw.order_number,
+                "quantity": LOT * (1 + pick_24(words, LOTS)),
+                "price": self.symbols.price[draw.symbol_id],
+                "intended_us": intended_ns // 1000,
+            },
+        )
+        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+
+    def _own_before(self, number: int) -> int:
+        """How many of the messages with a number below the given one are this shard's."""
+        if self._parameters.shards == 1:
+            return number
+        chunk, rest = divmod(number, CHUNK_MESSAGES)
+        with self._own_lock:
+            while len(self._own_before_chunk) <= chunk:
+                own = self._is_own(self._drawing.chunk(len(self._own_before_chunk) - 1))
+                self._own_before_chunk.append(self._own_before_chunk[-1] + int(own.sum()))
+        own_rest = int(self._is_own(self._drawing.chunk(chunk))[:rest].sum()) if rest else 0
+        return self._own_before_chunk[chunk] + own_rest
+
+    def _is_own(self, draw: Draw) -> Flags:
+        if self._parameters.shards == 1:
+            return np.ones(len(draw), np.bool_)
+        flags: Flags = draw.symbol_id % self._parameters.shards == self._parameters.shard
+        return flags
+
+
+def _spreads() -> Int64s:
+    """The spreads to choose from: 1,024 for each kind of quote, those at the rule's bounds more often than others.
+
+    Of a cheap quote it is the margin, 40 * spread - (bid + offer), that decides: at 0 and above it is wide.
+    """
+    cents, crossed = np.arange(4) * _CENT, -np.concatenate((np.arange(500, 692, 2), np.arange(1, 481, 15)))
+    above = 502 + np.arange(448) * 298 // 448
+    return np.concatenate(
+        (
+            *(np.full(256, 499), np.repeat(cents, 160), crossed),
+            *(np.full(256, 500), np.full(256, 501), above, np.full(64, _NO_MARKET)),
+            *(np.full(448, -1), -np.arange(2, 386), np.full(192, _CROSSED)),
+            *(np.full(320, 0), np.full(320, 1), np.arange(2, 322), np.full(64, _NO_MARKET)),
+        )
+    )
+
+
+_SPREADS = _spreads()
+
+
+def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[Int64s, Int64s]:
+    """Bids and spreads, of about twice half_spread and below 5 cents, with exactly these margins.
+
+    With the spread d, margin = 40 * d - (2 * bid + d), so d is odd where the margin is.
+    """
+    is_crossed = margin == _CROSSED
+    margin = np.where(is_crossed, 0, margin)
+    spread = 2 * (half_spread + ((words >> 32) & 7)) + (margin & 1)
+    bid = (39 * spread - margin) >> 1
+    bid[is_crossed] += spread[is_crossed]
+    spread[is_crossed] *= -1
+    return bid, spread
+
+
+def _spread_out(ids: Int64s, count: int) -> Int64s:
+    """So many of the ids, at equal distances, so that there are hot ones among them."""
+    return ids[np.arange(count, dtype=np.int64) * len(ids) // max(1, count)]

@@ -1,0 +1,183 @@
+"""The symbols of a synthetic market: their names, prices and buckets, which of them reject, and which are probes.
+
+A universe depends on its size and the number of buckets alone, never on a seed: it is what a list of listed companies
+is to a recorded load. The reject share and the tickers that reject are those of the reference's set of 350.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH, bucket_of
+from market_spread.loadgen.columns import symbol_codes
+
+SYMBOLS_MIN = 350
+SYMBOLS_MAX = 100_000
+PROBE_SYMBOLS_MIN = 100
+HOT_SYMBOLS_SHARE = 0.20
+REJECT_TICKERS = (
+    *("INSM", "PPHM", "NYCB", "NFX", "TMO", "TGT", "GOOG", "SIAL"),
+    *("GPS", "MYGN", "MDRX", "TTPH", "NI", "IVR", "SLH"),
+)
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
+# Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
+_NAME_STRIDE = 293_339
+_SECOND_CLASS_EVERY = 50
+# Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
+# of their orders meet a tight quote.
+_CHEAP_EVERY = 8
+_CHEAP_PROBE_EVERY = 4
+_PRICE_KEY = 0x50524943
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Universe:
+    """A table of symbols by symbol id: first those that reject, then those that accept, then the probes.
+
+    cells: names padded with blanks, uint8 (n, 6); price: in 1/10,000 dollar, int64 (n,), below 10,000 where 5% of the
+    mid decides; bucket: Kafka partition, int64 (n,); the ids of each kind, int64. Of the accepting symbols and of the
+    probes the first fifth is hot.
+    """
+
+    cells: Bytes2D
+    price: Int64s
+    bucket: Int64s
+    rejecting_ids: Int64s
+    accepting_ids: Int64s
+    probe_ids: Int64s
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def names(self) -> npt.NDArray[np.bytes_]:
+        """Names padded with blanks, S6 (n,)."""
+        return self.cells.view(f"S{SYMBOL_WIDTH}").reshape(-1)
+
+    @property
+    def hot(self) -> npt.NDArray[np.bool_]:
+        """Whether the symbol is one of those that have most orders of their kind, bool (n,)."""
+        flags = np.zeros(len(self), np.bool_)
+        for ids in (self.accepting_ids, self.probe_ids):
+            flags[ids[: hot_count(ids)]] = True
+        return flags
+
+    @property
+    def readiness_ids(self) -> Int64s:
+        """The first probe of each bucket: those of which an alert is waited for before orders start, int64."""
+        _, first = np.unique(self.bucket[self.probe_ids], return_index=True)
+        return self.probe_ids[first]
+
+    def ids_of(self, symbols: npt.NDArray[np.bytes_]) -> Int64s:
+        """The id of each name, which may be padded with blanks; -1 if it is none of these. int64 (n,)."""
+        codes, wanted = symbol_codes(self.names), symbol_codes(symbols)
+        by_code = np.argsort(codes)
+        places = by_code[np.searchsorted(codes, wanted, sorter=by_code).clip(max=len(self) - 1)]
+        return np.where(codes[places] == wanted, places, -1)
+
+    def is_hot(self, symbols: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
+        """`hot` of each name, bool (n,); False of one that is none of these."""
+        ids = self.ids_of(symbols)
+        flags: npt.NDArray[np.bool_] = (ids >= 0) & self.hot[ids]
+        return flags
+
+
+def universe(symbols: int, buckets: int) -> Universe:
+    """The universe of that many symbols, with a tenth as many probes more: at least 100, and one in each bucket.
+
+    15 of 350 symbols reject, and the same share, rounded down, of more. symbols: 350 to 100,000; buckets: 1 to 1024.
+    """
+    rejecting = symbols - accepting_count(symbols)
+    names = [*islice(_names(), symbols), *_probe_names(max(PROBE_SYMBOLS_MIN, symbols // 10), buckets)]
+    cells = np.frombuffer("".join(name.ljust(SYMBOL_WIDTH) for name in names).encode(), np.uint8)
+    cells = cells.reshape(-1, SYMBOL_WIDTH)
+    return Universe(
+        cells=cells,
+        price=_prices(symbols, len(names) - symbols),
+        bucket=buckets_of(cells, buckets),
+        rejecting_ids=np.arange(rejecting),
+        accepting_ids=np.arange(rejecting, symbols),
+        probe_ids=np.arange(symbols, len(names)),
+    )
+
+
+def hot_count(ids: Int64s) -> int:
+    """How many of the accepting symbols or of the probes are hot: the first ones."""
+    return max(1, int(len(ids) * HOT_SYMBOLS_SHARE))
+
+
+def accepting_count(symbols: int) -> int:
+    """How many symbols of a universe of that many accept orders."""
+    return symbols - symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
+
+
+def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
+    """`bucket_of` of many names at once: cells are the padded names, uint8 (n, 6)."""
+    crc = np.full(len(cells), 0xFFFFFFFF, np.uint32)
+    for column in cells.T:
+        crc = _CRC_OF_BYTE[(crc ^ column) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
+    found: Int64s = (crc ^ np.uint32(0xFFFFFFFF)).astype(np.int64) % buckets
+    return found
+
+
+def _crc_of_byte() -> npt.NDArray[np.uint32]:
+    crc = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        crc = np.where(crc & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (crc >> np.uint32(1))
+    return crc
+
+
+_CRC_OF_BYTE = _crc_of_byte()
+
+
+def _names() -> Iterator[str]:
+    yield from REJECT_TICKERS
+    for number in count():
+        name = _letters(number * _NAME_STRIDE % _NAMES_OF_1_TO_4_LETTERS)
+        if number % _SECOND_CLASS_EVERY == 0:
+            yield name + ".A"
+        elif name not in REJECT_TICKERS:
+            yield name
+
+
+def _letters(number: int) -> str:
+    """A, B, ... Z, AA, AB, ...: another name for every number."""
+    name = ""
+    number += 1
+    while number:
+        number, letter = divmod(number - 1, 26)
+        name = _LETTERS[letter] + name
+    return name
+
+
+def _probe_names(probes: int, buckets: int) -> list[str]:
+    """So many names, and then more for the buckets without any; a slash keeps them apart from the symbols."""
+    names = ["/" + _letters(number) for number in range(probes)]
+    missing = set(range(buckets)) - {bucket_of(name, buckets) for name in names}
+    for number in count(probes):
+        if not missing:
+            return names
+        name = "/" + _letters(number)
+        if bucket_of(name, buckets) in missing:
+            missing.remove(bucket_of(name, buckets))
+            names.append(name)
+    raise AssertionError("names do not end")
+
+
+def _prices(symbols: int, probes: int) -> Int64s:
+    """Whole cents: 5 to 94 for cheap symbols, else $1 to $999, as many below $10 as from there to $100 and above."""
+    words = np.random.Philox(key=_PRICE_KEY).random_raw(symbols + probes)
+    digits = 100 + (words >> _HALF) % np.uint64(900)
+    cents = digits * np.array([1, 10, 100], np.uint64)[words % np.uint64(3)]
+    places = np.concatenate((np.arange(symbols) % _CHEAP_EVERY, np.arange(probes) % _CHEAP_PROBE_EVERY))
+    is_cheap = places == np.repeat((_CHEAP_EVERY - 1, _CHEAP_PROBE_EVERY - 1), (symbols, probes))
+    cents[is_cheap] = 5 + digits[is_cheap] % np.uint64(90)
+    prices: Int64s = cents.astype(np.int64) * (PRICE_SCALE // 100)
+    return prices

@@ -1,0 +1,1 @@
+"""What is right: which orders must be rejected, and what in a run's alerts and decisions is wrong."""

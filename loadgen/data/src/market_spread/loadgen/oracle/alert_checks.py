@@ -1,0 +1,88 @@
+"""What an alert must say: the order it repeats, and the quote it names."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from market_spread.common.wire.codec import Int64s
+from market_spread.loadgen.columns import Alerts, Letters, Orders, symbol_codes
+from market_spread.loadgen.faults import Bools, Check
+from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, Window
+
+
+def repetition_checks(alerts: Alerts, orders: Orders) -> list[Check]:
+    """Checks that each alert repeats the order of the same position."""
+    symbols = Check(
+        symbol_codes(alerts.symbol) != symbol_codes(orders.symbol),
+        lambda i: f"the alert says symbol {symbol_text(alerts.symbol[i])}, the order {symbol_text(orders.symbol[i])}",
+    )
+    numbers = ("account", "quantity", "price", "intended_us")
+    return [
+        symbols,
+        _repeats("side", alerts.side, orders.side, lambda value: chr(int(value))),
+        *(_repeats(name, getattr(alerts, name), getattr(orders, name), str) for name in numbers),
+    ]
+
+
+def _repeats(
+    name: str,
+    said: Int64s | Letters,
+    true: Int64s | Letters,
+    text: Callable[[np.integer[Any]], str],
+) -> Check:
+    return Check(said != true, lambda i: f"the alert says {name} {text(said[i])}, the order {text(true[i])}")
+
+
+def quote_checks(alerts: Alerts, book: ClosedBook, symbol_ids: Int64s, window: Window) -> list[Check]:
+    """Checks of the quote that each alert names; symbol_ids and window are those of the alerts' orders."""
+    number = alerts.quote_sequence
+    place = book.find(symbol_ids, number)
+    exists = place >= 0
+    bid, offer = book.bid[place], book.offer[place]
+    says_none = ~exists & (number == 0) & (alerts.bid == 0) & (alerts.offer == 0)
+    return [
+        Check(~exists & ~says_none, lambda i: f"the input has no quote {number[i]} of this symbol that rejects"),
+        Check(says_none & ~window.unquoted, lambda _: "the alert names no quote, but there was one before the order"),
+        Check(exists & ~book.rejects[place], lambda i: f"quote {number[i]} does not reject"),
+        Check(
+            exists & ((bid != alerts.bid) | (offer != alerts.offer)),
+            lambda i: (
+                f"the alert says quote {number[i]} is {alerts.bid[i]}/{alerts.offer[i]}, the input {bid[i]}/{offer[i]}"
+            ),
+        ),
+        Check(exists & (place > window.last), lambda i: f"quote {number[i]} came too late for the order to meet it"),
+        Check(
+            exists & (place < window.first),
+            lambda i: f"quote {number[i]} was replaced too early for the order to meet it",
+        ),
+    ]
+
+
+def no_older_check(alerts: Alerts, symbol_ids: Int64s, intended_us: Int64s, received_us: Int64s, right: Bools) -> Check:
+    """Check that no alert names an older quote than one of its symbol received before its order was to be sent.
+
+    That holds where a symbol has one state, which only goes on. symbol_ids: of the alerts' orders, another for another
+    state; right: whose alerts count as told.
+    """
+    times_us = np.unique(np.concatenate([intended_us, received_us]))
+    told = np.flatnonzero(right)
+    received = symbol_ids[told] * len(times_us) + np.searchsorted(times_us, received_us[told])
+    order = np.argsort(received, kind="stable")
+    newest = np.maximum.accumulate(symbol_ids[told][order] * SEQUENCES + alerts.quote_sequence[told][order])
+    before = np.searchsorted(received[order], symbol_ids * len(times_us) + np.searchsorted(times_us, intended_us)) - 1
+    known = np.append(newest, -1)[before]
+    known[known // SEQUENCES != symbol_ids] = -1
+    least = np.where(known >= 0, known % SEQUENCES, -1)
+    return Check(
+        alerts.quote_sequence < least,
+        lambda i: (
+            f"it names quote {alerts.quote_sequence[i]}, after an alert on quote {least[i]} "
+            "that was received before the order was sent"
+        ),
+    )
+
+
+def symbol_text(symbol: np.bytes_) -> str:
+    """A symbol as a person reads it."""
+    return symbol.decode("ascii", "replace").rstrip()

@@ -1,0 +1,291 @@
+"""Judges all decisions of a job, accepted orders too: that every order has one, on a quote that it can have met.
+
+Like the oracle, which judges alerts, it takes from the input alone what is right, and shares no code with the job.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.codec import Bytes2D, Int64s, decode
+from market_spread.common.wire.layout import ACCEPTED, DECISION, REJECTED
+from market_spread.loadgen.columns import Columns, Letters, Orders, Quotes, Texts, symbol_codes
+from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
+from market_spread.loadgen.oracle.alert_checks import symbol_text
+from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
+from market_spread.loadgen.oracle.judgement import SENTENCES_MAX
+from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, QuoteBook, rejects
+
+_CHUNK = 250_000
+FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")
+# Stale by the delays around the order, but not by the longest of the run.
+_LATE = "late"
+_VERDICTS = {ord(REJECTED): "rejects", ord(ACCEPTED): "accepts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions(Columns):
+    """Decisions in the order of the topic, with the time of receipt. symbol is `S6`, side and verdict (`R`, `A`) uint8,
+    the others int64. 80 bytes each.
+    """
+
+    order_id: Int64s
+    symbol: Texts
+    side: Letters
+    account: Int64s
+    quantity: Int64s
+    price: Int64s
+    bid: Int64s
+    offer: Int64s
+    quote_sequence: Int64s
+    intended_us: Int64s
+    received_us: Int64s
+    verdict: Letters
+
+    @classmethod
+    def from_rows(cls, rows: Bytes2D, received_us: Int64s) -> "Decisions":
+        """Columns of encoded messages (n, DECISION.width). UsageError if one cannot be read."""
+        parts = []
+        for begin in range(0, max(1, len(rows)), _CHUNK):
+            part = rows[begin : begin + _CHUNK]
+            decoded = decode(DECISION, np.ascontiguousarray(part).reshape(-1).data)
+            if not decoded.readable.all():
+                place = int(np.argmin(decoded.readable))
+                raise UsageError(f"message {begin + place} is no decision: {part[place].tobytes()!r}")
+            parts.append(cls.from_decoded(decoded, received_us=received_us[begin : begin + _CHUNK]))
+        return cls.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionJudgement:
+    """What was found of a run's decisions. It holds if nothing but `duplicated` is found, and that only if allowed.
+
+    orders: in the input; each is to have one decision. decided: orders with a decision; accepted: those of them whose
+    first decision accepts. missing: orders without a decision. unknown: decisions of orders that the input does not
+    have. duplicated: decisions after an order's first. wrong: decisions that say something else of their order or their
+    quote than the input, whose verdict is not the rule's on that quote, or that disagree with the alerts. stale:
+    decisions on a quote, or on none, that was replaced before the order can have met it. delay_us: the longest delay
+    that was seen, or the one that was given. sentences: of each kind the first ten, readable.
+    """
+
+    orders: int
+    decided: int
+    accepted: int
+    missing: int
+    unknown: int
+    duplicated: int
+    wrong: int
+    stale: int
+    delay_us: int
+    duplicates_allowed: bool
+    sentences: Mapping[str, tuple[str, ...]]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every order is accounted for by a right decision."""
+        duplicates = 0 if self.duplicates_allowed else self.duplicated
+        return not (self.missing or self.unknown or self.wrong or self.stale or duplicates)
+
+
+class DecisionJudge:
+    """Judges decisions by input that comes in chunks: all quotes, then all orders, then the judgement.
+
+    A decision must repeat its order, and name a quote of the input, with its prices, whose verdict it gives. The order
+    must be able to have met the quote: the bounds are those of `ClosedBook.window`, with the delays around the order
+    (`observed_delays`). As with the oracle, up to 1% of the decisions, or five, may be stale by these and not by the
+    longest of the run and a second more. Besides, what is named of a symbol
+    must not go back in the order of the topic, as state never does; that finds a stale quote without any bound on
+    delays, and is not asked where orders may be judged again. Every decision is held to all of this.
+
+    Memory: 80 bytes for each decision and 17 more to find it, 41 for each quote; some 100 MB for a chunk. It grows with
+    the input, so it is for runs of some ten million messages at most.
+    """
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        *,
+        alerted: Int64s | None = None,
+        delay_us: int | None = None,
+        duplicates_allowed: bool = False,
+    ) -> None:
+        """alerted: ids of the orders with an alert, which must be those that are rejected; None: not looked at.
+
+        delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the delays
+        from the receipts of the decisions. duplicates_allowed: as after a restart, or with two jobs: then alerts may be
+        of another attempt than the first decision, and are not compared.
+        """
+        self._decisions = decisions
+        self._duplicates_allowed = duplicates_allowed
+        self._alerted = None if alerted is None or duplicates_allowed else np.unique(alerted)
+        self._delays = self._at_worst = constant_delay(delay_us or 0)
+        if delay_us is None:
+            self._delays = observed_delays(decisions.intended_us, decisions.received_us)
+            self._at_worst = self._delays.at_worst()
+        self._by_id = np.argsort(decisions.order_id, kind="stable")
+        self._ids = decisions.order_id[self._by_id]
+        self._known = np.zeros(len(decisions), np.bool_)
+        self._open_book: QuoteBook | None = QuoteBook(accepting=True)
+        self._book: ClosedBook | None = None
+        self._found = _Faults()
+        self._orders = self._decided = 0
+
+    def add_quotes(self, quotes: Quotes) -> None:
+        """Add quotes; those of one symbol come in the order in which they were sent. Not after the first orders."""
+        if self._open_book is None:
+            raise ValueError("all quotes come before the first orders")
+        self._open_book.add(quotes)
+
+    def add_orders(self, orders: Orders) -> None:
+        """Add orders, in any order, each once."""
+        for begin in range(0, len(orders), _CHUNK):
+            self._add_chunk(orders[begin : begin + _CHUNK])
+
+    def judgement(self) -> DecisionJudgement:
+        """The judgement of all decisions."""
+        decisions, found = self._decisions, self._found
+        first = np.zeros(len(decisions), np.bool_)
+        first[self._by_id[np.diff(self._ids, prepend=-1) != 0]] = True
+        found.note(
+            "unknown", first & ~self._known, decisions, lambda _: "it has a decision, but the input has no such order"
+        )
+        found.note("duplicated", ~first, decisions, lambda i: f"another decision {_said(decisions, i)}")
+        if not self._duplicates_allowed:
+            found.note(
+                "stale",
+                _goes_back(decisions),
+                decisions,
+                lambda i: f"it was judged on quote {decisions.quote_sequence[i]}, after a newer one was used",
+            )
+        if found.counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
+            found.counts["stale"] += found.counts[_LATE]
+            found.sentences["stale"] = (found.sentences["stale"] + found.sentences[_LATE])[:SENTENCES_MAX]
+        del found.counts[_LATE], found.sentences[_LATE]
+        return DecisionJudgement(
+            orders=self._orders,
+            decided=self._decided,
+            accepted=int((first & self._known & (decisions.verdict == ord(ACCEPTED))).sum()),
+            delay_us=self._delays.longest_us,
+            duplicates_allowed=self._duplicates_allowed,
+            sentences={kind: tuple(said) for kind, said in found.sentences.items()},
+            **found.counts,
+        )
+
+    def _add_chunk(self, orders: Orders) -> None:
+        book = self._closed_book()
+        begin = np.searchsorted(self._ids, orders.order_id, "left")
+        count = np.searchsorted(self._ids, orders.order_id, "right") - begin
+        self._orders += len(orders)
+        self._decided += int((count > 0).sum())
+        self._found.note("missing", count == 0, orders, lambda _: "it has no decision")
+
+        # Positions of all decisions of these orders, and of the order of each.
+        order_of = np.repeat(np.arange(len(orders)), count)
+        within = np.arange(len(order_of)) - np.repeat(np.cumsum(count) - count, count)
+        places = self._by_id[begin[order_of] + within]
+        self._known[places] = True
+        decisions, theirs = self._decisions[places], orders[order_of]
+        symbol_ids = book.symbol_ids(theirs.symbol)
+        window, widest = (
+            book.window(
+                symbol_ids,
+                theirs.intended_us,
+                surely_us=theirs.intended_us - delays.at(theirs.intended_us),
+                possibly_us=theirs.intended_us + delays.at(theirs.intended_us),
+            )
+            for delays in (self._delays, self._at_worst)
+        )
+        number = decisions.quote_sequence
+        place = book.find(symbol_ids, number)
+        says_none = (place < 0) & (number == 0) & (decisions.bid == 0) & (decisions.offer == 0)
+        wrong = [*_repetition_checks(decisions, theirs), *self._content_checks(decisions, book, place, says_none)]
+        wrong.append(
+            Check(
+                (place >= 0) & (place > window.last),
+                lambda i: f"quote {number[i]} came too late for the order to meet it",
+            )
+        )
+        unquoted = says_none & ~window.unquoted
+        is_stale = unquoted | ((place >= 0) & (place < widest.first))
+        is_late = ~is_stale & (place >= 0) & (place < window.first)
+
+        def replaced(i: int) -> str:
+            if unquoted[i]:
+                return "it names no quote, but there was one before the order"
+            return f"quote {number[i]} was replaced too early for the order to meet it"
+
+        self._found.note("wrong", failed_any(wrong), decisions, lambda i: sentence_of(wrong, i))
+        self._found.note("stale", is_stale, decisions, replaced)
+        self._found.note(_LATE, is_late, decisions, replaced)
+
+    def _content_checks(self, decisions: Decisions, book: ClosedBook, place: Int64s, says_none: Bools) -> list[Check]:
+        number, verdict = decisions.quote_sequence, decisions.verdict
+        bid, offer = book.bid[place], book.offer[place]
+        right = np.where(rejects(decisions.bid, decisions.offer), ord(REJECTED), ord(ACCEPTED))
+        checks = [
+            Check((place < 0) & ~says_none, lambda i: f"the input has no quote {number[i]} of this symbol"),
+            Check(
+                (place >= 0) & ((bid != decisions.bid) | (offer != decisions.offer)),
+                lambda i: (
+                    f"it says quote {number[i]} is {decisions.bid[i]}/{decisions.offer[i]}, "
+                    f"the input {bid[i]}/{offer[i]}"
+                ),
+            ),
+            Check(verdict != right, lambda i: f"it {_said(decisions, i)}, which {_VERDICTS[int(right[i])]}"),
+        ]
+        if self._alerted is not None:
+            has_alert = np.isin(decisions.order_id, self._alerted)
+            checks += [
+                Check((verdict == ord(REJECTED)) & ~has_alert, lambda _: "it rejects, but there is no alert"),
+                Check((verdict == ord(ACCEPTED)) & has_alert, lambda _: "it accepts, but there is an alert"),
+            ]
+        return checks
+
+    def _closed_book(self) -> ClosedBook:
+        if self._open_book is not None:
+            self._book, self._open_book = self._open_book.closed(), None
+        assert self._book is not None
+        return self._book
+
+
+class _Faults:
+    """Faults by kind: how many, and the first as sentences."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys((*FAULTS, _LATE), 0)
+        self.sentences: dict[str, list[str]] = {kind: [] for kind in self.counts}
+
+    def note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:
+        self.counts[kind] += int(mask.sum())
+        said = self.sentences[kind]
+        for i in np.flatnonzero(mask)[: SENTENCES_MAX - len(said)]:
+            said.append(f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}")
+
+
+def _repetition_checks(decisions: Decisions, orders: Orders) -> list[Check]:
+    def check(name: str) -> Check:
+        said, true = getattr(decisions, name), getattr(orders, name)
+        return Check(said != true, lambda i: f"it says {name} {said[i]}, the order {true[i]}")
+
+    symbols = Check(
+        symbol_codes(decisions.symbol) != symbol_codes(orders.symbol),
+        lambda i: f"it says symbol {symbol_text(decisions.symbol[i])}, the order {symbol_text(orders.symbol[i])}",
+    )
+    return [symbols, *map(check, ("side", "account", "quantity", "price", "intended_us"))]
+
+
+def _goes_back(decisions: Decisions) -> Bools:
+    """Which decisions name an older quote than one of their symbol before them."""
+    by_symbol = np.argsort(symbol_codes(decisions.symbol), kind="stable")
+    codes = symbol_codes(decisions.symbol[by_symbol])
+    groups = np.cumsum(np.diff(codes, prepend=codes[:1]) != 0)
+    keys = groups * SEQUENCES + decisions.quote_sequence[by_symbol]
+    back = np.zeros(len(decisions), np.bool_)
+    back[by_symbol[1:]] = keys[1:] < np.maximum.accumulate(keys)[:-1]
+    return back
+
+
+def _said(decisions: Decisions, i: int) -> str:
+    return f"{_VERDICTS[int(decisions.verdict[i])]} on quote {decisions.quote_sequence[i]}"

@@ -1,0 +1,344 @@
+"""Judges alerts from the input alone: which orders are rejected, by which quotes, and what the alerts make of it.
+
+It shares no code with the job that it judges, only the layout of messages.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import ORDER
+from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
+from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
+from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
+from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
+from market_spread.loadgen.oracle.judgement import SENTENCES_MAX, Judgement
+from market_spread.loadgen.oracle.quote_book import ClosedBook, QuoteBook, naming
+
+WHOLE_RUN = ((-(2**62), 2**62),)
+
+_CHUNK = 1_000_000
+_NEAR_US = 1_000_000
+_SKEW_US_MAX = 1_000_000
+
+_UNKNOWN_ORDER = "it has an alert, but the input has no such order"
+
+
+def judge(
+    quotes: Quotes,
+    orders: Orders,
+    alerts: Alerts,
+    *,
+    delay_us: int | None = None,
+    replayed: Sequence[tuple[int, int]] = (),
+) -> Judgement:
+    """Judge the alerts of a run by its whole input; see `Oracle`."""
+    oracle = Oracle(alerts, delay_us=delay_us, replayed=replayed)
+    oracle.add_quotes(quotes)
+    oracle.add_orders(orders)
+    return oracle.judgement()
+
+
+class Oracle:
+    """Judges alerts by input that comes in chunks: all quotes, then all orders, then the judgement.
+
+    An order is decided if every quote that it can have met says the same. With D the bound of the delays around its
+    intended time (`observed_delays`), it can have met its symbol's quotes from the newest (by sequence) whose intended
+    time plus D is before the order's, to the newest whose intended time is not after the order's plus D, or after the
+    receipt of its alert; without a quote it is rejected. The first quote of a symbol is taken to be there before any
+    later order. Where verdicts never change, that decides every order.
+
+    An undecided order may have an alert or not. Every alert must repeat its order, and name a quote of the input, with
+    its prices, that rejects and that the order can have met. What was received before an order was to be sent tells how
+    new a quote that order meets at least: its alert may name no older one. A second alert of an order is a duplicate;
+    it is held to the same.
+
+    One partition of the quotes may stand still for once while no order does. So up to 1% of the alerts, or five, may be
+    `stale`: a fault by the D of their time, but not by one that is a second longer than the longest of the run; with
+    them alerts that are missing within a second of one. If there are more, each counts as what it is.
+
+    Memory: 41 bytes for each quote that changes a verdict, and for at most two quotes an alert; 47 for each order that
+    can be rejected or has an alert, and 111 for each alert; besides, some 100 MB for a chunk. So where verdicts do not
+    change it grows with the alerts, and not with the input.
+
+    delay_us: what no message took longer from its intended send to the state, which is then D throughout; None takes D
+    from the receipts of the alerts. replayed: spans of Unix microseconds in which all was read that was read more than
+    once, after a restart or by another job: what was to be sent by the end of one, with its first alert not received
+    before its begin, may have two alerts. In and across such a span states are several, and what was named before it
+    does not bind what comes after. paths: of several jobs that read the same, numbers for symbols; each job decides the
+    orders of one number in the order of their sending. None: there is one job, and no alert is belated.
+    """
+
+    def __init__(
+        self,
+        alerts: Alerts,
+        *,
+        delay_us: int | None = None,
+        replayed: Sequence[tuple[int, int]] = (),
+        paths: Callable[[Texts], Int64s] | None = None,
+    ) -> None:
+        self._alerts = alerts
+        self._delay_us = delay_us
+        self._replayed = replayed
+        self._paths = paths
+        self._alerted_ids = np.unique(alerts.order_id)
+        self._open_book: QuoteBook | None = QuoteBook(naming(alerts.symbol, alerts.quote_sequence))
+        self._book: ClosedBook | None = None
+        self._order_count = 0
+        self._orders = [Orders.from_rows(np.empty((0, ORDER.width), np.uint8))]
+
+    def add_quotes(self, quotes: Quotes) -> None:
+        """Add quotes; those of one symbol come in the order in which they were sent. Not after the first orders."""
+        if self._open_book is None:
+            raise ValueError("all quotes come before the first orders")
+        self._open_book.add(quotes)
+
+    def add_orders(self, orders: Orders) -> None:
+        """Add orders, in any order."""
+        for begin in range(0, len(orders), _CHUNK):
+            self._add_chunk(orders[begin : begin + _CHUNK])
+
+    def _add_chunk(self, orders: Orders) -> None:
+        book = self._closed_book()
+        matters = book.may_reject(book.symbol_ids(orders.symbol), orders.intended_us)
+        matters |= _contains(self._alerted_ids, orders.order_id)
+        self._order_count += len(orders)
+        self._orders.append(orders[matters])
+
+    def _closed_book(self) -> ClosedBook:
+        if self._open_book is not None:
+            self._book = self._open_book.closed()
+            self._open_book = None
+        assert self._book is not None
+        return self._book
+
+    def judgement(self) -> Judgement:
+        """The judgement of all alerts. UsageError if two orders have the same id."""
+        alerts, book = self._alerts, self._closed_book()
+        orders = _by_id(self._orders)
+        known = _contains(orders.order_id, alerts.order_id)
+        theirs = _KnownAlerts.of(alerts[known], orders, book)
+        is_first, first_of_order = _firsts(alerts)
+        again = ~is_first
+        replayed = again & self._is_replayed(alerts, first_of_order)
+        duplicated = again & ~replayed
+        counted = (is_first | replayed)[known]
+
+        if self._delay_us is not None:
+            delays = constant_delay(self._delay_us)
+            found = self._found(orders, theirs, delays)
+            stale = 0
+        else:
+            delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
+            found = self._found(orders, theirs, delays)
+            excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
+            if stale <= max(STALE_FEW, STALE_SHARE_MAX * len(alerts)):
+                found = excused
+
+        unexpected = ~known & is_first
+        unexpected[known] = found.accepted & is_first[known]
+        missing = found.missing
+        disagreeing = again & _names_another_quote(alerts, first_of_order)
+        return Judgement(
+            orders=self._order_count,
+            expected=found.expected,
+            received=len(self._alerted_ids),
+            missing=int(missing.sum()),
+            unexpected=int(unexpected.sum()),
+            duplicated=int(duplicated.sum()),
+            replayed=int(replayed.sum()),
+            disagreeing=int(disagreeing.sum()),
+            wrong=int(found.wrong.sum()),
+            stale=stale,
+            undecided=found.undecided,
+            unchecked=found.unchecked,
+            delay_us=delays.longest_us,
+            sentences={
+                "missing": _sentences(missing, orders, lambda _: "it is rejected, but has no alert"),
+                "unexpected": _sentences(
+                    unexpected,
+                    alerts,
+                    lambda i: "it is accepted, but has an alert" if known[i] else _UNKNOWN_ORDER,
+                ),
+                "duplicated": _sentences(
+                    duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
+                ),
+                "wrong": _sentences(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
+            },
+            belated=self._belated(theirs, is_first[known]),
+        )
+
+    def _belated(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[int, ...]:
+        """Orders whose first alert came after another decision on them, by the delays of the others: to accept them.
+
+        An alert on a later order of the path says that its job had decided them by then. If that cannot have been to
+        accept, their alert was lost there, and has come as late as it has.
+        """
+        if self._paths is None:
+            return ()
+        intended_us = theirs.orders.intended_us
+        overtaken = is_first & _overtaken(self._paths(theirs.orders.symbol), intended_us)
+        others = is_first & ~overtaken
+        bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
+        window = self._closed_book().window(
+            theirs.symbol_ids, intended_us, surely_us=intended_us - bound_us, possibly_us=intended_us + bound_us
+        )
+        return tuple(np.sort(theirs.orders.order_id[overtaken & window.accepting]).tolist())
+
+    def _is_replayed(self, alerts: Alerts, first_of_order: Int64s) -> Bools:
+        """Whether the order of each alert can have been read more than once."""
+        intended_us, received_us = alerts.intended_us, alerts.received_us[first_of_order]
+        can = np.zeros(len(alerts), np.bool_)
+        for from_us, to_us in self._replayed:
+            can |= (received_us >= from_us) & (intended_us <= to_us)
+        return can
+
+    def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
+        """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""
+        replays = np.zeros(len(theirs.alerts), np.int64)
+        known = np.ones(len(theirs.alerts), np.bool_)
+        for from_us, to_us in self._replayed:
+            replays += theirs.received_us > to_us
+            known &= (theirs.received_us < from_us) | (theirs.received_us > to_us)
+        return theirs.symbol_ids * (len(self._replayed) + 1) + replays, known
+
+    def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
+        book = self._closed_book()
+        bound_us = delays.at(orders.intended_us)
+        window = book.window(
+            book.symbol_ids(orders.symbol),
+            orders.intended_us,
+            surely_us=orders.intended_us - bound_us,
+            possibly_us=orders.intended_us + bound_us,
+        )
+        silent = ~_contains(self._alerted_ids, orders.order_id)
+        undecided = window.rejecting & window.accepting
+
+        intended_us = theirs.orders.intended_us
+        bound_us = delays.at(intended_us)
+        met = book.window(
+            theirs.symbol_ids,
+            intended_us,
+            surely_us=intended_us - bound_us,
+            possibly_us=np.minimum(intended_us + bound_us, theirs.received_us),
+        )
+        accepted = ~met.rejecting
+        checks = repetition_checks(theirs.alerts, theirs.orders)
+        checks += quote_checks(theirs.alerts, book, theirs.symbol_ids, met)
+        states, of_one_state = self._states(theirs)
+        right = of_one_state & ~failed_any(checks) & ~accepted
+        no_older = no_older_check(theirs.alerts, states, intended_us, theirs.received_us, right)
+        checks.append(replace(no_older, failed=no_older.failed & of_one_state))
+        return _BoundOutcome(
+            expected=int((window.rejecting & ~window.accepting).sum()),
+            undecided=int(undecided.sum()),
+            unchecked=int((undecided & silent).sum()),
+            missing=window.rejecting & ~window.accepting & silent,
+            accepted=accepted,
+            wrong=failed_any(checks) & ~accepted,
+            checks=checks,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownAlerts:
+    """Alerts of orders that the input has (n,), with these, and when they were received by the sender's clock."""
+
+    alerts: Alerts
+    orders: Orders
+    symbol_ids: Int64s
+    received_us: Int64s
+
+    @staticmethod
+    def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_KnownAlerts":
+        theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
+        # None is received before its order was sent: so much at least the receiver's clock is behind.
+        behind_us = int((theirs.intended_us - alerts.received_us).max(initial=0))
+        received_us = alerts.received_us + min(behind_us, _SKEW_US_MAX)
+        return _KnownAlerts(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundOutcome:
+    """What a bound of the delays makes of the run. missing: of the orders; accepted, wrong: of the known alerts."""
+
+    expected: int
+    undecided: int
+    unchecked: int
+    missing: Bools
+    accepted: Bools
+    wrong: Bools
+    checks: list[Check]
+
+    def excused(self, at_worst: "_BoundOutcome", orders: Orders, theirs: _KnownAlerts) -> tuple["_BoundOutcome", int]:
+        """What is left if faults that are none at worst are excused, and how many are.
+
+        A missing alert is excused only beside an alert on an old quote: else it has rather been lost.
+        """
+        late = (self.accepted | self.wrong) & ~(at_worst.accepted | at_worst.wrong)
+        late_us = np.sort(theirs.orders.intended_us[late])
+        after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))
+        unnoticed = self.missing & ~at_worst.missing & (after > before)
+        left = replace(
+            self, missing=self.missing & ~unnoticed, accepted=at_worst.accepted, wrong=at_worst.wrong,
+            checks=at_worst.checks,
+        )  # fmt: skip
+        return left, int(late.sum() + unnoticed.sum())
+
+
+def _overtaken(paths: Int64s, intended_us: Int64s) -> Bools:
+    """Whether each alert, in order of receipt, comes after one of its path whose order was to be sent later."""
+    by_path = np.argsort(paths, kind="stable")
+    times_us, ranks = np.unique(intended_us, return_inverse=True)
+    keys = paths[by_path] * len(times_us) + ranks[by_path]
+    overtaken = np.zeros(len(paths), np.bool_)
+    overtaken[by_path] = keys < np.maximum.accumulate(keys)
+    return overtaken
+
+
+def _by_id(parts: list[Orders]) -> Orders:
+    orders = Orders.concatenate(parts)
+    orders = orders[np.argsort(orders.order_id, kind="stable")]
+    twice = np.flatnonzero(orders.order_id[1:] == orders.order_id[:-1])
+    if len(twice):
+        raise UsageError(f"the input has order {orders.order_id[twice[0]]} twice; give each order an id of its own")
+    return orders
+
+
+def _firsts(alerts: Alerts) -> tuple[Bools, Int64s]:
+    """Whether each alert is its order's first, and where that one is."""
+    _, first, inverse = np.unique(alerts.order_id, return_index=True, return_inverse=True)
+    first_of_order: Int64s = first[inverse]
+    return first_of_order == np.arange(len(alerts)), first_of_order
+
+
+def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
+    result: Bools = (
+        (alerts.quote_sequence != alerts.quote_sequence[than])
+        | (alerts.bid != alerts.bid[than])
+        | (alerts.offer != alerts.offer[than])
+    )
+    return result
+
+
+def _contains(ascending: Int64s, wanted: Int64s) -> Bools:
+    places = np.searchsorted(ascending, wanted)
+    found: Bools = places < len(ascending)
+    found[found] = ascending[places[found]] == wanted[found]
+    return found
+
+
+def _sentences(mask: Bools, messages: Orders | Alerts, what: Callable[[int], str]) -> tuple[str, ...]:
+    return tuple(
+        f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}"
+        for i in np.flatnonzero(mask)[:SENTENCES_MAX]
+    )
+
+
+def _duplicate_sentence(alerts: Alerts, position: int, first: int) -> str:
+    again, before = int(alerts.quote_sequence[position]), int(alerts.quote_sequence[first])
+    on = f"on the same quote {again}" if again == before else f"on quote {again}, the first time on {before}"
+    return f"it has another alert, {on}"

@@ -1,0 +1,282 @@
+"""The quotes of the input, as far as a verdict can depend on them, and which of them an order can have met."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.wire.codec import Int64s
+from market_spread.loadgen.columns import Columns, Quotes, Texts, symbol_codes
+from market_spread.loadgen.faults import Bools
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_CHUNK = 1_000_000
+SEQUENCES = 10**12  # sequences have 12 digits
+
+
+def rejects(bid: Int64s, offer: Int64s) -> Bools:
+    """Whether orders are rejected on these prices (1/10,000 dollar): 5 cents, or 5% of the mid, or wider."""
+    spread = offer - bid
+    wide: Bools = (spread >= 500) | (40 * spread >= bid + offer)
+    return wide
+
+
+def naming(symbols: Texts, sequences: Int64s) -> Int64s:
+    """A number for each symbol and sequence. Two may share one, in one of many millions."""
+    with np.errstate(over="ignore"):
+        numbers: Int64s = symbol_codes(symbols) * np.int64(6_364_136_223_846_793_005) + sequences
+    return numbers
+
+
+class QuoteBook:
+    """Takes quotes in chunks and keeps those that matter: 41 bytes each.
+
+    A rejecting quote after a rejecting one of its symbol is kept if an alert names it, or names the one before: then
+    this one tells how long that one held. So what is kept does not grow with the input. An accepting quote after an
+    accepting one of its symbol changes no verdict, and is kept only if it was sent before that one. As in the job's
+    state, a quote that is not newer (by sequence) than an earlier one of its symbol does not count.
+    """
+
+    def __init__(self, named: Int64s | None = None, *, accepting: bool = False) -> None:
+        """named: what `naming` gives for the quotes that alerts name; None keeps every rejecting quote.
+
+        accepting: keep every accepting quote as well, for decisions that name them.
+        """
+        self._accepting = accepting
+        self._named = None if named is None else np.unique(named)
+        self._last_named = np.empty(0, np.bool_)
+        self._symbols = _Symbols()
+        self._last_sequence = np.empty(0, np.int64)
+        self._last_intended_us = np.empty(0, np.int64)
+        self._last_rejects = np.empty(0, np.bool_)  # true before the first quote
+        self._kept: list[_Kept] = []
+
+    def add(self, quotes: Quotes) -> None:
+        """Add quotes; those of one symbol come in the order in which they were sent."""
+        for begin in range(0, len(quotes), _CHUNK):
+            self._add_chunk(quotes[begin : begin + _CHUNK])
+
+    def _add_chunk(self, quotes: Quotes) -> None:
+        symbol_ids = self._symbols.find_or_add(symbol_codes(quotes.symbol))
+        self._grow(len(self._symbols))
+        verdicts = rejects(quotes.bid, quotes.offer)
+
+        in_order = bool(
+            (quotes.intended_us[1:] >= quotes.intended_us[:-1]).all()
+            and (quotes.intended_us >= self._last_intended_us[symbol_ids]).all()
+        )
+        if in_order and not self._accepting:
+            matters = self._last_rejects.copy()
+            matters[symbol_ids[verdicts]] = True
+            selected = matters[symbol_ids]
+            dropped_ids = symbol_ids[~selected]
+            np.maximum.at(self._last_sequence, dropped_ids, quotes.sequence[~selected])
+            np.maximum.at(self._last_intended_us, dropped_ids, quotes.intended_us[~selected])
+        else:
+            selected = np.ones(len(quotes), np.bool_)
+        positions = np.flatnonzero(selected)
+        self._keep(
+            _Kept(
+                symbol_ids[positions],
+                quotes.sequence[positions],
+                quotes.bid[positions],
+                quotes.offer[positions],
+                quotes.intended_us[positions],
+                verdicts[positions],
+            ),
+            self._is_named(quotes[positions]),
+        )
+
+    def _is_named(self, quotes: Quotes) -> Bools:
+        if self._named is None:
+            return np.ones(len(quotes), np.bool_)
+        return _find(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+
+    def _keep(self, ungrouped: "_Kept", named: Bools) -> None:
+        grouping = _grouping(ungrouped.symbol_ids)
+        grouped, named = ungrouped[grouping], named[grouping]
+        newer = self._is_newer(grouped)
+        grouped, named = grouped[newer], named[newer]
+        if not len(grouped.symbol_ids):
+            return
+        ids = grouped.symbol_ids
+        first = np.concatenate([[True], ids[1:] != ids[:-1]])
+        last = np.concatenate([first[1:], [True]])
+
+        previous_rejects = _previous(grouped.rejects, first, self._last_rejects[ids])
+        previous_us = _previous(grouped.intended_us, first, self._last_intended_us[ids])
+        previous_named = _previous(named, first, self._last_named[ids])
+        is_symbols_first = first & (self._last_sequence[ids] < 0)
+        matters = (grouped.rejects != previous_rejects) | is_symbols_first | (grouped.intended_us < previous_us)
+        matters |= (grouped.rejects & (named | previous_named)) | (self._accepting & ~grouped.rejects)
+
+        self._kept.append(grouped[matters])
+        self._last_named[ids[last]] = named[last]
+        self._last_rejects[ids[last]] = grouped.rejects[last]
+        self._last_sequence[ids[last]] = grouped.sequence[last]
+        self._last_intended_us[ids[last]] = grouped.intended_us[last]
+
+    def _is_newer(self, grouped: "_Kept") -> Bools:
+        keys = grouped.symbol_ids * SEQUENCES + grouped.sequence
+        newer: Bools = grouped.sequence > self._last_sequence[grouped.symbol_ids]
+        newer[1:] &= keys[1:] > np.maximum.accumulate(keys)[:-1]
+        return newer
+
+    def _grow(self, symbols: int) -> None:
+        more = symbols - len(self._last_rejects)
+        if more:
+            self._last_sequence = np.concatenate([self._last_sequence, np.full(more, -1)])
+            self._last_intended_us = np.concatenate([self._last_intended_us, np.full(more, -1)])
+            self._last_rejects = np.concatenate([self._last_rejects, np.ones(more, np.bool_)])
+            self._last_named = np.concatenate([self._last_named, np.zeros(more, np.bool_)])
+
+    def closed(self) -> "ClosedBook":
+        """The book for questions, once all quotes are in."""
+        kept = _Kept.concatenate([_NOTHING, *self._kept]).grouped()
+        return ClosedBook(self._symbols, len(self._symbols), kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Columns):
+    """The quotes that each of n orders can have met: positions from first to last, both included.
+
+    last < first: none. unquoted: the order can have come before its symbol's first quote, which rejects it too.
+    rejecting, accepting: whether one of these verdicts is possible.
+    """
+
+    first: Int64s
+    last: Int64s
+    unquoted: Bools
+    rejecting: Bools
+    accepting: Bools
+
+
+class ClosedBook:
+    """All quotes that matter, symbol by symbol. Positions in its arrays name quotes."""
+
+    def __init__(self, symbols: "_Symbols", symbol_count: int, kept: "_Kept") -> None:
+        self._symbols = symbols
+        self._symbol_count = symbol_count
+        # Position -1 is the state of a symbol without a quote.
+        self.bid = np.append(kept.bid, 0)
+        self.offer = np.append(kept.offer, 0)
+        self.rejects = np.append(kept.rejects, True)
+
+        # The arrays by symbol have one more entry, for symbols without a quote: an empty range, the first quote never.
+        self._bounds = np.searchsorted(kept.symbol_ids, np.arange(symbol_count + 2))
+        self._sequence_keys = kept.symbol_ids * SEQUENCES + kept.sequence
+        self._rejected_before = np.concatenate([[0], np.cumsum(kept.rejects)])
+        self._any_rejects = self._rejected_before[self._bounds[1:]] > self._rejected_before[self._bounds[:-1]]
+
+        # A quote counts as sent no later than any newer one; so times ascend within a symbol, whatever the input says.
+        self._times_us, ranks = np.unique(kept.intended_us, return_inverse=True)
+        keys = kept.symbol_ids * len(self._times_us) + ranks
+        self._time_keys = np.minimum.accumulate(keys[::-1])[::-1]
+        first_ranks = self._time_keys[self._bounds[:symbol_count]] - np.arange(symbol_count) * len(self._times_us)
+        self._first_us = np.append(self._times_us[first_ranks], np.iinfo(np.int64).max)
+
+    def symbol_ids(self, symbols: Texts) -> Int64s:
+        """The number of each symbol here; `symbol_count`, so one past the last, if it has no quote."""
+        return self._symbols.find(symbol_codes(symbols), missing=self._symbol_count)
+
+    def may_reject(self, symbol_ids: Int64s, intended_us: Int64s) -> Bools:
+        """False for orders that are accepted, whatever the delays in the system were."""
+        result: Bools = self._any_rejects[symbol_ids] | (intended_us <= self._first_us[symbol_ids])
+        return result
+
+    def window(self, symbol_ids: Int64s, intended_us: Int64s, *, surely_us: Int64s, possibly_us: Int64s) -> Window:
+        """What orders of these intended times can have met.
+
+        surely_us: quotes that were to be sent before it had come before the order; possibly_us: none that was to be
+        sent after it had. The first quote of a symbol is taken to be there before any later order, as runs load first
+        quotes first.
+        """
+        begin = self._bounds[symbol_ids]
+        surely = self._newest(symbol_ids, np.searchsorted(self._times_us, surely_us, "left"))
+        possibly = self._newest(symbol_ids, np.searchsorted(self._times_us, possibly_us, "right"))
+        first = np.maximum(begin, surely)
+        last = np.minimum(possibly, self._bounds[symbol_ids + 1] - 1)
+        unquoted = intended_us <= self._first_us[symbol_ids]
+
+        count = np.maximum(last - first + 1, 0)
+        rejected = np.where(count > 0, self._rejected_before[last + 1] - self._rejected_before[first], 0)
+        return Window(first, last, unquoted, unquoted | (rejected > 0), rejected < count)
+
+    def _newest(self, symbol_ids: Int64s, rank_end: Int64s) -> Int64s:
+        """The newest quote whose time has a rank below the given; less than the symbol's first if there is none."""
+        keys = symbol_ids * len(self._times_us) + rank_end
+        grouping = _grouping(symbol_ids)  # ascending keys find their places much faster
+        newest = np.empty_like(keys)
+        newest[grouping] = np.searchsorted(self._time_keys, keys[grouping], "left") - 1
+        return newest
+
+    def find(self, symbol_ids: Int64s, sequence: Int64s) -> Int64s:
+        """The position of each quote, -1 if there is none that matters."""
+        keys = symbol_ids * SEQUENCES + sequence
+        return _find(self._sequence_keys, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Columns):
+    symbol_ids: Int64s
+    sequence: Int64s
+    bid: Int64s
+    offer: Int64s
+    intended_us: Int64s
+    rejects: Bools
+
+    def grouped(self) -> "_Kept":
+        """By symbol; each symbol's quotes in the order they have here."""
+        return self[_grouping(self.symbol_ids)]
+
+
+_NONE = np.empty(0, np.int64)
+_NOTHING = _Kept(_NONE, _NONE, _NONE, _NONE, _NONE, np.empty(0, np.bool_))
+
+
+class _Symbols:
+    """Numbers symbols by their codes, from 0, in the order of their coming."""
+
+    def __init__(self) -> None:
+        self._codes = np.empty(0, np.int64)
+        self._ids = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def find(self, codes: Int64s, *, missing: int) -> Int64s:
+        places = _find(self._codes, codes)
+        return np.where(places >= 0, np.concatenate([self._ids, [missing]])[places], missing)
+
+    def find_or_add(self, codes: Int64s) -> Int64s:
+        ids = self.find(codes, missing=-1)
+        unknown = ids < 0
+        if unknown.any():
+            added = np.unique(codes[unknown])
+            all_codes = np.concatenate([self._codes, added])
+            order = np.argsort(all_codes)
+            self._ids = np.concatenate([self._ids, len(self) + np.arange(len(added))])[order]
+            self._codes = all_codes[order]
+            ids = self.find(codes, missing=-1)
+        return ids
+
+
+def _grouping(symbol_ids: Int64s) -> Int64s:
+    """Positions by symbol, those of one symbol in order."""
+    small = len(symbol_ids) == 0 or symbol_ids.max() < 2**16
+    return np.argsort(symbol_ids.astype(np.uint16) if small else symbol_ids, kind="stable")  # 16 bits: a radix sort
+
+
+def _find(ascending: Int64s, wanted: Int64s) -> Int64s:
+    """The place of each wanted value, -1 where it is not."""
+    if not len(ascending):
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[places] == wanted, places, -1)
+
+
+def _previous(values: npt.NDArray[Scalar], first: Bools, before: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Each value's predecessor in its group; `before` where it is the group's first."""
+    return np.where(first, before, np.roll(values, 1))

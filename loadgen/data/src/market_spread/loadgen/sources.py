@@ -1,0 +1,98 @@
+"""The load sources that a sender finds by name: a synthetic market, and recorded files."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
+from market_spread.common.load.source import Block, Load, MessageStream
+from market_spread.common.mapping import MappingReader
+from market_spread.common.wire.codec import Bytes2D, put_digits
+from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
+from market_spread.loadgen.files.native import map_native
+from market_spread.loadgen.market.blocks import cut
+from market_spread.loadgen.market.generator import Market
+from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.symbols import buckets_of
+
+STRETCH_MESSAGES = 4096
+
+
+def market(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
+    """A synthetic market; see MarketParameters for what it takes."""
+    return Market(MarketParameters.from_mapping(parameters), start_unix_ns)
+
+
+def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
+    """The messages of a native file, evenly at a rate: all of `nbbo` for the part initial, else all of `orders`.
+
+    Takes nbbo and orders (paths; only that of the part is needed), buckets, part (initial or orders) and profile
+    (constant, with messages_per_s; its duration is that of the file). Everything stays as in the file but the intended
+    times, which are the schedule's. UsageError if parameters or file are wrong.
+    """
+    reader = MappingReader(parameters)
+    part = reader.choice("part", ("initial", "orders"))
+    name, layout = ("nbbo", NBBO) if part == "initial" else ("orders", ORDER)
+    path = reader.text(name)
+    reader.skip("nbbo", "orders")
+    buckets = reader.integer("buckets", low=1, high=BUCKETS_MAX)
+    profile = reader.part("profile")
+    profile.choice("profile", ("constant",), "constant")
+    profile.skip("duration_s")
+    rate_per_s = profile.integer("messages_per_s", low=1, high=RATE_PER_S_MAX)
+    reader.finish()
+    return Recording(Path(path), layout, buckets=buckets, rate_per_s=rate_per_s, start_unix_ns=start_unix_ns)
+
+
+class Recording:
+    """A load from one native file, which stays on disk and is read as the load advances. Thread-safe."""
+
+    def __init__(self, path: Path, layout: Layout, *, buckets: int, rate_per_s: int, start_unix_ns: int) -> None:
+        self._rows = _mapped(path, layout)
+        self._layout = layout
+        self._buckets = buckets
+        self._start_ns = start_unix_ns
+        self._profile = Constant.of_messages(len(self._rows), rate_per_s=rate_per_s)
+
+    @property
+    def messages(self) -> int:
+        """How many messages the file holds."""
+        return len(self._rows)
+
+    def messages_due(self, unix_ns: int) -> int:
+        """How many of them have an intended time before the given one."""
+        return self._profile.due(unix_ns - self._start_ns)
+
+    def blocks(self) -> Iterator[Block]:
+        """The messages in the order of the file, in blocks of about 20 ms."""
+        for first in range(0, len(self._rows), STRETCH_MESSAGES):
+            stream = self._stream(first, min(STRETCH_MESSAGES, len(self._rows) - first))
+            end_ns = self._start_ns + self._end_ns(first + len(stream))
+            if self._layout is NBBO:
+                whole = Block(end_ns, quotes=stream, orders=MessageStream.empty(ORDER.width))
+            else:
+                whole = Block(end_ns, quotes=MessageStream.empty(NBBO.width), orders=stream)
+            yield from cut(whole, stream.intended_ns)
+
+    def _stream(self, first: int, count: int) -> MessageStream:
+        rows = np.array(self._rows[first : first + count])
+        intended_ns = self._start_ns + self._profile.offsets_ns(first, count)
+        put_digits(self._cells(rows, "intended_us"), intended_ns // 1000, "intended_us")
+        return MessageStream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
+
+    def _end_ns(self, after: int) -> int:
+        return int(self._profile.offsets_ns(after, 1)[0]) if after < len(self._rows) else self._profile.duration_ns
+
+    def _cells(self, rows: Bytes2D, name: str) -> Bytes2D:
+        begin = self._layout.offset(name)
+        return rows[:, begin : begin + self._layout.field(name).width]
+
+
+def _mapped(path: Path, layout: Layout) -> Bytes2D:
+    """The file's messages, uint8 (n, width), not yet read. UsageError if it is no native file of the layout."""
+    rows = map_native(path, layout)
+    if len(rows) and rows[0, 0] != ord(layout.letter):
+        raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
+    return rows

@@ -1,1 +1,0 @@
-"""A release of the chart in a cluster as the environment of a run."""

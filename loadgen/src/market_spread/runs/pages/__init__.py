@@ -1,1 +1,0 @@
-"""Pages of text, tables and pictures, and how a terminal, Markdown and HTML show them."""

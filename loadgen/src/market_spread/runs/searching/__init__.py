@@ -1,1 +1,0 @@
-"""The highest rate that a system holds under objectives: bracket, bisection, confirmation."""

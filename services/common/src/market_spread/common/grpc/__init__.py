@@ -1,0 +1,1 @@
+"""gRPC servers, and errors across a call."""

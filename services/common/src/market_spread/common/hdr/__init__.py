@@ -1,0 +1,1 @@
+"""HDR histograms and their encoding."""

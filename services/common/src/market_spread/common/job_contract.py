@@ -1,0 +1,59 @@
+"""What both modes share: their names, Market Spread's topics, and settings of the session. Light: needs no Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Which decisions leave: those that reject, as alerts; or besides all of them, to a topic of their own. With each, the
+# application that does it.
+REJECTED_DECISIONS, ALL_DECISIONS = "rejected", "all"
+APPLICATIONS: Mapping[str, str] = {REJECTED_DECISIONS: "market_spread", ALL_DECISIONS: "market_spread_all_decisions"}
+
+REAL_TIME = "real-time"
+MICRO_BATCH = "micro-batch"
+MODES = (REAL_TIME, MICRO_BATCH)
+
+# Time between the starts of two batches, seconds: the least that a mode takes, and what it has unless told otherwise.
+BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
+# With replicas of the job: of shorter ones too much goes by until a replica has found back to its turn.
+REPLICAS_BATCH_S_MIN = 20.0
+BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
+
+# How many batches a job tells of, the newest ones.
+BATCHES_MAX = 1000
+
+SESSION_SETTINGS: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # The default one asks `readlink` about every file that it renames: processes started while the query stands still.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
+    "spark.executor.heartbeatInterval": "1s",
+    # Without it, a query that waits for a broker that is gone cannot be stopped for a minute.
+    "spark.sql.streaming.stopTimeout": "4s",
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.speculation": "false",
+    "spark.locality.wait": "0s",
+}
+
+
+def duration(seconds: float) -> str:
+    """A duration as Spark reads it."""
+    return f"{round(seconds * 1000)} milliseconds"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """Names of the topics that Market Spread reads and writes."""
+
+    nbbo: str = "nbbo"
+    orders: str = "orders"
+    alerts: str = "alerts"
+    decisions: str = "decisions"
+    invalid: str = "invalid"
+
+
+TOPICS = Topics()

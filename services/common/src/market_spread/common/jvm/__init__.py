@@ -1,0 +1,1 @@
+"""Java, its jars and the log of its garbage collector."""

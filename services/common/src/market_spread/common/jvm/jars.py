@@ -1,0 +1,150 @@
+"""The jars of broker and connector: fetched once through the Ivy inside PySpark, checked against pinned SHA-256."""
+
+import hashlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from market_spread.common.config import home_folder
+from market_spread.common.errors import UsageError
+from market_spread.common.jvm.java import Java, find_java
+
+LOCK = Path(__file__).with_name("jars.lock")
+FETCH_TIMEOUT_S = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """A pinned jar. `group` says what it is for: `broker`, `metrics` (of the broker) or `connector`."""
+
+    group: str
+    organisation: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """Its name in the cache."""
+        return f"{self.organisation}+{self.name}-{self.version}.jar"
+
+
+def read_lock(text: str) -> tuple[Jar, ...]:
+    """The jars of a lock file: a line each, `group organisation:name:version sha256`."""
+    jars = []
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            group, coordinates, sha256 = line.split()
+            organisation, name, version = coordinates.split(":")
+            jars.append(Jar(group, organisation, name, version, sha256))
+    return tuple(jars)
+
+
+class JarCache:
+    """A folder of jars that were checked when they came, and are checked again when they are used."""
+
+    def __init__(self, folder: Path | None = None, jars: tuple[Jar, ...] | None = None) -> None:
+        self.folder = folder or home_folder("jars")
+        self.jars = jars if jars is not None else read_lock(LOCK.read_text())
+
+    def paths(self, group: str) -> list[Path]:
+        """The jars of a group. UsageError if one is missing or altered."""
+        wanted = [jar for jar in self.jars if jar.group == group]
+        for jar in wanted:
+            self._check(jar)
+        return [self.folder / jar.file_name for jar in wanted]
+
+    def missing(self) -> list[Jar]:
+        """The jars that are not in the folder as pinned."""
+        return [jar for jar in self.jars if self._digest(jar) != jar.sha256]
+
+    def fetch(self, java: Java) -> int:
+        """Fetch what is missing; returns how many. UsageError if one cannot be had or is not what was pinned."""
+        missing = self.missing()
+        if not missing:
+            return 0
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            # A group at a time: within one module Ivy keeps only the newest version of a name.
+            for group in sorted({jar.group for jar in missing}):
+                _retrieve([jar for jar in missing if jar.group == group], java, Path(scratch), self.folder / "ivy")
+            for jar in missing:
+                fetched = Path(scratch) / jar.file_name
+                if not fetched.exists():
+                    raise UsageError(f"{jar.file_name} could not be fetched; check the network, then run it again")
+                shutil.move(fetched, self.folder / jar.file_name)
+                self._check(jar)
+        return len(missing)
+
+    def _check(self, jar: Jar) -> None:
+        digest = self._digest(jar)
+        if digest is None:
+            raise UsageError(f"the jar {self.folder / jar.file_name} is missing; fetch it with: make setup")
+        if digest != jar.sha256:
+            raise UsageError(
+                f"the jar {self.folder / jar.file_name} has SHA-256 {digest}, pinned is {jar.sha256}; "
+                "delete it and fetch it again with: make setup"
+            )
+
+    def _digest(self, jar: Jar) -> str | None:
+        try:
+            with (self.folder / jar.file_name).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            return None
+
+
+def _retrieve(jars: list[Jar], java: Java, folder: Path, ivy_cache: Path) -> None:
+    module = folder / "ivy.xml"
+    module.write_text(_ivy_module(jars))
+    pattern = folder / "[organisation]+[artifact]-[revision].[ext]"
+    log = folder / "ivy.log"
+    with log.open("w") as output:
+        ended = subprocess.run(
+            [java.executable, "-jar", _ivy_jar(), "-cache", ivy_cache, "-ivy", module, "-retrieve", pattern],
+            stdout=output, stderr=subprocess.STDOUT, timeout=FETCH_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    if ended.returncode:
+        reasons = [line.strip() for line in log.read_text().splitlines() if "not found" in line or "ERROR" in line]
+        raise UsageError(
+            f"Ivy could not fetch the jars ({'; '.join(reasons[:3])}); check the network, then run it again"
+        )
+
+
+def _ivy_module(jars: list[Jar]) -> str:
+    """An Ivy file that asks for each jar alone: parent POMs may list repositories that cannot be reached."""
+    dependencies = "".join(
+        f"<dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)} "
+        'transitive="false" conf="default->master"/>'
+        for jar in jars
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="market-spread" module="jars"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+
+
+def _ivy_jar() -> Path:
+    pyspark = importlib.util.find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        raise UsageError("PySpark is not installed; install everything with: make setup")
+    found = sorted((Path(pyspark.origin).parent / "jars").glob("ivy-*.jar"))
+    if not found:
+        raise UsageError(f"there is no Ivy in {Path(pyspark.origin).parent / 'jars'}; install again with: make setup")
+    return found[-1]
+
+
+def main(group: str, folder: str) -> None:
+    """Fetch the jars of a group into a folder: `python -m market_spread.common.jvm.jars GROUP FOLDER`, for images."""
+    jars = tuple(jar for jar in read_lock(LOCK.read_text()) if jar.group == group)
+    JarCache(Path(folder), jars).fetch(find_java())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

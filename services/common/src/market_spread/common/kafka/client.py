@@ -1,0 +1,334 @@
+"""Kafka as our processes use it: one producer, one consumer, topics. The only module that imports the client.
+
+Records are written once and in order per partition (idempotent producer), uncompressed and without lingering: messages
+are gathered into frames before they come here. A broker that cannot be reached is a RunVoidError of one sentence.
+"""
+
+import socket
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka import TopicPartition as KafkaPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
+from kafka.net import KafkaNetClient
+
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
+
+RECORD_BYTES_MAX = 8 * 1024 * 1024
+BATCH_BYTES = 1024 * 1024
+CONNECT_TIMEOUT_S = 10.0
+# A paused broker shows as lag; one that is gone for this long loses what it did not acknowledge, and that is counted.
+DELIVERY_TIMEOUT_S = 120.0
+_POLL_RECORDS_MAX = 20_000
+_LOG_APPEND_TIME = 1
+
+Partition = tuple[str, int]
+Headers = Sequence[tuple[str, bytes]]
+Done = Callable[[int, Exception | None], None]
+
+
+class Producer:
+    """Writes records. Thread-safe; `close` it."""
+
+    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
+        """Connect. RunVoidError if no broker answers."""
+        with _broker_errors(bootstrap_servers):
+            self._producer: Any = _opened(
+                KafkaProducer,
+                **_connection(bootstrap_servers, client_id, security),
+                enable_idempotence=True,
+                acks="all",
+                linger_ms=0,
+                batch_size=BATCH_BYTES,
+                max_request_size=RECORD_BYTES_MAX,
+                delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
+                max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
+            )
+        self._bootstrap_servers = bootstrap_servers
+
+    def learn(self, topics: Iterable[str]) -> None:
+        """Look up where existing topics live, so that the first record need not wait for that."""
+        with _broker_errors(self._bootstrap_servers):
+            for topic in topics:
+                self._producer.partitions_for(topic)
+
+    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
+        """Hand a record over; does not wait for the broker.
+
+        `done` is called once, mostly on another thread, with the record's offset and None, or with -1 and why the
+        record is lost.
+        """
+        try:
+            future = self._producer.send(topic, value=value, headers=list(headers), partition=partition)
+        except KafkaError as error:
+            done(-1, error)
+            return
+        future.add_callback(lambda metadata: done(metadata.offset, None))
+        future.add_errback(lambda error: done(-1, error))
+
+    def close(self, timeout_s: float = 0.0) -> None:
+        """Wait so long for acknowledgements; what has none by then is reported as lost."""
+        try:
+            self._producer.close(timeout=timeout_s)
+        except KafkaTimeoutError:  # its flush did not finish; the second attempt does without
+            self._producer._sender.force_close()
+            self._producer._sender.join(1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a consumer read at one offset. appended_ms: Unix time of the broker's append; None if it does not stamp."""
+
+    offset: int
+    value: bytes
+    appended_ms: int | None = None
+
+
+class Consumer:
+    """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it."""
+
+    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
+        """Connect. RunVoidError if no broker answers."""
+        with _broker_errors(bootstrap_servers):
+            self._consumer: Any = _opened(
+                KafkaConsumer,
+                **_connection(bootstrap_servers, client_id, security),
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                fetch_min_bytes=1,
+                max_partition_fetch_bytes=RECORD_BYTES_MAX,
+                max_poll_records=_POLL_RECORDS_MAX,
+            )
+        self._bootstrap_servers = bootstrap_servers
+
+    def assign(self, positions: Mapping[Partition, int]) -> None:
+        """Read these partitions from now on, each from its offset."""
+        self._consumer.assign([KafkaPartition(*partition) for partition in positions])
+        for partition, offset in positions.items():
+            self._consumer.seek(KafkaPartition(*partition), offset)
+
+    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
+        """Records that have arrived, in order per partition; waits for the first one up to the timeout."""
+        with _broker_errors(self._bootstrap_servers):
+            found = self._consumer.poll(timeout_ms=round(timeout_s * 1000))
+        return {
+            (partition.topic, partition.partition): [
+                Record(
+                    record.offset,
+                    record.value or b"",
+                    record.timestamp if record.timestamp_type == _LOG_APPEND_TIME else None,
+                )
+                for record in records
+            ]
+            for partition, records in found.items()
+        }
+
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The offset after the last record of each."""
+        with _broker_errors(self._bootstrap_servers):
+            ends = self._consumer.end_offsets([KafkaPartition(*partition) for partition in partitions])
+        return {(partition.topic, partition.partition): offset for partition, offset in ends.items()}
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaBroker:
+    """The broker at an address."""
+
+    bootstrap_servers: str
+    client_id: str
+    security: KafkaSecurity
+
+    def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        return partition_counts(self.bootstrap_servers, topics, security=self.security)
+
+    def consumer(self) -> Consumer:
+        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+
+    def producer(self, topics: list[str]) -> Producer:
+        producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+        producer.learn(topics)
+        return producer
+
+
+def check_reachable(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> None:
+    """RunVoidError if no broker answers there."""
+    with _admin(bootstrap_servers, security):
+        pass
+
+
+def partition_counts(
+    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
+) -> dict[str, int]:
+    """How many partitions each topic has. UsageError naming all that do not exist."""
+    with _admin(bootstrap_servers, security) as admin:
+        counts = _existing(admin, topics)
+    missing = [topic for topic in topics if topic not in counts]
+    if missing:
+        raise UsageError(f"there is no topic {', '.join(map(repr, missing))}; create it first or correct the name")
+    return counts
+
+
+def create_topics(
+    bootstrap_servers: str,
+    partitions: Mapping[str, int],
+    *,
+    replicas: int = 1,
+    security: KafkaSecurity = PLAINTEXT,
+    appended: Collection[str] = (),
+) -> list[str]:
+    """Make the topics, by name with their numbers of partitions, that do not exist yet; which, when they can be used.
+
+    appended: those whose records have the time of the broker's append instead of the producer's. UsageError if a topic
+    exists with another number of partitions.
+    """
+    with _admin(bootstrap_servers, security) as admin:
+        existing = _existing(admin, partitions)
+        wrong = [
+            f"topic {topic} has {existing[topic]} partitions instead of {count}; delete it or choose another name"
+            for topic, count in partitions.items()
+            if existing.get(topic, count) != count
+        ]
+        if wrong:
+            raise UsageError("; ".join(wrong))
+        configs = {"max.message.bytes": str(RECORD_BYTES_MAX)}
+        by_broker = configs | {"message.timestamp.type": "LogAppendTime"}
+        missing = {
+            topic: {
+                "num_partitions": count,
+                "replication_factor": replicas,
+                "configs": by_broker if topic in appended else configs,
+            }
+            for topic, count in partitions.items()
+            if topic not in existing
+        }
+        if missing:
+            with suppress(TopicAlreadyExistsError):  # someone else was quicker
+                admin.create_topics(missing)
+        admin.wait_for_topics(list(partitions))
+        return list(missing)
+
+
+def broker_settings(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> dict[str, str]:
+    """What the brokers really have, as they say it themselves: every setting, those left to their defaults included.
+
+    With several brokers, a name has the broker's number before it where they differ.
+    """
+    with _admin(bootstrap_servers, security) as admin:
+        brokers = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
+        resources = [ConfigResource(ConfigResourceType.BROKER, broker) for broker in brokers]
+        told = admin.describe_configs(resources, config_filter="all")
+    settings = {
+        broker: {
+            name: str(data["value"])
+            for name, data in values.items()
+            if data["value"] is not None and not data["is_sensitive"]
+        }
+        for of_kind in told.values()
+        for broker, values in of_kind.items()
+    }
+    names = {name for values in settings.values() for name in values}
+    result: dict[str, str] = {}
+    for name in sorted(names):
+        values = {broker: of_broker.get(name, "") for broker, of_broker in settings.items()}
+        if len(set(values.values())) == 1:
+            result[name] = next(iter(values.values()))
+        else:
+            result |= {f"{broker}.{name}": value for broker, value in sorted(values.items())}
+    return result
+
+
+def end_offsets(
+    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
+) -> dict[Partition, int]:
+    """The offset after the last record of each partition of the topics. UsageError if one does not exist."""
+    counts = partition_counts(bootstrap_servers, topics, security=security)
+    with closing(Consumer(bootstrap_servers, client_id="end-offsets", security=security)) as consumer:
+        return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
+
+
+def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
+    return {
+        found["name"]: len(found["partitions"])
+        for found in admin.describe_topics(list(topics))
+        if found["error_code"] == 0
+    }
+
+
+def _connection(bootstrap_servers: str, client_id: str, security: KafkaSecurity) -> dict[str, Any]:
+    """The settings that all clients share, once it is known that someone listens."""
+    _require_listening(bootstrap_servers)
+    return {
+        "bootstrap_servers": bootstrap_servers.split(","),
+        "client_id": client_id,
+        "bootstrap_timeout_ms": round(CONNECT_TIMEOUT_S * 1000),
+        "reconnect_backoff_max_ms": 1000,
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+        **security.client_options(),
+    }
+
+
+def _opened(kind: Callable[..., Any], **settings: Any) -> Any:
+    """A client. One that gets nowhere leaves its network thread behind, which would try for ever: it is ended."""
+    networks: list[Any] = []
+
+    def network(**configs: Any) -> Any:
+        networks.append(KafkaNetClient(**configs))
+        return networks[-1]
+
+    try:
+        return kind(**settings, kafka_client=network)
+    except BaseException:
+        for opened in networks:
+            opened.close()
+        raise
+
+
+@contextmanager
+def _admin(bootstrap_servers: str, security: KafkaSecurity) -> Iterator[Any]:
+    with _broker_errors(bootstrap_servers):
+        connection = _connection(bootstrap_servers, "admin", security)
+        del connection["allow_auto_create_topics"], connection["metrics_enabled"]
+        admin = _opened(KafkaAdminClient, **connection)
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+
+@contextmanager
+def _broker_errors(bootstrap_servers: str) -> Iterator[None]:
+    """One sentence for what the client raises."""
+    try:
+        yield
+    except (KafkaError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}".strip(": ")
+        raise RunVoidError(
+            f"the Kafka broker at {bootstrap_servers} cannot be used ({reason}); is it running?"
+        ) from error
+
+
+def _require_listening(bootstrap_servers: str) -> None:
+    """OSError at once if nothing listens at any of the addresses, where the client would try for long."""
+    refused: OSError | None = None
+    for address in bootstrap_servers.split(","):
+        host, _, port = address.strip().rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
+            return
+        except ValueError as error:
+            raise UsageError(f"bootstrap_servers={bootstrap_servers!r} is not host:port[,host:port...]") from error
+        except OSError as error:
+            refused = error
+    if refused is not None:
+        raise refused

@@ -1,0 +1,1 @@
+"""What a sender offers: sources of load, and the schedule."""

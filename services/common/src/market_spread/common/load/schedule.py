@@ -1,0 +1,274 @@
+"""Intended send times for an open-loop load: which message is due when, known before the first one is sent.
+
+Message number i of a profile has an offset from the start in whole nanoseconds. Offsets ascend strictly, and `due` is
+their exact inverse. Nothing here knows of a clock, so nothing can slow the schedule down.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from market_spread.common.mapping import MappingReader
+from market_spread.common.wire.codec import Int64s
+
+NS_PER_S = 1_000_000_000
+RATE_PER_S_MAX = 10_000_000
+DURATION_S_MIN = 0.001
+DURATION_S_MAX = 7 * 24 * 3600
+
+
+class Profile(ABC):
+    """A rate over time, and the messages that it calls for."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def duration_ns(self) -> int:
+        """Length of the profile; every offset is below it."""
+
+    @property
+    @abstractmethod
+    def highest_per_s(self) -> int:
+        """The highest rate in it, messages a second."""
+
+    @abstractmethod
+    def due(self, offset_ns: int) -> int:
+        """How many messages have an offset below the given one; 0 before the start, `total()` after the end."""
+
+    @abstractmethod
+    def to_mapping(self) -> dict[str, object]:
+        """The JSON object of which `read_profile` makes the same profile."""
+
+    @abstractmethod
+    def _offsets_ns(self, numbers: Int64s) -> Int64s:
+        """Offsets of the messages with these numbers, each from 0 to below total()."""
+
+    def total(self) -> int:
+        """How many messages there are."""
+        return self.due(self.duration_ns)
+
+    def offsets_ns(self, first: int, count: int) -> Int64s:
+        """Offsets of the messages first to first + count - 1. ValueError if there are no such messages."""
+        if not 0 <= first <= first + count <= self.total():
+            raise ValueError(f"messages {first} to {first + count - 1} are not in 0 to {self.total() - 1}")
+        return self._offsets_ns(np.arange(first, first + count, dtype=np.int64))
+
+    def _within_ns(self, offset_ns: int) -> int:
+        return min(max(0, offset_ns), self.duration_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Profile):
+    """One rate. Message i is due i / rate after the start, rounded down. A rate of 0 is a pause."""
+
+    rate_per_s: int
+    duration_s: float
+
+    @staticmethod
+    def of_messages(count: int, *, rate_per_s: int) -> "Constant":
+        """The profile of exactly that many messages."""
+        return Constant(rate_per_s, count * NS_PER_S // rate_per_s / NS_PER_S)
+
+    @property
+    def duration_ns(self) -> int:
+        return round(self.duration_s * NS_PER_S)
+
+    @property
+    def highest_per_s(self) -> int:
+        return self.rate_per_s
+
+    def due(self, offset_ns: int) -> int:
+        return _ceil_divide(self._within_ns(offset_ns) * self.rate_per_s, NS_PER_S)
+
+    def to_mapping(self) -> dict[str, object]:
+        return {"profile": "constant", "messages_per_s": self.rate_per_s, "duration_s": self.duration_s}
+
+    def _offsets_ns(self, numbers: Int64s) -> Int64s:
+        return _evenly_ns(numbers, np.int64(self.rate_per_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Profile):
+    """Constant rates, one after the other; each begins its count of time anew."""
+
+    steps: tuple[Constant, ...]
+
+    @property
+    def duration_ns(self) -> int:
+        return sum(step.duration_ns for step in self.steps)
+
+    @property
+    def highest_per_s(self) -> int:
+        return max(step.rate_per_s for step in self.steps)
+
+    def due(self, offset_ns: int) -> int:
+        return sum(step.due(offset_ns - begin_ns) for step, begin_ns in zip(self.steps, self._begins_ns(), strict=True))
+
+    def to_mapping(self) -> dict[str, object]:
+        steps = [{"messages_per_s": step.rate_per_s, "duration_s": step.duration_s} for step in self.steps]
+        return {"profile": "steps", "steps": steps}
+
+    def _offsets_ns(self, numbers: Int64s) -> Int64s:
+        firsts = np.array([0, *accumulate(step.total() for step in self.steps)][:-1], np.int64)
+        step = np.searchsorted(firsts, numbers, side="right") - 1
+        rates_per_s = np.array([step.rate_per_s for step in self.steps], np.int64)
+        begins_ns = np.array(self._begins_ns(), np.int64)
+        offsets_ns: Int64s = begins_ns[step] + _evenly_ns(numbers - firsts[step], rates_per_s[step])
+        return offsets_ns
+
+    def _begins_ns(self) -> list[int]:
+        return [0, *accumulate(step.duration_ns for step in self.steps)][:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp(Profile):
+    """A rate that changes linearly. Its calls are the integral of the rate, `a t + (b - a) t^2 / 2 T` messages by t."""
+
+    from_per_s: int
+    to_per_s: int
+    duration_s: float
+
+    @property
+    def duration_ns(self) -> int:
+        return round(self.duration_s * NS_PER_S)
+
+    @property
+    def highest_per_s(self) -> int:
+        return max(self.from_per_s, self.to_per_s)
+
+    def total(self) -> int:
+        return _ceil_divide((self.from_per_s + self.to_per_s) * self.duration_ns, 2 * NS_PER_S)
+
+    def due(self, offset_ns: int) -> int:
+        if offset_ns >= self.duration_ns:
+            return self.total()
+        return bisect_left(range(self.total()), offset_ns, key=self._offset_ns)
+
+    def to_mapping(self) -> dict[str, object]:
+        return {
+            "profile": "ramp",
+            "from_messages_per_s": self.from_per_s,
+            "to_messages_per_s": self.to_per_s,
+            "duration_s": self.duration_s,
+        }
+
+    def _offset_ns(self, number: int) -> int:
+        return int(self._offsets_ns(np.array([number], np.int64))[0])
+
+    def _offsets_ns(self, numbers: Int64s) -> Int64s:
+        # The root of the integral in the form that does not cancel: its error is far below the distance of messages.
+        twice = 2.0 * numbers
+        per_s2 = (self.to_per_s - self.from_per_s) / (self.duration_ns / NS_PER_S)
+        root_per_s = np.sqrt(np.maximum(0.0, float(self.from_per_s) ** 2 + per_s2 * twice))
+        offsets_s = np.divide(twice, self.from_per_s + root_per_s, out=np.zeros_like(twice), where=numbers > 0)
+        offsets_ns: Int64s = np.minimum((offsets_s * NS_PER_S).astype(np.int64), self.duration_ns - 1)
+        return offsets_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Burst(Profile):
+    """A base rate, and a burst at the end of every period."""
+
+    base_per_s: int
+    burst_per_s: int
+    period_s: float
+    burst_s: float
+    duration_s: float
+
+    @property
+    def duration_ns(self) -> int:
+        return round(self.duration_s * NS_PER_S)
+
+    @property
+    def highest_per_s(self) -> int:
+        return max(self.base_per_s, self.burst_per_s)
+
+    def due(self, offset_ns: int) -> int:
+        period = self._period()
+        periods, rest_ns = divmod(self._within_ns(offset_ns), period.duration_ns)
+        return periods * period.total() + period.due(rest_ns)
+
+    def to_mapping(self) -> dict[str, object]:
+        return {
+            "profile": "burst",
+            "messages_per_s": self.base_per_s,
+            "burst_messages_per_s": self.burst_per_s,
+            "period_s": self.period_s,
+            "burst_s": self.burst_s,
+            "duration_s": self.duration_s,
+        }
+
+    def _offsets_ns(self, numbers: Int64s) -> Int64s:
+        period = self._period()
+        periods, rest = np.divmod(numbers, period.total())
+        offsets_ns: Int64s = periods * period.duration_ns + period._offsets_ns(rest)
+        return offsets_ns
+
+    def _period(self) -> Steps:
+        base = Constant(self.base_per_s, self.period_s - self.burst_s)
+        return Steps((base, Constant(self.burst_per_s, self.burst_s)))
+
+
+def read_profile(reader: MappingReader) -> Profile:
+    """The profile that a part of a larger object describes; the reader keeps the errors.
+
+    `profile` is constant (messages_per_s, duration_s), steps (`steps`, a list of those two), ramp
+    (from_messages_per_s, to_messages_per_s, duration_s) or burst (messages_per_s, burst_messages_per_s, period_s,
+    burst_s, duration_s). Rates are whole numbers; seconds may have a fraction.
+    """
+    readers = {"constant": _read_constant, "steps": _read_steps, "ramp": _read_ramp, "burst": _read_burst}
+    profile = readers[reader.choice("profile", list(readers))](reader)
+    if reader.clean and not profile.total():
+        reader.refuse("its rates are all 0; give a positive one")
+    return profile
+
+
+def _read_constant(reader: MappingReader) -> Profile:
+    return Constant(_rate(reader, "messages_per_s", low=1), _seconds(reader, "duration_s"))
+
+
+def _read_steps(reader: MappingReader) -> Profile:
+    steps = reader.parts("steps")
+    return Steps(tuple(Constant(_rate(step, "messages_per_s"), _seconds(step, "duration_s")) for step in steps))
+
+
+def _read_ramp(reader: MappingReader) -> Profile:
+    return Ramp(
+        _rate(reader, "from_messages_per_s"), _rate(reader, "to_messages_per_s"), _seconds(reader, "duration_s")
+    )
+
+
+def _read_burst(reader: MappingReader) -> Profile:
+    profile = Burst(
+        _rate(reader, "messages_per_s"),
+        _rate(reader, "burst_messages_per_s"),
+        _seconds(reader, "period_s"),
+        _seconds(reader, "burst_s"),
+        _seconds(reader, "duration_s"),
+    )
+    if reader.clean and profile.burst_s >= profile.period_s:
+        reader.refuse(f"burst_s={profile.burst_s}; use less than period_s={profile.period_s}")
+    return profile
+
+
+def _rate(reader: MappingReader, name: str, *, low: int = 0) -> int:
+    return reader.integer(name, low=low, high=RATE_PER_S_MAX)
+
+
+def _seconds(reader: MappingReader, name: str) -> float:
+    return reader.number(name, low=DURATION_S_MIN, high=DURATION_S_MAX)
+
+
+def _evenly_ns(numbers: Int64s, rate_per_s: np.int64 | Int64s) -> Int64s:
+    # Whole seconds apart, so that the product stays within 64 bits for any number of messages.
+    seconds: Int64s = numbers // rate_per_s
+    fractions_ns: Int64s = (numbers - seconds * rate_per_s) * NS_PER_S // rate_per_s
+    return seconds * NS_PER_S + fractions_ns
+
+
+def _ceil_divide(dividend: int, divisor: int) -> int:
+    return -(-dividend // divisor)

@@ -1,0 +1,73 @@
+"""What a sender offers: messages in the order of their intended times, as blocks of numpy columns.
+
+A load source is a function `(parameters: Mapping[str, object], start_unix_ns: int) -> Load`, installed under the entry
+points `market_spread.load`; so the sender needs to import no one's data.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.codec import Bytes2D, Int64s
+
+ENTRY_POINTS = "market_spread.load"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStream:
+    """Messages of one layout, in order of their intended times.
+
+    intended_ns: Unix nanoseconds (n,), ascending; buckets: the Kafka partition of each, int64 (n,);
+    rows: encoded messages, uint8 (n, width), the intended time in them already.
+    """
+
+    intended_ns: Int64s
+    buckets: Int64s
+    rows: Bytes2D
+
+    def __len__(self) -> int:
+        return len(self.intended_ns)
+
+    @staticmethod
+    def empty(width: int) -> "MessageStream":
+        """No messages of that width."""
+        return MessageStream(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, width), np.uint8))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """All messages whose intended time is before `end_ns` and not before the previous block's."""
+
+    end_ns: int
+    quotes: MessageStream
+    orders: MessageStream
+
+
+class Load(Protocol):
+    """A load with a known schedule. The same parameters and start give the same bytes."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages it has in all."""
+
+    def messages_due(self, unix_ns: int) -> int:
+        """How many of them have an intended time before the given one."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The messages, a fraction of a second at a time. Each call begins anew."""
+
+
+LoadSource = Callable[[Mapping[str, object], int], Load]
+
+
+def find_source(name: str) -> LoadSource:
+    """The installed load source of that name. UsageError if there is none."""
+    found = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in found:
+        raise UsageError(f"no load source {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}")
+    source: LoadSource = found[name].load()
+    return source

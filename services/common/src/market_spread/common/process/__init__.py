@@ -1,0 +1,1 @@
+"""A process's entry point, service frame and CPU pinning."""

@@ -1,0 +1,76 @@
+"""The life of a process that serves gRPC and pushes its metrics: from its configuration to its clean end."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from market_spread.common.clock import Clock
+from market_spread.common.grpc.calls import Server
+from market_spread.common.kafka.security import KafkaSecurityConfig, refuse
+from market_spread.common.logs import log_event
+from market_spread.common.process.entry import run_main, write_ports
+from market_spread.common.process.pinning import PinningWatch, own_problem
+from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
+
+# Who serves needs both.
+__all__ = ["ServiceConfig", "run_main", "serving", "write_ports"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceConfig(KafkaSecurityConfig):
+    """What every such process is told.
+
+    grpc_port: 0 takes a free one; ports_file: where to say which (JSON), once it is bound; aggregator_address: where
+    metrics go, nowhere if absent; source: the process's name in metrics; exclusive_cpus: how many CPUs it was promised
+    for itself: until it has them its health is NOT_SERVING.
+    """
+
+    bootstrap_servers: str
+    host: str = "127.0.0.1"
+    grpc_port: int = 0
+    ports_file: Path | None = None
+    aggregator_address: str | None = None
+    source: str
+    exclusive_cpus: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse(self.service_errors())
+
+    def service_errors(self) -> list[str]:
+        """What is wrong with it. A subclass that checks more begins its list with this."""
+        errors = self.kafka_errors()
+        if self.exclusive_cpus is not None and self.exclusive_cpus < 1:
+            errors.append(f"exclusive_cpus={self.exclusive_cpus}; use 1 or more, or leave it out")
+        return errors
+
+
+@contextmanager
+def serving(
+    config: ServiceConfig, register: Callable[[grpc.Server], str], *, recorder: Recorder, clock: Clock
+) -> Iterator[None]:
+    """Serve, and push metrics, while the body runs. UsageError if the address cannot be bound."""
+    server = Server(f"{config.host}:{config.grpc_port}", register)
+    pinning = PinningWatch(lambda: own_problem(config.exclusive_cpus), server.report)
+    pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None
+    pinning.start()
+    server.start()
+    if pusher is not None:
+        pusher.start()
+    try:
+        if config.ports_file is not None:
+            write_ports(config.ports_file, {"grpc": server.port})
+        log_event(_log, "service.started", source=config.source, grpc_port=server.port)
+        yield
+    finally:
+        pinning.stop()
+        server.stop()
+        if pusher is not None:
+            pusher.stop()
+        log_event(_log, "service.stopped", source=config.source)

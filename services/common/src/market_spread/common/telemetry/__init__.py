@@ -1,0 +1,1 @@
+"""Metrics: recorded in the process, pushed to the aggregator, exposed to Prometheus."""

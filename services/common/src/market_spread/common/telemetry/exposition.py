@@ -1,0 +1,130 @@
+"""Metrics in Prometheus's text format, with the counts of our histograms unchanged."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from market_spread.common.hdr.histogram import PERCENTILES, HdrCounts, bucket_indices
+from market_spread.common.telemetry.metrics import Metric, MetricKind
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+# 2^k and 1.5 * 2^k, from 64 us to 67 s. A bucket of ours begins at each, so that nothing is binned anew.
+EDGES_US = tuple(sorted([1 << k for k in range(6, 27)] + [3 << (k - 1) for k in range(6, 26)]))
+
+# An edge is the first value of the next bucket, and `le` includes its own value: so it is one microsecond less.
+_LE = tuple(repr((edge_us - 1) / 1e6) for edge_us in EDGES_US)
+_EDGE_INDICES = bucket_indices(np.array(EDGES_US, np.int64))
+
+# Of which newest seconds the exact quantiles are shown, besides those since the begin, which hardly move later on.
+RECENT_S = 10
+
+# Prometheus keeps the label `quantile` for summaries.
+QUANTILE_LABEL = "q"
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedSeries:
+    """One series: a metric, all its labels, and its value: a histogram for MetricKind.HISTOGRAM, else a number.
+
+    recent: of a histogram, its values in the newest RECENT_S seconds, if there were any.
+    """
+
+    metric: Metric
+    labels: Mapping[str, str]
+    value: float | HdrCounts
+    recent: HdrCounts | None = None
+
+
+def exposition(series: Iterable[ExposedSeries]) -> bytes:
+    """The text that a scraper gets. Series of one metric must have the same labels."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(SeriesCollector(lambda: series))
+    return generate_latest(registry)
+
+
+def quantile_name(metric: Metric) -> str:
+    """The name of the gauges that hold a histogram's exact quantiles."""
+    return metric.name.removesuffix("_seconds") + "_quantile_seconds"
+
+
+def recent_quantile_name(metric: Metric) -> str:
+    """The name of the gauges that hold the exact quantiles of its newest seconds."""
+    return metric.name.removesuffix("_seconds") + "_recent_quantile_seconds"
+
+
+class SeriesCollector(Collector):
+    """A collector that reads the series anew at each scrape.
+
+    A histogram is a classic one, in seconds, with exact cumulative counts. Beside it stand its quantiles, and those of
+    its newest seconds, computed from all its buckets, where there are values enough for them; quantile 1 is the exact
+    maximum.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[ExposedSeries]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Family]:
+        by_metric: dict[str, list[ExposedSeries]] = {}
+        for series in self._read():
+            by_metric.setdefault(series.metric.name, []).append(series)
+        for group in by_metric.values():
+            if group[0].metric.kind is MetricKind.HISTOGRAM:
+                yield from _histograms(group)
+            else:
+                yield _numbers(group)
+
+
+def _numbers(group: list[ExposedSeries]) -> Family:
+    metric, names = group[0].metric, sorted(group[0].labels)
+    of_kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
+    family = of_kind(metric.name, metric.meaning, labels=names)
+    for series in group:
+        if not isinstance(series.value, HdrCounts):
+            family.add_metric([series.labels[name] for name in names], series.value)
+    return family
+
+
+def _histograms(group: list[ExposedSeries]) -> Iterator[Family]:
+    metric, names = group[0].metric, sorted(group[0].labels)
+    histograms = HistogramMetricFamily(metric.name, metric.meaning, labels=names)
+    quantiles = GaugeMetricFamily(
+        quantile_name(metric),
+        f"{metric.meaning}: exact quantiles, 1 is the maximum",
+        labels=[*names, QUANTILE_LABEL],
+    )
+    recent = GaugeMetricFamily(
+        recent_quantile_name(metric),
+        f"{metric.meaning}: exact quantiles of the last {RECENT_S} s, 1 is the maximum",
+        labels=[*names, QUANTILE_LABEL],
+    )
+    for series in group:
+        if isinstance(series.value, HdrCounts):
+            values = [series.labels[name] for name in names]
+            histograms.add_metric(values, _buckets(series.value), series.value.sum_us / 1e6)
+            for quantile, seconds in _quantiles(series.value):
+                quantiles.add_metric([*values, quantile], seconds)
+            for quantile, seconds in _quantiles(series.recent) if series.recent is not None else ():
+                recent.add_metric([*values, quantile], seconds)
+    yield histograms
+    yield quantiles
+    if recent.samples:
+        yield recent
+
+
+def _buckets(histogram: HdrCounts) -> list[tuple[str, float]]:
+    cumulative = np.concatenate(([0], np.cumsum(histogram.counts)))[_EDGE_INDICES]
+    return [*zip(_LE, cumulative.tolist(), strict=True), ("+Inf", histogram.count)]
+
+
+def _quantiles(histogram: HdrCounts) -> Iterator[tuple[str, float]]:
+    for percent, value_us in zip(PERCENTILES, histogram.percentiles(PERCENTILES), strict=True):
+        if histogram.supports(percent):
+            yield f"{round(percent / 100, 6):g}", value_us / 1e6
+    if histogram.count:
+        yield "1", histogram.max_us / 1e6

@@ -1,0 +1,244 @@
+"""What a process measures between two pushes: its histograms, counters and gauges."""
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from market_spread.common.clock import Clock
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.metrics import METRICS, Metric, MetricKind
+from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
+
+_UINT64_MAX = 2**64 - 1
+
+
+def pushes_missing(*, last: int, seen: int, dropped: int) -> int:
+    """Pushes of an epoch that never came, by its highest sequence, how many came, and what the process says it dropped.
+
+    Sequences begin at 1. What was dropped is among those below the last one, unless it came after it.
+    """
+    return max(last - seen, dropped)
+
+
+_Labels = tuple[tuple[str, str], ...]
+
+
+class HistogramHandle:
+    """A histogram that the process records into. Thread-safe."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._values = HdrCounts()
+
+    def record_us(self, values_us: npt.NDArray[np.int64]) -> None:
+        """Record the values (n,), microseconds."""
+        with self._lock:
+            self._values.record(values_us)
+
+    def _take(self) -> HdrCounts:
+        taken, self._values = self._values, HdrCounts()
+        return taken
+
+
+class CounterHandle:
+    """A counter of the current run. Thread-safe."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._total = 0.0
+        self._changed = False
+
+    def add(self, number: float) -> None:
+        """Count that many more."""
+        with self._lock:
+            self._changed |= number != 0
+            self._total += number
+
+    def set(self, total: float) -> None:
+        """Count up to a total that is kept elsewhere."""
+        with self._lock:
+            self._changed |= total != self._total
+            self._total = total
+
+
+class GaugeHandle:
+    """A value as it is now; pushed once it is set. Thread-safe."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._value: float | None = None
+        self._changed = False
+
+    def set(self, value: float) -> None:
+        """Say what the value is now."""
+        with self._lock:
+            self._changed |= value != self._value
+            self._value = value
+
+
+@dataclass(slots=True)
+class _Interval:
+    """What is taken under the lock, to be encoded outside of it. Sequence 0: nothing was measured."""
+
+    run_id: str
+    epoch_unix_ns: int
+    start_unix_ns: int
+    end_unix_ns: int
+    sequence: int = 0
+    histograms: list[tuple[str, _Labels, HdrCounts]] = field(default_factory=list)
+    counters: list[tuple[str, _Labels, float]] = field(default_factory=list)
+    gauges: list[tuple[str, _Labels, float]] = field(default_factory=list)
+
+
+class Recorder:
+    """The measurements of one process. Thread-safe; handles may be asked for and used from any thread.
+
+    A change of `run_id` begins a new epoch: sequences begin at 1, counters at 0, gauges are not set. So a push belongs
+    to one run. Two epochs of a recorder never have the same number.
+    """
+
+    def __init__(self, *, source: str, clock: Clock, run_id: str = "") -> None:
+        self._source = source
+        self._clock = clock
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._histograms: dict[tuple[str, _Labels], HistogramHandle] = {}
+        self._counters: dict[tuple[str, _Labels], CounterHandle] = {}
+        self._gauges: dict[tuple[str, _Labels], GaugeHandle] = {}
+        self._epoch_unix_ns = self._interval_start_unix_ns = clock.unix_ns()
+        self._sequence = 0
+        self._cut_before: list[_Interval] = []
+
+    @property
+    def run_id(self) -> str:
+        """The run that is measured; empty outside a run."""
+        return self._run_id
+
+    @run_id.setter
+    def run_id(self, run_id: str) -> None:
+        with self._lock:
+            if run_id == self._run_id:
+                return
+            self._put_aside()
+            self._run_id = run_id
+            self._epoch_unix_ns = max(self._clock.unix_ns(), self._epoch_unix_ns + 1)
+            self._sequence = 0
+            for counter in self._counters.values():
+                counter._total = 0.0
+            for gauge in self._gauges.values():
+                gauge._value = None
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether an interval that has ended is still to be taken, before the one that goes on."""
+        return bool(self._cut_before)
+
+    def begin_interval(self) -> None:
+        """End the interval here: what is recorded from now on is in another one than what was recorded before."""
+        with self._lock:
+            self._put_aside()
+
+    def histogram(self, metric: Metric, **labels: str | int) -> HistogramHandle:
+        """The histogram of that metric and labels. ValueError if the metric is not registered so."""
+        key = _key(metric, MetricKind.HISTOGRAM, labels)
+        with self._lock:
+            return self._histograms.setdefault(key, HistogramHandle(self._lock))
+
+    def counter(self, metric: Metric, **labels: str | int) -> CounterHandle:
+        """The counter of that metric and labels. ValueError if the metric is not registered so."""
+        key = _key(metric, MetricKind.COUNTER, labels)
+        with self._lock:
+            return self._counters.setdefault(key, CounterHandle(self._lock))
+
+    def gauge(self, metric: Metric, **labels: str | int) -> GaugeHandle:
+        """The gauge of that metric and labels. ValueError if the metric is not registered so."""
+        key = _key(metric, MetricKind.GAUGE, labels)
+        with self._lock:
+            return self._gauges.setdefault(key, GaugeHandle(self._lock))
+
+    def take(self) -> PushRequest | None:
+        """The interval since the last call, or None if nothing was measured in it.
+
+        Nothing was measured if no value was recorded and no counter or gauge has changed. After a change of run, or
+        `begin_interval`, what was before comes first: call again while it `has_cut`, and once more.
+        """
+        with self._lock:
+            interval = self._cut_before.pop(0) if self._cut_before else self._cut()
+        return self._encode(interval) if interval.sequence else None
+
+    def _put_aside(self) -> None:
+        rest = self._cut()
+        if rest.sequence:
+            self._cut_before.append(rest)
+
+    def _cut(self) -> _Interval:
+        now = self._clock.unix_ns()
+        # A clock that was stepped back must not make an interval that ends before it starts.
+        start = min(self._interval_start_unix_ns, now)
+        self._interval_start_unix_ns = now
+        interval = _Interval(self._run_id, self._epoch_unix_ns, start, now)
+        worked = False
+        for (name, labels), histogram in self._histograms.items():
+            if histogram._values.count:
+                interval.histograms.append((name, labels, histogram._take()))
+                worked = True
+        for (name, labels), counter in self._counters.items():
+            interval.counters.append((name, labels, counter._total))
+            worked |= counter._changed
+            counter._changed = False
+        for (name, labels), gauge in self._gauges.items():
+            if gauge._value is not None:
+                interval.gauges.append((name, labels, gauge._value))
+                worked |= gauge._changed
+                gauge._changed = False
+        if worked:
+            self._sequence += 1
+            interval.sequence = self._sequence
+        return interval
+
+    def _encode(self, interval: _Interval) -> PushRequest:
+        return PushRequest(
+            source=self._source,
+            epoch_unix_ns=interval.epoch_unix_ns,
+            sequence=interval.sequence,
+            start_unix_ns=interval.start_unix_ns,
+            end_unix_ns=interval.end_unix_ns,
+            run_id=interval.run_id,
+            histograms=[_encoded(name, labels, values) for name, labels, values in interval.histograms],
+            counters=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.counters],
+            gauges=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.gauges],
+        )
+
+
+def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -> IntervalHistogram:
+    """A histogram as it is sent. ValueError if there is no such metric, or it has other labels."""
+    return _encoded(*_key(metric, MetricKind.HISTOGRAM, labels), values)
+
+
+def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> tuple[str, _Labels]:
+    if METRICS.get(metric.name) != metric:
+        raise ValueError(f"{metric.name} is not in metric_names.METRICS; add it there")
+    if metric.kind is not kind:
+        raise ValueError(f"{metric.name} is a {metric.kind.value}, not a {kind.value}")
+    if set(labels) != set(metric.labels):
+        raise ValueError(f"{metric.name} has the labels {list(metric.labels)}, not {list(labels)}")
+    return metric.name, tuple((label, str(labels[label])) for label in metric.labels)
+
+
+def _series(name: str, labels: _Labels) -> SeriesKey:
+    return SeriesKey(name=name, labels=dict(labels))
+
+
+def _encoded(name: str, labels: _Labels, values: HdrCounts) -> IntervalHistogram:
+    return IntervalHistogram(
+        key=_series(name, labels),
+        encoded=values.encode(),
+        count=values.count,
+        sum=min(values.sum_us, _UINT64_MAX),
+        min=values.min_us,
+        max=values.max_us,
+        overflow=values.overflow,
+        negative=values.negative,
+    )

@@ -1,0 +1,1 @@
+"""The messages' layouts, as bytes and as columns, and ledgers of them."""

@@ -1,0 +1,1 @@
+"""The aggregator over HTTP: pages, API, server-sent events."""

@@ -1,0 +1,86 @@
+"""The web side: the page and its API, and what Prometheus scrapes."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.common.telemetry.exposition import CONTENT_TYPE, exposition
+from market_spread.metrics_aggregator.http.archive import Archive
+from market_spread.metrics_aggregator.http.runs_api import NoSuchRunError, RunsApi
+from market_spread.metrics_aggregator.http.security import Guard, Hosts
+from market_spread.metrics_aggregator.http.sse import PING_S
+from market_spread.metrics_aggregator.http.updates import Feeds
+from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.page import STATIC
+from market_spread.metrics_aggregator.prometheus_view import exposed_series
+
+
+def web_app(
+    store: Store,
+    clock: Clock,
+    *,
+    feeds: Feeds | None = None,
+    archive: Archive | None = None,
+    hosts: Hosts | None = None,
+    ping_s: float = PING_S,
+) -> ASGIApp:
+    """The application. It reads the store in the loop that the store belongs to.
+
+    feeds: what event streams are fed from, ticked by who passes them in; archive: finished runs; hosts: those that
+    requests may name, any if absent.
+    """
+
+    async def page(_request: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    async def metrics(_request: Request) -> Response:
+        return Response(exposition(exposed_series(store, clock.unix_ns())), headers={"content-type": CONTENT_TYPE})
+
+    async def healthz(_request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    runs = RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s=ping_s)
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
+            Route("/metrics", metrics),
+            Route("/healthz", healthz),
+            *runs.routes(),
+        ],
+        exception_handlers={
+            NoSuchRunError: _not_found,
+            UsageError: _bad_request,
+            HTTPException: _http_error,
+            Exception: _internal_error,
+        },
+    )
+    return Guard(app, hosts=hosts or Hosts("0.0.0.0"))
+
+
+async def _not_found(_request: Request, error: Exception) -> Response:
+    return _sentence(404, str(error))
+
+
+async def _bad_request(_request: Request, error: Exception) -> Response:
+    return _sentence(400, str(error))
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    reasons = {404: f"there is nothing at {request.url.path}", 405: f"{request.url.path} answers GET only"}
+    return _sentence(status, reasons.get(status, str(error)))
+
+
+async def _internal_error(_request: Request, error: Exception) -> Response:
+    return _sentence(500, f"the request failed with {type(error).__name__}; the aggregator's log says why")
+
+
+def _sentence(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status_code=status)

@@ -1,0 +1,185 @@
+"""The runs whose logs are on disk: which there are, and the few of them that are open for reading."""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.clock import Clock
+from market_spread.metrics_aggregator.model import hlog
+from market_spread.metrics_aggregator.model.hlog import Entry, Reading
+from market_spread.metrics_aggregator.model.push_validation import is_run_id
+from market_spread.metrics_aggregator.model.run import RunState
+from market_spread.metrics_aggregator.model.run_files import FILE_NAME, read
+from market_spread.metrics_aggregator.model.store import Store
+
+OPENED_MAX = 3
+LISTED_MAX = 500
+# A run's title is among its first entries, its verdict among its last ones.
+_LOOK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """What a list of runs says of one. Times are Unix nanoseconds."""
+
+    run_id: str
+    begin_unix_ns: int
+    end_unix_ns: int
+    live: bool
+    phase: str
+    verdict: str
+    title: str
+
+    @staticmethod
+    def of(run: RunState, now_unix_ns: int) -> "RunHead":
+        """That of a run in memory."""
+        return RunHead(
+            run.run_id,
+            run.begin_unix_ns,
+            run.end_unix_ns,
+            run.is_live(now_unix_ns),
+            run.phase,
+            run.verdict,
+            run.title,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Tells whether a log has changed since."""
+
+    modified_ns: int
+    size: int
+
+
+class Archive:
+    """Finished runs below a folder, read only. Thread-safe: its methods take their time and are called in threads.
+
+    At most OPENED_MAX runs are held open, those that were asked for last, each with a history of at most
+    `history_bytes_max`. A log that has changed is read again.
+    """
+
+    def __init__(self, folder: Path, *, clock: Clock, history_bytes_max: int) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._history_bytes_max = history_bytes_max
+        self._opened: OrderedDict[str, tuple[_State, RunState]] = OrderedDict()
+        self._heads: dict[str, tuple[_State, RunHead]] = {}
+        self._lock = threading.Lock()
+
+    def heads(self) -> list[RunHead]:
+        """What there is, newest first by name, at most LISTED_MAX."""
+        with self._lock:
+            found = sorted((path for path in self._folders() if is_run_id(path.name)), reverse=True)
+            heads = {}
+            for folder in found:
+                state = _state(folder / FILE_NAME)
+                if state is not None:
+                    heads[folder.name] = self._head(folder, state)
+                if len(heads) == LISTED_MAX:
+                    break
+            self._heads = heads
+            return [head for _, head in heads.values()]
+
+    def open(self, run_id: str) -> RunState | None:
+        """The run as its log has it; None if there is none."""
+        if not is_run_id(run_id):
+            return None
+        with self._lock:
+            path = self._folder / run_id / FILE_NAME
+            state = _state(path)
+            if state is None:
+                return None
+            known = self._opened.pop(run_id, None)
+            if known is None or known[0] != state:
+                while len(self._opened) >= OPENED_MAX:
+                    self._opened.popitem(last=False)
+                known = (state, self._read(path, run_id))
+            self._opened[run_id] = known
+            return known[1]
+
+    def has_changed(self, run_id: str) -> bool:
+        """Whether the run's log has changed since the run was opened."""
+        with self._lock:
+            known = self._opened.get(run_id)
+            return known is None or known[0] != _state(self._folder / run_id / FILE_NAME)
+
+    def _read(self, path: Path, run_id: str) -> RunState:
+        store = Store(history_bytes_max=self._history_bytes_max, clock=self._clock, log=_OneLog(path))
+        return store.restore(run_id)
+
+    def _folders(self) -> list[Path]:
+        try:
+            return list(self._folder.iterdir())
+        except OSError:
+            return []
+
+    def _head(self, folder: Path, state: _State) -> tuple[_State, RunHead]:
+        known = self._heads.get(folder.name)
+        if known is not None and known[0] == state:
+            return known
+        return state, _look(folder / FILE_NAME, folder.name, state)
+
+
+class _OneLog:
+    """A log that is only read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
+        raise NotImplementedError
+
+    def entries(self, run_id: str) -> Iterator[Entry]:
+        return read(self._path, Reading())
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return _State(stat.st_mtime_ns, stat.st_size)
+
+
+def _look(path: Path, run_id: str, state: _State) -> RunHead:
+    """The head of a run from the two ends of its log. Who writes it now is another process, if anyone."""
+    told: list[dict[str, object]] = []
+    try:
+        with path.open("rb") as file:
+            told += _told(file.read(_LOOK_BYTES))
+            if state.size > _LOOK_BYTES:
+                file.seek(max(_LOOK_BYTES, state.size - _LOOK_BYTES))
+                told += _told(file.read(_LOOK_BYTES))
+    except OSError:
+        told = []
+    pushes = [each for each in told if "kind" not in each]
+    newest = {str(note["kind"]): str(note.get("name", "")) for note in told if "kind" in note}
+    return RunHead(
+        run_id,
+        min((_number(push["start_unix_ns"]) for push in pushes), default=state.modified_ns),
+        max((_number(push["end_unix_ns"]) for push in pushes), default=state.modified_ns),
+        live=False,
+        phase=newest.get("phase", ""),
+        verdict=newest.get("verdict", ""),
+        title=newest.get("title", ""),
+    )
+
+
+def _told(text: bytes) -> list[dict[str, object]]:
+    """The heads of the blocks that can be read: what someone else has written there must not hide the other runs."""
+    found = []
+    for block in hlog.whole_blocks(text.splitlines(keepends=True), Reading()):
+        with suppress(ValueError):
+            head = json.loads(block[0].split(b" ", 1)[1])
+            if isinstance(head, dict) and ("kind" in head or {"start_unix_ns", "end_unix_ns"} <= head.keys()):
+                found.append(head)
+    return found
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

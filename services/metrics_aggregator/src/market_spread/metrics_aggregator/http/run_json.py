@@ -1,0 +1,231 @@
+"""A run as the JSON that the web page draws: every figure can be made again from the histograms in it."""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from market_spread.common.hdr.codec import Buckets, payload_of
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.metrics_aggregator.model.events import Note
+from market_spread.metrics_aggregator.model.intervals import (
+    HistogramInterval,
+    Interval,
+    Point,
+    last,
+    merged_histograms,
+    summed,
+)
+from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries, Series, SeriesId
+from market_spread.v1.metrics_pb2 import IntervalHistogram
+
+FORMAT = 1
+# How what is pushed outside a run is called; no run can have that id.
+NO_RUN = "-"
+# An interval is merged with others to one of these lengths, milliseconds.
+_WIDTHS_MS = tuple(1000 * s for s in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600))
+
+View = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From when to when, Unix nanoseconds; None is the run's begin or end."""
+
+    from_unix_ns: int | None = None
+    to_unix_ns: int | None = None
+
+    def has(self, interval: HistogramInterval | Point) -> bool:
+        """Whether the interval lies in it, be it in part."""
+        if self.from_unix_ns is not None and interval.end_unix_ns <= self.from_unix_ns:
+            return False
+        return self.to_unix_ns is None or interval.start_unix_ns < self.to_unix_ns
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesCopy:
+    """A series at a moment, apart from what is pushed on; its merged histogram is encoded already."""
+
+    series_id: SeriesId
+    total: Any
+    intervals: Sequence[HistogramInterval | Point]
+    merge: Callable[[Sequence[Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCopy:
+    """A run at a moment. Quickly made, so that the long work of encoding can be done in a thread."""
+
+    head: View
+    series: tuple[SeriesCopy, ...]
+
+
+def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> RunCopy:
+    """The run as it is now, with all its intervals."""
+    metrics = {series_id.name: series_id.metric for series_id in run.series}
+    head = {
+        "format": FORMAT,
+        "run_id": run.run_id or NO_RUN,
+        "title": run.title,
+        "live": run.is_live(now_unix_ns),
+        "phase": run.phase,
+        "verdict": run.verdict,
+        "tick": tick,
+        "generated_unix_ms": _ms(now_unix_ns),
+        "sources": sources_of(run.epochs.values()),
+        "aggregator": aggregator,
+        "notes": notes_of(run.notes),
+        "metrics": {
+            name: {"kind": metric.kind.value, "meaning": metric.meaning, "labels": list(metric.labels)}
+            for name, metric in sorted(metrics.items())
+        },
+    }
+    series = (
+        SeriesCopy(series_id, total_of(series), series.intervals, _merge(series))
+        for series_id, series in run.sorted_series()
+    )
+    return RunCopy(head, tuple(series))
+
+
+def data_json(copied: RunCopy, within: Range, *, points: int) -> str:
+    """The run's data, its intervals those of the range, at most so many a series: more are merged exactly.
+
+    They are merged to the same cells in all series.
+    """
+    chosen = [[each for each in series.intervals if within.has(each)] for series in copied.series]
+    first = min((intervals[0].start_unix_ns for intervals in chosen if intervals), default=0)
+    end = max((each.end_unix_ns for intervals in chosen for each in intervals), default=0)
+    width_ns = _width_ns(end - first, points) if max(map(len, chosen), default=0) > points else 0
+    view = {
+        **copied.head,
+        "range": {"from_unix_ms": _ms(first), "to_unix_ms": _ms(end)},
+        "series": [
+            series_of(series.series_id, series.total, _in_cells(intervals, width_ns, series.merge))
+            for series, intervals in zip(copied.series, chosen, strict=True)
+        ],
+    }
+    return as_json(view)
+
+
+def as_json(view: View) -> str:
+    """Compact, and safe inside a script element too."""
+    return json.dumps(view, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def series_of(series_id: SeriesId, total: Any, intervals: Iterable[HistogramInterval | Point]) -> View:
+    """A series with intervals."""
+    return {
+        "name": series_id.name,
+        "kind": series_id.metric.kind.value,
+        "labels": {**dict(series_id.labels), "source": series_id.source},
+        "total": total,
+        "intervals": [_interval(interval) for interval in intervals],
+    }
+
+
+def total_of(series: Series) -> Any:
+    """What a series came to: a number, or a histogram as a list."""
+    if not isinstance(series, HistogramSeries):
+        return series.value
+    total: HdrCounts = series.merged
+    counts = b64encode(Buckets.of(total.counts).pack()).decode()
+    return [total.count, total.sum_us, total.min_us, total.max_us, total.overflow, total.negative, counts]
+
+
+def sources_of(epochs: Iterable[Epoch]) -> list[View]:
+    """What is known of the processes, oldest first."""
+    return [
+        {
+            "source": epoch.source,
+            "epoch_unix_ms": _ms(epoch.epoch_unix_ns),
+            "end_unix_ms": _ms(epoch.end_unix_ns),
+            "pushes": epoch.pushes,
+            "duplicates": epoch.duplicates,
+            "missing": epoch.missing,
+            "pushes_dropped": epoch.pushes_dropped,
+            "clock_error_us": epoch.clock_error_us,
+            "clock_synchronised": epoch.clock_synchronised,
+            "host": epoch.host,
+        }
+        for epoch in sorted(epochs, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
+    ]
+
+
+def notes_of(notes: Iterable[Note]) -> list[View]:
+    """Limits, phases, verdicts and events; the title stands elsewhere.
+
+    Limits have those that are given, by their names in the proto; a verdict what it is made of: the checks that failed,
+    and the histograms that the result's latencies are of, by series, with what is not to be shown of them and the rows
+    in which the result shows them.
+    """
+    return [_note(note) for note in notes if note.kind != "title"]
+
+
+def _note(note: Note) -> View:
+    view: View = {"unix_ms": _ms(note.unix_ns), "kind": note.kind, "name": note.name, "text": note.text}
+    if note.limits is not None:
+        view["limits"] = {
+            field.name: dict(value) if isinstance(value, Mapping) else value
+            for field, value in note.limits.ListFields()
+        }
+    if note.judgement is not None:
+        judgement = note.judgement
+        view["failed"] = [{"check": each.check, "text": each.text, "cause": each.cause} for each in judgement.failed]
+        view["judged"] = {
+            "from_unix_ms": _ms(judgement.from_unix_ns),
+            "to_unix_ms": _ms(judgement.to_unix_ns),
+            "series": [
+                {
+                    "name": each.key.name,
+                    "labels": dict(each.key.labels),
+                    "total": _pushed(each),
+                    "too_few": {
+                        name: n for few in judgement.too_few if few.key == each.key for name, n in few.clusters.items()
+                    },
+                }
+                for each in judgement.histograms
+            ],
+            "rows": [list(row.cells) for row in judgement.rows],
+        }
+    return view
+
+
+def _pushed(histogram: IntervalHistogram) -> list[Any]:
+    each = histogram
+    counts = b64encode(payload_of(each.encoded)).decode()
+    return [each.count, each.sum, each.min, each.max, each.overflow, each.negative, counts]
+
+
+def _interval(interval: HistogramInterval | Point) -> list[Any]:
+    span = [_ms(interval.start_unix_ns), _ms(interval.end_unix_ns)]
+    if isinstance(interval, Point):
+        return [*span, interval.value]
+    return [*span, *interval[2:-1], b64encode(payload_of(interval.encoded)).decode()]
+
+
+def _merge(series: Series) -> Callable[[Sequence[Any]], Any]:
+    if isinstance(series, HistogramSeries):
+        return merged_histograms
+    return summed if isinstance(series, CounterSeries) else last
+
+
+def _in_cells(
+    intervals: Sequence[Interval], width_ns: int, merge: Callable[[Sequence[Interval]], Interval]
+) -> list[Interval]:
+    if not width_ns:
+        return list(intervals)
+    return [merge(list(cell)) for _, cell in groupby(intervals, key=lambda each: each.start_unix_ns // width_ns)]
+
+
+def _width_ns(span_ns: int, points: int) -> int:
+    """Cells so wide that the span has at most so many, one more at its edge included."""
+    needed_ms = span_ns / 1e6 / max(1, points - 1)
+    width_ms = next((width for width in _WIDTHS_MS if width >= needed_ms), -(-int(needed_ms) // 3_600_000) * 3_600_000)
+    return max(width_ms, 1000) * 1_000_000
+
+
+def _ms(unix_ns: int) -> float:
+    return unix_ns / 1_000_000

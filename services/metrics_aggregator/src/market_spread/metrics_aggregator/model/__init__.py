@@ -1,0 +1,1 @@
+"""What the aggregator holds: runs, their series and events, in memory and on disk."""

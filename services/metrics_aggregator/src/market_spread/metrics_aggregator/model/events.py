@@ -1,0 +1,96 @@
+"""What went on in a run: its title, its limits, its phases, its verdict, events."""
+
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from market_spread.common.errors import UsageError
+from market_spread.common.hdr.histogram import PERCENTILES
+from market_spread.metrics_aggregator.model.push_validation import check_histogram, check_run_id, check_text
+from market_spread.v1.limits_pb2 import RunLimits
+from market_spread.v1.metrics_pb2 import Judgement, NoteRequest
+
+NOTES_MAX = 1_000
+SENTENCE_CHARACTERS_MAX = 2_000
+FAILED_MAX = 100
+ROWS_MAX = 100
+# The percentiles that a limit may be on, by name, as quantiles.
+QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
+KINDS = ("title", "limits", "phase", "verdict", "event")
+
+NoteKind = Literal["title", "limits", "phase", "verdict", "event"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Note:
+    """What went on at a moment, Unix nanoseconds. Two notes of the same time, kind and name are the same one.
+
+    limits: of a note of that kind, what the run is judged by; judgement: what a verdict is made of, if it was told.
+    """
+
+    unix_ns: int
+    kind: NoteKind
+    name: str
+    text: str = ""
+    limits: RunLimits | None = field(default=None, compare=False)
+    judgement: Judgement | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """What makes it this note."""
+        return self.unix_ns, self.kind, self.name
+
+
+def read_note(request: NoteRequest) -> Note:
+    """The note that was sent. UsageError if anything in it is wrong."""
+    if not request.run_id:
+        raise UsageError("run_id is empty; a note belongs to a run")
+    check_run_id(request.run_id)
+    if not request.unix_ns:
+        raise UsageError("unix_ns=0; send the time of the note")
+    if request.kind not in KINDS:
+        raise UsageError(f"kind={request.kind!r}; use one of {', '.join(KINDS)}")
+    if not request.name:
+        raise UsageError(f"the {request.kind} of a note is empty; give it a name")
+    check_text("name", request.name)
+    if len(request.text) > SENTENCE_CHARACTERS_MAX:
+        raise UsageError(f"text has {len(request.text)} characters; use at most {SENTENCE_CHARACTERS_MAX}")
+    limits = request.limits if request.HasField("limits") else None
+    judgement = request.judgement if request.HasField("judgement") else None
+    if (limits is None) != (request.kind != "limits"):
+        raise UsageError(f"a note of the kind {request.kind} has limits if and only if it is of the kind limits")
+    if limits is not None:
+        _check_limits(limits)
+    if judgement is not None:
+        _check_judgement(request.kind, judgement)
+    return Note(request.unix_ns, cast(NoteKind, request.kind), request.name, request.text, limits, judgement)
+
+
+def _check_limits(limits: RunLimits) -> None:
+    for name in ("late_share_max", "rate_share_min", "stolen_share_max"):
+        if not 0 <= getattr(limits, name) <= 1:
+            raise UsageError(f"{name}={getattr(limits, name)}; use a share from 0 to 1")
+    for name in limits.latency_us_max:
+        if name not in QUANTILES:
+            raise UsageError(f"latency_us_max has {name!r}; use {', '.join(QUANTILES)}")
+
+
+def _check_judgement(kind: str, judgement: Judgement) -> None:
+    if kind != "verdict":
+        raise UsageError(f"a note of the kind {kind} has a judgement; only a verdict has one")
+    if len(judgement.failed) > FAILED_MAX:
+        raise UsageError(f"the verdict has {len(judgement.failed)} failed checks; send at most {FAILED_MAX}")
+    for failed in judgement.failed:
+        check_text("check", failed.check)
+        check_text("cause", failed.cause)
+        if len(failed.text) > SENTENCE_CHARACTERS_MAX:
+            raise UsageError(
+                f"{failed.check}: text has {len(failed.text)} characters; use at most {SENTENCE_CHARACTERS_MAX}"
+            )
+    if judgement.to_unix_ns < judgement.from_unix_ns:
+        raise UsageError("what is judged ends before it begins; send from_unix_ns and to_unix_ns in order")
+    for histogram in judgement.histograms:
+        check_histogram(histogram)
+    if len(judgement.rows) > ROWS_MAX:
+        raise UsageError(f"the verdict has {len(judgement.rows)} rows of latencies; send at most {ROWS_MAX}")
+    for cell in (cell for row in judgement.rows for cell in row.cells):
+        check_text("cell", cell)

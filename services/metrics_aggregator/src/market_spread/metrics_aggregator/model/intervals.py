@@ -1,0 +1,108 @@
+"""What was measured in an interval, and how several intervals become one without loss."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from market_spread.common.hdr.codec import SLOTS, Buckets
+from market_spread.common.hdr.histogram import HdrCounts
+
+# What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
+_POINT_BYTES = 176
+_HISTOGRAM_BYTES = 440
+
+
+class HistogramInterval(NamedTuple):
+    """A histogram of one interval; times Unix nanoseconds, the end exclusive; values in microseconds.
+
+    encoded: HdrHistogram V2, compressed.
+    """
+
+    start_unix_ns: int
+    end_unix_ns: int
+    count: int  # type: ignore[assignment]  # a tuple has a method of that name
+    sum_us: int
+    min_us: int
+    max_us: int
+    overflow: int
+    negative: int
+    encoded: bytes
+
+
+class Point(NamedTuple):
+    """What a counter grew by in an interval, or what a gauge was at its end; times Unix nanoseconds."""
+
+    start_unix_ns: int
+    end_unix_ns: int
+    value: float
+
+
+Interval = TypeVar("Interval", bound=HistogramInterval | Point)
+
+
+def bytes_of(interval: HistogramInterval | Point) -> int:
+    """Memory that it takes."""
+    if isinstance(interval, Point):
+        return _POINT_BYTES
+    return _HISTOGRAM_BYTES + len(interval.encoded)
+
+
+def add_histogram(merged: HdrCounts, interval: HistogramInterval, buckets: Buckets) -> None:
+    """Add the interval's values, whose buckets these are, to a histogram."""
+    merged.merge_buckets(
+        buckets,
+        count=interval.count,
+        sum_us=interval.sum_us,
+        min_us=interval.min_us,
+        max_us=interval.max_us,
+        overflow=interval.overflow,
+        negative=interval.negative,
+    )
+
+
+def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:
+    """One interval with all values of these, bucket added to bucket. There is at least one."""
+    if len(intervals) == 1:
+        return intervals[0]
+    counts = np.zeros(SLOTS, np.int64)
+    for interval in intervals:
+        if interval.count:
+            buckets = Buckets.decode(interval.encoded)
+            counts[: len(buckets.counts)] += buckets.counts
+    return sum_of(intervals, Buckets.of(counts).encode())
+
+
+def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramInterval:
+    """One interval with all values of these; what their buckets add up to is encoded already."""
+    filled = [interval for interval in intervals if interval.count]
+    return HistogramInterval(
+        min(interval.start_unix_ns for interval in intervals),
+        max(interval.end_unix_ns for interval in intervals),
+        sum(interval.count for interval in intervals),
+        sum(interval.sum_us for interval in intervals),
+        min((interval.min_us for interval in filled), default=0),
+        max((interval.max_us for interval in filled), default=0),
+        sum(interval.overflow for interval in intervals),
+        sum(interval.negative for interval in intervals),
+        encoded,
+    )
+
+
+def summed(points: Sequence[Point]) -> Point:
+    """One interval of a counter, with the growth of all of these."""
+    return Point(_start(points), _end(points), sum(point.value for point in points))
+
+
+def last(points: Sequence[Point]) -> Point:
+    """One interval of a gauge, with the value at its end."""
+    newest = max(points, key=lambda point: point.end_unix_ns)
+    return Point(_start(points), newest.end_unix_ns, newest.value)
+
+
+def _start(points: Sequence[Point]) -> int:
+    return min(point.start_unix_ns for point in points)
+
+
+def _end(points: Sequence[Point]) -> int:
+    return max(point.end_unix_ns for point in points)

@@ -1,0 +1,160 @@
+"""Reading a push: everything that it measured, checked whole before anything is merged."""
+
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from market_spread.common.errors import UsageError
+from market_spread.common.hdr.histogram import Buckets, check_exact
+from market_spread.common.telemetry.metrics import METRICS, MetricKind
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval
+from market_spread.metrics_aggregator.model.series import SeriesId
+from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
+
+TEXT_CHARACTERS_MAX = 200
+KNOWN_MAX = 4_000
+_LARGEST = sys.float_info.max
+_KINDS = (MetricKind.HISTOGRAM, MetricKind.COUNTER, MetricKind.GAUGE)
+# It becomes the name of a folder.
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a push measured. The used buckets of a histogram stand beside its interval. ids: every series it names."""
+
+    histograms: list[tuple[SeriesId, HistogramInterval, Buckets]]
+    counters: list[tuple[SeriesId, float]]
+    gauges: list[tuple[SeriesId, float]]
+    ids: set[SeriesId]
+
+
+def check_envelope(request: PushRequest) -> None:
+    """UsageError unless source, run, sequence and interval make sense."""
+    if not request.source:
+        raise UsageError("source is empty; give each process of a run its own name")
+    check_text("source", request.source)
+    check_run_id(request.run_id)
+    if not request.epoch_unix_ns:
+        raise UsageError("epoch_unix_ns=0; send the time when the process started")
+    if not request.sequence:
+        raise UsageError("sequence=0; count pushes from 1")
+    if request.end_unix_ns < request.start_unix_ns:
+        raise UsageError(f"the interval ends {request.start_unix_ns - request.end_unix_ns} ns before it starts")
+
+
+def check_run_id(run_id: str) -> None:
+    """UsageError unless it is empty or can be the name of a folder, whatever the system."""
+    check_text("run_id", run_id)
+    if run_id and not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r}; use letters, digits, '.', '_' and '-', a letter or digit first")
+
+
+def is_run_id(text: str) -> bool:
+    """Whether it may name a run, and so a folder."""
+    return bool(_RUN_ID.fullmatch(text)) and len(text) <= TEXT_CHARACTERS_MAX
+
+
+def check_text(what: str, text: str) -> None:
+    """UsageError if it is too long."""
+    if len(text) > TEXT_CHARACTERS_MAX:
+        raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
+
+
+class _SeriesCache(dict[bytes, SeriesId]):
+    """Series of one kind by their keys as they are on the wire: nearly all were seen before.
+
+    At most KNOWN_MAX are remembered. UsageError if no series of that kind has the key.
+    """
+
+    def __init__(self, kind: MetricKind, source: str, run_id: str) -> None:
+        super().__init__()
+        self._kind, self._source, self._run_id = kind, source, run_id
+
+    def __missing__(self, wire: bytes) -> SeriesId:
+        series_id = _series_id(SeriesKey.FromString(wire), self._source, self._run_id)
+        kind = series_id.metric.kind
+        if kind is not self._kind:
+            raise UsageError(f"{series_id.name} was pushed as a {self._kind.value}; it is a {kind.value}")
+        if len(self) >= KNOWN_MAX:
+            self.clear()
+        self[wire] = series_id
+        return series_id
+
+
+class SeriesIds:
+    """The series of one source and run."""
+
+    def __init__(self, source: str, run_id: str) -> None:
+        self.histograms, self.counters, self.gauges = (_SeriesCache(kind, source, run_id) for kind in _KINDS)
+
+
+def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> Measured:
+    """What the push measured. UsageError, naming the series, if any of it is wrong.
+
+    ids_of_source: those of the push's source and run, if they are kept from push to push.
+    """
+    known = ids_of_source or SeriesIds(request.source, request.run_id)
+    start, end = request.start_unix_ns, request.end_unix_ns
+    histograms = [_histogram(item, start, end, known.histograms) for item in request.histograms]
+    counters = _samples(request.counters, known.counters, least=0.0)
+    gauges = _samples(request.gauges, known.gauges, least=-_LARGEST)
+    named = [each[0] for part in (histograms, counters, gauges) for each in part]
+    ids = set(named)
+    if len(ids) != len(named):
+        twice = next(series_id for series_id in named if named.count(series_id) > 1)
+        raise UsageError(f"{twice.name} stands twice in the push with the labels {dict(twice.labels)}")
+    return Measured(histograms, counters, gauges, ids)
+
+
+def check_histogram(item: IntervalHistogram) -> None:
+    """UsageError, naming the series, unless it is a histogram of a registered metric and agrees with its head."""
+    _histogram(item, 0, 0, _SeriesCache(MetricKind.HISTOGRAM, "", ""))
+
+
+def _histogram(
+    item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _SeriesCache
+) -> tuple[SeriesId, HistogramInterval, Buckets]:
+    series_id = known[item.key.SerializeToString()]
+    interval = HistogramInterval(
+        start_unix_ns,
+        end_unix_ns,
+        item.count,
+        item.sum,
+        item.min,
+        item.max,
+        item.overflow,
+        item.negative,
+        item.encoded,
+    )
+    _, _, count, _, min_us, max_us, overflow, negative, encoded = interval
+    try:
+        buckets = Buckets.decode(encoded)
+        if buckets.count != count:
+            raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
+        check_exact(buckets, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
+    except ValueError as error:
+        raise UsageError(f"{series_id.name}: {error}") from error
+    return series_id, interval, buckets
+
+
+def _samples(items: Iterable[Sample], known: _SeriesCache, *, least: float) -> list[tuple[SeriesId, float]]:
+    samples = [(known[item.key.SerializeToString()], item.value) for item in items]
+    for series_id, value in samples:
+        if not least <= value <= _LARGEST:
+            kind = series_id.metric.kind.value
+            raise UsageError(f"{series_id.name}={value}; a {kind} is a finite number, a counter not negative")
+    return samples
+
+
+def _series_id(key: SeriesKey, source: str, run_id: str) -> SeriesId:
+    name, labels = key.name, dict(key.labels)
+    metric = METRICS.get(name)
+    if metric is None:
+        raise UsageError(f"{name!r} is no registered metric; add it to metric_names or update the aggregator")
+    if labels.keys() != set(metric.labels):
+        raise UsageError(f"{name} was pushed with the labels {sorted(labels)}; it has {sorted(metric.labels)}")
+    for label, value in labels.items():
+        check_text(f"{name} {label}", value)
+    return SeriesId(name, tuple(sorted(labels.items())), source, run_id)

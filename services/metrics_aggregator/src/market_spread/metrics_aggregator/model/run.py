@@ -1,0 +1,244 @@
+"""What is known of one run: its series, the processes that push for it, its notes."""
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from market_spread.common.telemetry.recorder import pushes_missing
+from market_spread.metrics_aggregator.model.events import Note, NoteKind
+from market_spread.metrics_aggregator.model.history import SECOND_NS, HistoryUsage, Resolution
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
+from market_spread.metrics_aggregator.model.push_validation import Measured, SeriesIds, read_push
+from market_spread.metrics_aggregator.model.series import (
+    CounterSeries,
+    GaugeSeries,
+    HistogramSeries,
+    Now,
+    Series,
+    SeriesId,
+)
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import PushRequest
+
+# A process that works pushes every second, and the run controller notes every phase.
+_LIVE_NS = 30 * SECOND_NS
+# How far before ours a clock may be; beyond, it does not make what others push old.
+_AHEAD_NS = 60 * SECOND_NS
+
+_SOURCES_KNOWN_MAX = 100
+_AGED_EVERY = 60
+
+_S = TypeVar("_S", HistogramSeries, CounterSeries, GaugeSeries)
+
+
+@dataclass(slots=True)
+class Epoch:
+    """The pushes of one process from its start, or from its change of run.
+
+    missing: pushes that never came; pushes_dropped: those that the process says it dropped.
+    """
+
+    source: str
+    run_id: str
+    epoch_unix_ns: int
+    sequence: int = 0
+    end_unix_ns: int = 0
+    pushes: int = 0
+    duplicates: int = 0
+    missing: int = 0
+    pushes_dropped: int = 0
+    clock_error_us: int = -1
+    clock_synchronised: bool = False
+    host: str = ""
+
+    def taken(self, request: PushRequest) -> None:
+        """Count a push that was merged."""
+        self.sequence = request.sequence
+        self.end_unix_ns = request.end_unix_ns
+        self.pushes += 1
+        self.pushes_dropped = max(self.pushes_dropped, request.pushes_dropped)
+        self.missing = pushes_missing(last=self.sequence, seen=self.pushes, dropped=self.pushes_dropped)
+        self.clock_error_us = request.clock_error_us
+        self.clock_synchronised = request.clock_synchronised
+        self.host = request.host
+
+
+@dataclass(slots=True)
+class News:
+    """What has changed in a run since it was last told to those who watch it."""
+
+    intervals: dict[SeriesId, list[HistogramInterval | Point]] = field(default_factory=dict)
+    epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.intervals or self.epochs or self.notes)
+
+
+class RunState:
+    """One run. Not thread-safe: it belongs to the loop of its store."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.series: dict[SeriesId, Series] = {}
+        self.epochs: dict[tuple[str, int], Epoch] = {}
+        self.notes: list[Note] = []
+        self.resolution = Resolution()
+        self.begin_unix_ns = 0
+        self.end_unix_ns = 0
+        self.heard_unix_ns = 0
+        self.held = HistoryUsage()
+        self.news: News | None = None
+        self._ids: dict[str, SeriesIds] = {}  # by source
+        self._noted: set[tuple[int, str, str]] = set()
+
+    @property
+    def title(self) -> str:
+        """What the run is, as its controller says; empty if it says nothing."""
+        return self._newest("title")
+
+    @property
+    def phase(self) -> str:
+        """What the run does; empty if nobody says it."""
+        return self._newest("phase")
+
+    @property
+    def verdict(self) -> str:
+        """What the run came to; empty as long as it is not judged."""
+        return self._newest("verdict")
+
+    @property
+    def limits(self) -> RunLimits | None:
+        """What the run is judged by; None if nobody has said it."""
+        note = self._newest_note("limits")
+        return None if note is None else note.limits
+
+    @property
+    def failed_checks(self) -> tuple[FailedCheck, ...]:
+        """What speaks against the run, as far as its verdict says it."""
+        note = self._newest_note("verdict")
+        return () if note is None or note.judgement is None else tuple(note.judgement.failed)
+
+    @property
+    def measured_unix_ns(self) -> tuple[int, int | None] | None:
+        """When the measured load began and ended, None if it goes on; None before it begins."""
+        phases = [note for note in self.notes if note.kind == "phase"]
+        at = next((at for at in reversed(range(len(phases))) if phases[at].name == "measuring"), None)
+        if at is None:
+            return None
+        return phases[at].unix_ns, phases[at + 1].unix_ns if at + 1 < len(phases) else None
+
+    @property
+    def hosts(self) -> int:
+        """On how many hosts its sources are known to be; each has a clock of its own."""
+        return len({epoch.host for epoch in self.epochs.values() if epoch.host})
+
+    @property
+    def history_bytes(self) -> int:
+        """What its intervals take, and sums of them."""
+        return self.held.bytes
+
+    def is_live(self, now_unix_ns: int) -> bool:
+        """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
+        return not self.verdict and now_unix_ns - self.heard_unix_ns < _LIVE_NS
+
+    def read(self, request: PushRequest) -> Measured:
+        """What a push for this run measured. UsageError if any of it is wrong."""
+        ids = self._ids.get(request.source)
+        if ids is None:
+            if len(self._ids) >= _SOURCES_KNOWN_MAX:
+                self._ids.clear()
+            ids = self._ids[request.source] = SeriesIds(request.source, self.run_id)
+        return read_push(request, ids)
+
+    def new_series(self, measured: Measured) -> int:
+        """How many series it does not have yet."""
+        return len(measured.ids.difference(self.series))
+
+    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
+        """Add a push that has been checked, and was not merged before."""
+        key = (request.source, request.epoch_unix_ns)
+        epoch = self.epochs.get(key)
+        if epoch is None:
+            epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
+        start, end = request.start_unix_ns, request.end_unix_ns
+        self._heard(start, end, now_unix_ns)
+        now = Now(min(self.end_unix_ns, now_unix_ns + _AHEAD_NS), self.resolution)
+        for series_id, interval, buckets in measured.histograms:
+            histogram = self._get(series_id, HistogramSeries)
+            self._tell(series_id, histogram.add(interval, buckets, now))
+        grown_from = _grown_from(request, epoch)
+        for series_id, value in measured.counters:
+            counter = self._get(series_id, CounterSeries)
+            self._tell(series_id, counter.add(epoch.epoch_unix_ns, value, grown_from, end, now))
+        for series_id, value in measured.gauges:
+            gauge = self._get(series_id, GaugeSeries)
+            self._tell(series_id, gauge.add(epoch.epoch_unix_ns, Point(start, end, value), now))
+        epoch.taken(request)
+        if epoch.pushes % _AGED_EVERY == 0:  # those that nobody pushes any more grow old, too
+            for series in self.series.values():
+                series.history.age(now.newest_unix_ns, self.resolution)
+        if self.news is not None:
+            self.news.epochs[key] = epoch
+        return epoch
+
+    def has_note(self, note: Note) -> bool:
+        """Whether it was taken before."""
+        return note.key in self._noted
+
+    def add_note(self, note: Note, now_unix_ns: int) -> None:
+        """Keep a note that was not taken before."""
+        self._heard(note.unix_ns, note.unix_ns, now_unix_ns)
+        self._noted.add(note.key)
+        insort(self.notes, note)
+        if self.news is not None:
+            self.news.notes.append(note)
+
+    def coarsen(self) -> bool:
+        """Go over to the next coarser resolution; False if this is the coarsest."""
+        coarser = self.resolution.coarser()
+        if coarser is None:
+            return False
+        self.resolution = coarser
+        for series in self.series.values():
+            series.history.coarsen(self.end_unix_ns, coarser)
+        return True
+
+    def drop_oldest(self) -> None:
+        """Forget the oldest interval of every series."""
+        for series in self.series.values():
+            series.history.drop_oldest()
+
+    def sorted_series(self) -> Iterator[tuple[SeriesId, Series]]:
+        """Every series, in order of name, source and labels."""
+        yield from sorted(self.series.items(), key=lambda item: (item[0].name, item[0].source, item[0].labels))
+
+    def _heard(self, start_unix_ns: int, end_unix_ns: int, now_unix_ns: int) -> None:
+        self.heard_unix_ns = max(self.heard_unix_ns, now_unix_ns)
+        self.begin_unix_ns = min(self.begin_unix_ns or start_unix_ns, start_unix_ns)
+        self.end_unix_ns = max(self.end_unix_ns, end_unix_ns)
+
+    def _tell(self, series_id: SeriesId, interval: HistogramInterval | Point | None) -> None:
+        if self.news is not None and interval is not None:
+            self.news.intervals.setdefault(series_id, []).append(interval)
+
+    def _get(self, series_id: SeriesId, of_kind: type[_S]) -> _S:
+        series = self.series.get(series_id)
+        if series is None:
+            series = self.series[series_id] = of_kind(self.held)
+        return cast(_S, series)  # a name has one kind, which the intake has checked
+
+    def _newest(self, kind: NoteKind) -> str:
+        note = self._newest_note(kind)
+        return "" if note is None else note.name
+
+    def _newest_note(self, kind: NoteKind) -> Note | None:
+        return next((note for note in reversed(self.notes) if note.kind == kind), None)
+
+
+def _grown_from(request: PushRequest, epoch: Epoch) -> int:
+    """A counter has grown since the last push: before the interval's start if pushes are missing. Unix nanoseconds."""
+    if request.sequence != epoch.sequence + 1:
+        return min(request.start_unix_ns, epoch.end_unix_ns or epoch.epoch_unix_ns)
+    return request.start_unix_ns

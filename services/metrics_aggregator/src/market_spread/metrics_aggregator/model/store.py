@@ -1,0 +1,220 @@
+"""Everything that was pushed, merged once each, within bounds."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.errors import UnavailableError, UsageError
+from market_spread.metrics_aggregator.model import hlog
+from market_spread.metrics_aggregator.model.events import NOTES_MAX, read_note
+from market_spread.metrics_aggregator.model.push_validation import check_envelope
+from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.series import Series, SeriesId
+from market_spread.metrics_aggregator.self_metrics import Own
+from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
+
+SERIES_MAX = 2_000
+EPOCHS_MAX = 2_000
+HISTORY_BYTES_MAX = 512 * 1024 * 1024
+
+
+class RunLog(Protocol):
+    """Where pushes and notes are written down before they are acknowledged."""
+
+    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
+        """Write it down, as `hlog` has made it. UnavailableError if that fails; then nothing of it is there.
+
+        begin_unix_ns: when what it tells began.
+        """
+
+    def entries(self, run_id: str) -> Iterable[PushRequest | NoteRequest]:
+        """All that is written down of a run, in the order of their acknowledgement; nothing of an unknown one."""
+
+
+class Store:
+    """Runs with their series. Not thread-safe: it belongs to one loop.
+
+    At most `series_max` series: the runs that were silent for longest make room, and their series are counted in
+    `evicted`. A push by which its run alone would have more is refused; so it is with EPOCHS_MAX epochs. The intervals
+    of all runs take at most `history_bytes_max` bytes: the largest run's history becomes coarser until they do, and
+    then loses its oldest intervals.
+
+    With a log, a push is written down before it is merged, and a run that is not in memory is read back when it is
+    pushed for again.
+    """
+
+    def __init__(
+        self,
+        *,
+        series_max: int = SERIES_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
+        clock: Clock | None = None,
+        log: RunLog | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._log = log
+        self._series_max = series_max
+        self._runs: dict[str, RunState] = {}  # in the order of their last push
+        self.history_bytes_max = history_bytes_max
+        self.own = Own(self._clock)
+        self.refused = 0
+        self.evicted = 0
+        self.unreadable = 0
+
+    def __len__(self) -> int:
+        return sum(len(run.series) for run in self._runs.values())
+
+    @property
+    def history_bytes(self) -> int:
+        """What the intervals of all runs take."""
+        return sum(run.history_bytes for run in self._runs.values())
+
+    @property
+    def history_dropped(self) -> int:
+        """Intervals that were too old for the history, or made room in it."""
+        return sum(run.held.dropped for run in self._runs.values())
+
+    def runs(self) -> list[RunState]:
+        """Every run in memory."""
+        return list(self._runs.values())
+
+    def run(self, run_id: str) -> RunState | None:
+        """The run, if it is in memory."""
+        return self._runs.get(run_id)
+
+    def series(self) -> Iterator[tuple[SeriesId, Series]]:
+        """Every series, in order of name, run, source and labels."""
+        found = [item for run in self._runs.values() for item in run.series.items()]
+        yield from sorted(found, key=lambda item: _order(item[0]))
+
+    def epochs(self) -> list[Epoch]:
+        """Every epoch of every source, oldest first."""
+        found = [epoch for run in self._runs.values() for epoch in run.epochs.values()]
+        return sorted(found, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
+
+    def push(self, request: PushRequest) -> int:
+        """Write down and merge the push, unless it was merged before; the highest sequence of its source and epoch.
+
+        A push below that sequence counts as merged before: the pushes of a source come in order. UsageError if anything
+        in it is wrong, UnavailableError if it cannot be written down; then nothing of it is merged.
+        """
+        begin_ns = self._clock.monotonic_ns()
+        sequence = self._take(request)
+        self.own.push.add_ns(self._clock.monotonic_ns() - begin_ns)
+        return sequence
+
+    def note(self, request: NoteRequest) -> None:
+        """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
+        try:
+            note = read_note(request)
+            run = self._run(request.run_id)
+            if run.has_note(note):
+                return
+            if len(run.notes) >= NOTES_MAX:
+                raise UsageError(f"the run {run.run_id!r} has {NOTES_MAX} notes and takes no more")
+        except UsageError:
+            self.refused += 1
+            raise
+        if self._log is not None:
+            self._write_down(self._log, run, hlog.note_block(request), request.unix_ns)
+        self._keep(run)
+        run.add_note(note, self._clock.unix_ns())
+
+    def restore(self, run_id: str) -> RunState:
+        """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`."""
+        return self._run(run_id)
+
+    def _take(self, request: PushRequest) -> int:
+        try:
+            check_envelope(request)
+            run = self._run(request.run_id)
+            known = run.epochs.get((request.source, request.epoch_unix_ns))
+            if known is not None and request.sequence <= known.sequence:
+                known.duplicates += 1
+                return known.sequence
+            measured = run.read(request)
+            new_series = run.new_series(measured)
+            self._check_room(run, new_series, new_epoch=known is None)
+        except UsageError:
+            self.refused += 1
+            raise
+        if self._log is not None and run.run_id:
+            self._write_down(self._log, run, hlog.push_block(request, measured), request.start_unix_ns)
+        merge_ns, now_unix_ns = self._clock.monotonic_ns(), self._clock.unix_ns()
+        self.own.arrived(request.end_unix_ns, now_unix_ns)
+        self._keep(run, new_series)
+        epoch = run.merge(measured, request, now_unix_ns)
+        self._bound_history(run)
+        self.own.merge.add_ns(self._clock.monotonic_ns() - merge_ns)
+        return epoch.sequence
+
+    def _run(self, run_id: str) -> RunState:
+        """The run as it is known; a new one is not kept before something of it is taken."""
+        run = self._runs.get(run_id)
+        if run is None:
+            run = RunState(run_id)
+            if self._log is not None and run_id:
+                self._read_back(run, self._log)
+        return run
+
+    def _read_back(self, run: RunState, log: RunLog) -> None:
+        for entry in log.entries(run.run_id):
+            try:
+                self._replay(run, entry)
+            except UsageError:  # an older version knew a metric that this one does not
+                self.unreadable += 1
+        if run.epochs or run.notes:
+            self._keep(run)
+
+    def _replay(self, run: RunState, entry: PushRequest | NoteRequest) -> None:
+        if isinstance(entry, NoteRequest):
+            note = read_note(entry)
+            run.add_note(note, min(note.unix_ns, self._clock.unix_ns()))
+            return
+        run.merge(run.read(entry), entry, min(entry.end_unix_ns, self._clock.unix_ns()))
+        self._bound_history(run)
+
+    def _write_down(self, log: RunLog, run: RunState, block: bytes, begin_unix_ns: int) -> None:
+        try:
+            log.append(run.run_id, block, begin_unix_ns)
+        except UnavailableError:
+            self.own.push_failures += 1
+            raise
+
+    def _check_room(self, run: RunState, new_series: int, *, new_epoch: bool) -> None:
+        needed = len(run.series) + new_series
+        if needed > self._series_max:
+            raise UsageError(
+                f"the run {run.run_id!r} has {needed} series with this push and the aggregator takes at most "
+                f"{self._series_max}; push fewer labels"
+            )
+        if new_epoch and len(run.epochs) >= EPOCHS_MAX:
+            raise UsageError(
+                f"the run {run.run_id!r} knows {EPOCHS_MAX} starts of processes and takes no more; begin another run"
+            )
+
+    def _keep(self, run: RunState, new_series: int = 0) -> None:
+        """Have the run as the newest one; others make room for its series and epochs."""
+        self._runs.pop(run.run_id, None)
+        series = len(self) + len(run.series) + new_series
+        epochs = sum(len(other.epochs) for other in self._runs.values()) + len(run.epochs) + 1
+        for silent in list(self._runs.values()):
+            if series <= self._series_max and epochs <= EPOCHS_MAX:
+                break
+            del self._runs[silent.run_id]
+            series -= len(silent.series)
+            epochs -= len(silent.epochs)
+            self.evicted += len(silent.series)
+        self._runs[run.run_id] = run
+
+    def _bound_history(self, taking: RunState) -> None:
+        """Make the largest history coarser, as often as it takes. `taking` may not be among the runs yet."""
+        runs = [taking, *(run for run in self._runs.values() if run is not taking)]
+        while sum(run.history_bytes for run in runs) > self.history_bytes_max:
+            largest = max(runs, key=lambda run: run.history_bytes)
+            if not largest.coarsen():
+                largest.drop_oldest()
+
+
+def _order(series_id: SeriesId) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
+    return series_id.name, series_id.run_id, series_id.source, series_id.labels

@@ -1,0 +1,272 @@
+"""What Prometheus is shown: the store's series, and the aggregator's own metrics."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
+
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
+from market_spread.common.telemetry.metrics import (
+    END_TO_END,
+    FRAMES_LATE,
+    FRAMES_SENT,
+    Metric,
+    counter,
+    gauge,
+    histogram,
+)
+from market_spread.metrics_aggregator.model.events import QUANTILES
+from market_spread.metrics_aggregator.model.history import SECOND_NS
+from market_spread.metrics_aggregator.model.intervals import add_histogram
+from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries
+from market_spread.metrics_aggregator.model.store import Store
+from market_spread.v1.limits_pb2 import RunLimits
+
+_PER_SOURCE = ("source", "run_id")
+
+
+# No process may push these, so they are not among the registered ones.
+PUSHES = counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
+DUPLICATES = counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
+MISSING = counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
+DROPPED = counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
+NEGATIVE = counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
+OVERFLOW = counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
+STARTS = gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
+LAST_PUSH = gauge(
+    "aggregator_last_push_timestamp_seconds", "End of the newest interval pushed, Unix time", *_PER_SOURCE
+)
+CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
+CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
+RUN_INFO = gauge(
+    "run_info", "1 for each run in memory: what it is, does and came to", "run_id", "title", "phase", "verdict"
+)
+RUN_HOSTS = gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
+RUN_FAILED = gauge(
+    "run_failed_check", "1 for each check of the run's verdict that fails; whose doing", "run_id", "check", "cause"
+)
+RUN_MEASURING = gauge(
+    "run_measuring_timestamp_seconds", "Begin of the measured load, Unix time, while it is offered", "run_id"
+)
+RUN_LATE_SHARE = gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
+RUN_LATENCY = gauge(
+    "run_latency_seconds",
+    "What a limit is on: quantiles of the measured load's latency so far, settled, while it is offered",
+    "run_id",
+    QUANTILE_LABEL,
+)
+LIMIT_LATE = gauge("limit_late_seconds", "Limit of the run: a frame that leaves later after its plan is late", "run_id")
+LIMIT_LATE_SHARE = gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
+LIMIT_SETTLE = gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
+LIMIT_STALL = gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
+LIMIT_LATENCY = gauge(
+    "limit_latency_seconds",
+    "Limit of the run: the most that a quantile of the latency may be",
+    "run_id",
+    QUANTILE_LABEL,
+)
+LIMIT_RATE = gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
+LIMIT_LOSS = gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
+LIMIT_STOLEN = gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
+PUSH = histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
+MERGE = histogram("aggregator_merge", "Of that, adding it to the series")
+LAG = gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
+MEMORY = gauge("aggregator_memory_bytes", "Resident memory of the aggregator")
+CLIENTS = gauge("aggregator_clients", "Pages that are sent live data")
+HISTORY = gauge("aggregator_history_bytes", "What the intervals of all runs take in memory")
+HISTORY_LIMIT = gauge("aggregator_history_limit_bytes", "What they may take; the history becomes coarser before")
+HISTORY_DROPPED = gauge("aggregator_history_dropped", "Intervals of runs in memory that were too old, or made room")
+SERIES = gauge("aggregator_series", "Series held")
+EVICTED = counter("aggregator_series_evicted", "Series of earlier runs forgotten to make room")
+REFUSED = counter("aggregator_refused", "Pushes and notes refused because they were wrong")
+UNWRITTEN = counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
+UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
+
+_COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
+_OF_SOURCES = (*_COUNTED, STARTS, LAST_PUSH, CLOCK_ERROR, CLOCK_SYNCHRONISED)
+# Each of the aggregator itself, and where it is read.
+_OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
+    PUSH: lambda store: store.own.push.recorded,
+    MERGE: lambda store: store.own.merge.recorded,
+    LAG: lambda store: store.own.lag_newest_ns / 1e9,
+    MEMORY: lambda store: store.own.memory_bytes,
+    CLIENTS: lambda store: store.own.clients,
+    HISTORY: lambda store: store.history_bytes,
+    HISTORY_LIMIT: lambda store: store.history_bytes_max,
+    HISTORY_DROPPED: lambda store: store.history_dropped,
+    SERIES: len,
+    EVICTED: lambda store: store.evicted,
+    REFUSED: lambda store: store.refused,
+    UNWRITTEN: lambda store: store.own.push_failures,
+    UNREADABLE: lambda store: store.unreadable,
+}
+_OF_RUNS = (
+    RUN_INFO,
+    RUN_HOSTS,
+    RUN_FAILED,
+    RUN_MEASURING,
+    RUN_LATE_SHARE,
+    RUN_LATENCY,
+    LIMIT_LATE,
+    LIMIT_LATE_SHARE,
+    LIMIT_SETTLE,
+    LIMIT_STALL,
+    LIMIT_LATENCY,
+    LIMIT_RATE,
+    LIMIT_LOSS,
+    LIMIT_STOLEN,
+)
+OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
+# What a limit is called in the proto, what it is as a metric, and how many of its units are one of the metric's.
+_LIMITS = {
+    "late_us": (LIMIT_LATE, 1e6),
+    "late_share_max": (LIMIT_LATE_SHARE, 1),
+    "settle_us": (LIMIT_SETTLE, 1e6),
+    "stall_us": (LIMIT_STALL, 1e6),
+    "rate_share_min": (LIMIT_RATE, 1),
+    "loss_max": (LIMIT_LOSS, 1),
+    "stolen_share_max": (LIMIT_STOLEN, 1),
+}
+
+
+def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
+    """Every series of the store, then the aggregator's own."""
+    for series_id, series in store.series():
+        if isinstance(series, HistogramSeries):
+            recent = _recent(series, now_unix_ns - RECENT_S * SECOND_NS)
+            yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
+        else:
+            yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
+    yield from _own(store)
+
+
+def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
+    """All values of the intervals that have ended since then; None if there is no such interval."""
+    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(series.intervals)))
+    if not newest:
+        return None
+    values = HdrCounts()
+    for interval in newest:
+        add_histogram(values, interval, Buckets.decode(interval.encoded))
+    return values
+
+
+def own_counts(store: Store) -> dict[str, int]:
+    """The aggregator's own counts, over all sources, by short name."""
+    totals = dict.fromkeys((*_COUNTED, REFUSED, SERIES, EVICTED), 0)
+    for series in _own(store):
+        if series.metric in totals and isinstance(series.value, int | float):
+            totals[series.metric] += int(series.value)
+    return {_short(metric): total for metric, total in totals.items()}
+
+
+def _own(store: Store) -> Iterator[ExposedSeries]:
+    for run in store.runs():
+        if run.run_id:
+            yield from _of_run(run)
+    yield from _of_sources(store)
+    for metric, read in _OF_ITSELF.items():
+        yield ExposedSeries(metric, {}, read(store))
+
+
+def _of_run(run: RunState) -> Iterator[ExposedSeries]:
+    """What the run's controller says of it, and what its limits are compared with; nothing that is not known."""
+    labels = {"run_id": run.run_id}
+    yield ExposedSeries(RUN_INFO, _info(run), 1)
+    yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
+    for failed in run.failed_checks:
+        yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
+    measured, limits = run.measured_unix_ns, run.limits or RunLimits()
+    if measured is not None:
+        begin_ns, end_ns = measured
+        sent = _grown(run, FRAMES_SENT, begin_ns, end_ns)
+        if sent:
+            yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, FRAMES_LATE, begin_ns, end_ns) / sent)
+        if end_ns is None and not run.verdict:
+            yield ExposedSeries(RUN_MEASURING, labels, begin_ns / 1e9)
+            yield from _latencies(run, limits, begin_ns + limits.settle_us * 1000)
+    for field, value in limits.ListFields():
+        if field.name in _LIMITS:
+            metric, divisor = _LIMITS[field.name]
+            yield ExposedSeries(metric, labels, value / divisor)
+    for name, limit_us in sorted(limits.latency_us_max.items()):
+        yield ExposedSeries(LIMIT_LATENCY, {**labels, QUANTILE_LABEL: QUANTILES[name]}, limit_us / 1e6)
+
+
+def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> float:
+    """What the counters of that metric grew by in the intervals that begin in that time."""
+    return sum(
+        point.value
+        for series_id, series in run.series.items()
+        if series_id.metric == metric and isinstance(series, CounterSeries)
+        for point in series.intervals
+        if begin_ns <= point.start_unix_ns and (end_ns is None or point.start_unix_ns < end_ns)
+    )
+
+
+def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[ExposedSeries]:
+    """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
+    values = HdrCounts()
+    for series_id, series in run.series.items():
+        measured = series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
+        if limits.latency_us_max and measured and isinstance(series, HistogramSeries):
+            for interval in series.intervals:
+                if interval.start_unix_ns >= from_ns:
+                    add_histogram(values, interval, Buckets.decode(interval.encoded))
+    for name in sorted(limits.latency_us_max):
+        percent = float(QUANTILES[name]) * 100
+        if values.count and (percent == 100 or values.supports(percent)):
+            value_us = values.max_us if percent == 100 else values.percentile(percent)
+            yield ExposedSeries(RUN_LATENCY, {"run_id": run.run_id, QUANTILE_LABEL: QUANTILES[name]}, value_us / 1e6)
+
+
+def _info(run: RunState) -> dict[str, str]:
+    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, "verdict": run.verdict}
+
+
+def _of_sources(store: Store) -> Iterator[ExposedSeries]:
+    by_source: dict[tuple[str, str], list[Epoch]] = {}
+    for epoch in store.epochs():
+        by_source.setdefault((epoch.source, epoch.run_id), []).append(epoch)
+    skewed = _skewed(store)
+    for (source, run_id), epochs in by_source.items():
+        labels = {"source": source, "run_id": run_id}
+        for metric, value in {**_of_epochs(epochs), **skewed.get((source, run_id), _NOT_SKEWED)}.items():
+            yield ExposedSeries(metric, labels, value)
+
+
+def _of_epochs(epochs: list[Epoch]) -> dict[Metric, float]:
+    """What the pushes of a source in a run amount to; its epochs are in order, oldest first."""
+    newest = epochs[-1]
+    values: dict[Metric, float] = {
+        PUSHES: sum(epoch.pushes for epoch in epochs),
+        DUPLICATES: sum(epoch.duplicates for epoch in epochs),
+        MISSING: sum(epoch.missing for epoch in epochs),
+        DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
+        STARTS: len(epochs),
+        LAST_PUSH: newest.end_unix_ns / 1e9,
+        CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
+    }
+    if newest.clock_error_us >= 0:
+        values[CLOCK_ERROR] = newest.clock_error_us / 1e6
+    return values
+
+
+_NOT_SKEWED: dict[Metric, float] = {NEGATIVE: 0, OVERFLOW: 0}
+
+
+def _skewed(store: Store) -> dict[tuple[str, str], dict[Metric, float]]:
+    """Values below 0 and above an hour, over all histograms of a source in a run."""
+    counts: dict[tuple[str, str], dict[Metric, float]] = {}
+    for series_id, series in store.series():
+        if isinstance(series, HistogramSeries):
+            of_source = counts.setdefault((series_id.source, series_id.run_id), dict(_NOT_SKEWED))
+            of_source[NEGATIVE] += series.merged.negative
+            of_source[OVERFLOW] += series.merged.overflow
+    return counts
+
+
+def _short(metric: Metric) -> str:
+    name = metric.name.removeprefix("market_spread_").removeprefix("aggregator_")
+    return name.removesuffix("_total")

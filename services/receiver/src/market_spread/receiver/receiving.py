@@ -1,0 +1,414 @@
+"""Receives a run's alerts, decisions and invalid records: reads, writes the ledger, then counts."""
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.wire.columns import Fields
+from market_spread.common.wire.layout import ALERT, DECISION, InvalidReason, Layout
+from market_spread.common.wire.ledger import encode_ledger
+from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
+from market_spread.receiver.tally import (
+    UNREADABLE,
+    Added,
+    DecisionTally,
+    InvalidReport,
+    RunPhase,
+    Tally,
+    readable_alerts,
+)
+from market_spread.v1.control_pb2 import Phase
+
+_POLL_S = 0.05
+_TAKE_EVERY_NS = 20_000_000
+_TEXT_CHARACTERS_MAX = 1024
+_REASONS = frozenset(reason.name.lower() for reason in InvalidReason)
+_LAYOUTS: Mapping[str, Layout] = {ALERTS: ALERT, DECISIONS: DECISION}
+
+# A record and when it was received, Unix microseconds.
+Receipt = tuple[Record, int]
+
+_log = logging.getLogger(__name__)
+
+
+class RecordConsumer(Protocol):
+    """Where records come from: `common.kafka.Consumer`."""
+
+    def assign(self, positions: Mapping[Partition, int]) -> None:
+        """Read these partitions from these offsets."""
+
+    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
+        """What has arrived."""
+
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The offset after the last record of each."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Counts of a run so far; see ReceiverStatusResponse."""
+
+    alerts: int
+    warm_up_alerts: int
+    duplicated: int
+    disagreeing: int
+    unreadable: int
+    invalid: int
+    invalid_by_reason: dict[str, int]
+    positions: dict[Partition, int]
+    latency: HdrCounts
+    append: HdrCounts
+    fetch: HdrCounts
+    warm_up_symbols: list[str]
+    decisions: int
+    warm_up_decisions: int
+    decisions_duplicated: int
+    decisions_unreadable: int
+    decision_latency: HdrCounts
+
+
+@dataclass(slots=True)
+class _Drain:
+    """Someone waits until the positions are at the ends that the topics have when it is first looked at."""
+
+    answered: threading.Event = field(default_factory=threading.Event)
+    ends: dict[Partition, int] | None = None
+    error: Exception | None = None
+
+
+class Receiving:
+    """Receives one run. `start`, then `stop`. Owns the consumer and the opened ledger from then on."""
+
+    def __init__(
+        self,
+        *,
+        alerts_topic: str,
+        invalid_topic: str,
+        partitions: Mapping[str, int],
+        consumer: RecordConsumer,
+        ledger: Ledger,
+        recovered: Recovered,
+        warm_up_order_id_min: int,
+        recorder: Recorder,
+        clock: Clock,
+        begin: Mapping[Partition, int] | None = None,
+        decisions_topic: str = "",
+    ) -> None:
+        """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again.
+
+        decisions_topic: where every decision arrives; empty if the job sends none. begin: where to begin in partitions
+        of which nothing was recovered; at their beginning if not told.
+        """
+        self._ledgers = {alerts_topic: ALERTS, **({decisions_topic: DECISIONS} if decisions_topic else {})}
+        self._invalid_topic = invalid_topic
+        self._consumer = consumer
+        self._ledger = ledger
+        self._recorder = recorder
+        self._clock = clock
+        self._tally = Tally(warm_up_order_id_min=warm_up_order_id_min)
+        self._decisions = DecisionTally(warm_up_order_id_min=warm_up_order_id_min)
+        self._positions = {
+            (topic, partition): (begin or {}).get((topic, partition), 0)
+            for topic in (*self._ledgers, invalid_topic)
+            for partition in range(partitions[topic])
+        }
+        self._recover(recovered)
+        self._lock = threading.Lock()
+        self._drains: list[_Drain] = []
+        self._held: dict[Partition, list[Receipt]] = {}
+        self._take_at_ns = 0
+        self._stopping = threading.Event()
+        self._phase: Phase.ValueType = Phase.PHASE_RUNNING
+        self._detail = ""
+        self._thread = threading.Thread(target=self.run, name="receiving", daemon=True)
+
+    @property
+    def phase(self) -> Phase.ValueType:
+        """RUNNING, FINISHED or FAILED."""
+        return self._phase
+
+    @property
+    def detail(self) -> str:
+        """Why it failed; empty otherwise."""
+        return self._detail
+
+    def start(self) -> None:
+        """Begin to receive, from where the ledger ends."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the batch in hand."""
+        self._stopping.set()
+        self._thread.join()
+
+    def drain(self, timeout_s: float) -> dict[Partition, int]:
+        """Wait until all that the topics hold now is received; the positions then. DeadlineError if not in time."""
+        drain = _Drain()
+        with self._lock:
+            self._drains.append(drain)
+        answered = drain.answered.wait(timeout_s)
+        with self._lock:
+            if drain in self._drains:
+                self._drains.remove(drain)
+            positions = dict(self._positions)
+        if drain.error is not None:
+            raise drain.error
+        if not answered:
+            raise DeadlineError(f"the receiver did not catch up within {timeout_s:.1f} s; {_behind(drain, positions)}")
+        return positions
+
+    def received(self) -> Received:
+        """The counts now."""
+        with self._lock:
+            tally, decisions = self._tally, self._decisions
+            return Received(
+                alerts=tally.alerts[RunPhase.MEASURED],
+                warm_up_alerts=tally.alerts[RunPhase.WARM_UP],
+                duplicated=tally.duplicated,
+                disagreeing=tally.disagreeing,
+                unreadable=tally.unreadable,
+                invalid=tally.invalid,
+                invalid_by_reason=dict(tally.invalid_by_reason),
+                positions=dict(self._positions),
+                latency=tally.end_to_end[RunPhase.MEASURED].copy(),
+                append=tally.append.copy(),
+                fetch=tally.fetch.copy(),
+                warm_up_symbols=sorted(tally.warm_up_symbols),
+                decisions=decisions.decisions[RunPhase.MEASURED],
+                warm_up_decisions=decisions.decisions[RunPhase.WARM_UP],
+                decisions_duplicated=decisions.duplicated,
+                decisions_unreadable=decisions.unreadable,
+                decision_latency=decisions.end_to_end.copy(),
+            )
+
+    def run(self) -> None:
+        """Receive until stopped, on this thread."""
+        try:
+            self._consumer.assign(self._positions)
+            while not self._stopping.is_set():
+                self.receive_once()
+            self._take_held()
+        except Exception as error:  # ends this run, not the process; the ledger allows to go on
+            self._detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
+            _log.exception("receiving.failed")
+        finally:
+            self._consumer.close()
+            self._ledger.close()
+            self._phase = Phase.PHASE_FAILED if self._detail else Phase.PHASE_FINISHED
+            self._give_up_drains()
+
+    def receive_once(self) -> None:
+        """One poll; what it brought is taken at once, or with what comes in the next milliseconds.
+
+        The time of receipt is the poll's. Taking costs much the same for one alert and for a hundred.
+        """
+        records = self._consumer.poll(_POLL_S)
+        received_us = self._clock.unix_ns() // 1000
+        for partition, found in records.items():
+            self._held.setdefault(partition, []).extend((record, received_us) for record in found)
+        if not records or self._clock.monotonic_ns() >= self._take_at_ns:
+            self._take_held()
+        self._answer_drains()
+
+    def _take_held(self) -> None:
+        held, self._held = self._held, {}
+        if held:
+            self._take(held)
+            self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
+
+    def _take(self, held: Mapping[Partition, list[Receipt]]) -> None:
+        """Write the records to the ledger, then count them.
+
+        What is no alert or decision is written before those: positions are recovered from them, so a kill between the
+        two writes makes it read again, and it is known by its offset.
+        """
+        lines: dict[str, list[bytes]] = {name: [] for name in _LAYOUTS}
+        rows = {name: [np.empty((0, layout.width), np.uint8)] for name, layout in _LAYOUTS.items()}
+        times_us = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
+        appended_ms = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
+        invalid_lines: list[InvalidLine] = []
+        for (topic, partition), receipts in held.items():
+            if topic == self._invalid_topic:
+                invalid_lines += [_invalid_line(partition, record, received_us) for record, received_us in receipts]
+                continue
+            name = self._ledgers[topic]
+            found, offsets, received_us, appended, unreadable = _readable(_LAYOUTS[name], receipts)
+            rows[name].append(found)
+            times_us[name].append(received_us)
+            appended_ms[name].append(appended)
+            lines[name].append(encode_ledger(found, partition, offsets, received_us))
+            invalid_lines += [_unreadable_line(name, partition, record, time_us) for record, time_us in unreadable]
+        self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
+        for name in self._ledgers.values():
+            self._ledger.append(name, b"".join(lines[name]))
+        alerts, _ = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
+        decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
+        with self._lock:
+            added = self._tally.add_alerts(alerts, np.concatenate(appended_ms[ALERTS]))
+            decided = self._decisions.add(decisions, decided_us)
+            before = self._tally.unreadable, self._decisions.unreadable
+            reasons = self._count_lines(invalid_lines)
+            after = self._tally.unreadable, self._decisions.unreadable
+            self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
+        self._record(added, reasons, after[0] - before[0])
+        self._record_decisions(*decided, after[1] - before[1])
+
+    def _recover(self, recovered: Recovered) -> None:
+        alerts, _ = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
+        self._tally.add_alerts(alerts)
+        self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
+        self._count_lines(recovered.invalid)
+        by_name = {ALERTS: recovered.alerts, DECISIONS: recovered.decisions}
+        for topic, name in self._ledgers.items():
+            lines = by_name[name]
+            for partition in np.unique(lines.partitions).tolist():
+                last = lines.offsets[lines.partitions == partition].max()
+                self._positions[topic, partition] = int(last) + 1
+        for line in recovered.invalid:
+            if line.unreadable_alert is None and line.unreadable_decision is None:
+                self._positions[self._invalid_topic, line.partition] = line.offset + 1
+
+    def _count_lines(self, lines: list[InvalidLine]) -> Counter[str]:
+        """Count what was no alert and no decision; how many new malformed messages that was, by reason."""
+        reasons: Counter[str] = Counter()
+        for line in lines:
+            if line.unreadable_alert is not None:
+                self._tally.add_unreadable(line.partition, line.offset)
+                continue
+            if line.unreadable_decision is not None:
+                self._decisions.add_unreadable(line.partition, line.offset)
+                continue
+            report = _report(line.invalid) or InvalidReport(
+                UNREADABLE, self._invalid_topic, line.partition, line.offset, position=0
+            )
+            if self._tally.add_invalid(report):
+                reasons[report.reason] += 1
+        return reasons
+
+    def _record(self, added: Added, reasons: Counter[str], unreadable: int) -> None:
+        record = self._recorder
+        for phase, latencies in added.firsts.items():
+            label = phase.value
+            record.counter(metric_names.ALERTS, phase=label).add(len(latencies.end_to_end))
+            record.histogram(metric_names.END_TO_END, phase=label).record_us(latencies.end_to_end)
+            record.histogram(metric_names.SERVICE, phase=label).record_us(latencies.service)
+            for stage, values_us in latencies.stages.items():
+                record.histogram(metric_names.STAGE, phase=label, stage=stage).record_us(values_us)
+        record.counter(metric_names.ALERTS_DUPLICATED).add(added.duplicated)
+        record.counter(metric_names.ALERTS_UNREADABLE).add(unreadable)
+        for reason, count in reasons.items():
+            record.counter(metric_names.INVALID_RECORDS, reason=reason).add(count)
+
+    def _record_decisions(self, firsts: Mapping[RunPhase, Int64s], duplicated: int, unreadable: int) -> None:
+        """Only what there is, so that a run without decisions does not show any."""
+        record = self._recorder
+        for phase, latencies in firsts.items():
+            if len(latencies):
+                record.counter(metric_names.DECISIONS, phase=phase.value).add(len(latencies))
+                record.histogram(metric_names.DECISION_END_TO_END, phase=phase.value).record_us(latencies)
+        if duplicated:
+            record.counter(metric_names.DECISIONS_DUPLICATED).add(duplicated)
+        if unreadable:
+            record.counter(metric_names.DECISIONS_UNREADABLE).add(unreadable)
+
+    def _answer_drains(self) -> None:
+        with self._lock:
+            waiting = list(self._drains)
+        for drain in waiting:
+            try:
+                if drain.ends is None:
+                    drain.ends = self._consumer.end_offsets(self._positions)
+                if all(self._positions[partition] >= end for partition, end in drain.ends.items()):
+                    drain.answered.set()
+            except MarketSpreadError as error:
+                drain.error = error
+                drain.answered.set()
+
+    def _give_up_drains(self) -> None:
+        with self._lock:
+            for drain in self._drains:
+                drain.error = WrongStateError(
+                    f"the receiver has stopped before it caught up; {self._detail}".strip("; ")
+                )
+                drain.answered.set()
+
+
+def _readable(layout: Layout, receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, Int64s, list[Receipt]]:
+    """The messages of a layout among a partition's records (n, width), and what is none.
+
+    Between the two their offsets, when they were received, and when the broker appended them, -1 if untold (n,).
+    """
+    right = [receipt for receipt in receipts if len(receipt[0].value) == layout.width]
+    rows = np.frombuffer(b"".join(record.value for record, _ in right), np.uint8).reshape(-1, layout.width)
+    offsets = np.array([record.offset for record, _ in right], np.int64)
+    received_us = np.array([time_us for _, time_us in right], np.int64)
+    told_ms = (-1 if record.appended_ms is None else record.appended_ms for record, _ in right)
+    appended_ms = np.fromiter(told_ms, np.int64, len(right))
+    unreadable = Fields(layout, [rows.reshape(-1).data]).unreadable()
+    if unreadable is None and len(right) == len(receipts):
+        return rows, offsets, received_us, appended_ms, []
+    readable = np.ones(len(rows), np.bool_) if unreadable is None else ~unreadable
+    found = set(offsets[readable].tolist())
+    others = [receipt for receipt in receipts if receipt[0].offset not in found]
+    return rows[readable], offsets[readable], received_us[readable], appended_ms[readable], others
+
+
+def _unreadable_line(name: str, partition: int, record: Record, received_us: int) -> InvalidLine:
+    text = _text(record.value)
+    if name == DECISIONS:
+        return InvalidLine(partition, record.offset, received_us, unreadable_decision=text)
+    return InvalidLine(partition, record.offset, received_us, unreadable_alert=text)
+
+
+def _invalid_line(partition: int, record: Record, received_us: int) -> InvalidLine:
+    try:
+        report = json.loads(record.value)
+    except ValueError:
+        report = None
+    if isinstance(report, dict) and _report(report) is not None:
+        return InvalidLine(partition, record.offset, received_us, invalid=report)
+    return InvalidLine(partition, record.offset, received_us, unreadable_invalid=_text(record.value))
+
+
+def _report(report: dict[str, object] | None) -> InvalidReport | None:
+    """The job's report, None if it is not one."""
+    match report:
+        case {
+            "reason": str(reason),
+            "topic": str(topic),
+            "partition": int(partition),
+            "offset": int(offset),
+            "position": int(position),
+        } if reason in _REASONS:
+            return InvalidReport(reason, topic, partition, offset, position)
+    return None
+
+
+def _text(value: bytes) -> str:
+    return value[:_TEXT_CHARACTERS_MAX].decode("latin-1")
+
+
+def _behind(drain: _Drain, positions: dict[Partition, int]) -> str:
+    ends = drain.ends or {}
+    behind = [
+        f"{topic}/{partition} is at {positions[topic, partition]} of {end}"
+        for (topic, partition), end in sorted(ends.items())
+        if positions[topic, partition] < end
+    ]
+    return ", ".join(behind) or "the broker has not said where the topics end"

@@ -1,0 +1,21 @@
+"""The sender's configuration, from its environment."""
+
+from dataclasses import dataclass
+
+from market_spread.common.kafka.security import refuse
+from market_spread.common.process.service import ServiceConfig
+from market_spread.sender.publisher import UNACKNOWLEDGED_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderConfig(ServiceConfig):
+    """Environment of the sender. unacknowledged_bytes_max: what it holds for a broker that is behind; then it waits."""
+
+    source: str = "sender-0"
+    unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
+
+    def __post_init__(self) -> None:
+        errors = self.service_errors()
+        if self.unacknowledged_bytes_max <= 0:
+            errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
+        refuse(errors)

@@ -1,0 +1,200 @@
+"""The driver process: `python -m market_spread.streaming.driver`, configured by its environment."""
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import grpc
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import from_environment
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.kafka.client import end_offsets, partition_counts
+from market_spread.common.logs import log_event
+from market_spread.common.process.service import run_main, serving
+from market_spread.common.processes import call_on_signals, cpu_us
+from market_spread.common.telemetry.metrics import (
+    JOB_BATCH,
+    JOB_COMMIT,
+    JOB_COMMITTED,
+    JOB_MESSAGES,
+    JOB_RECORDS,
+    JOB_RESTARTS,
+)
+from market_spread.common.telemetry.recorder import Recorder
+from market_spread.streaming.applications.registry import find
+from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.driver.control_service import JobService
+from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, registered_slots
+from market_spread.streaming.driver.kubernetes.lease import Lease
+from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
+from market_spread.streaming.driver.live_counts import LiveCounts
+from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.streaming.driver.session import effective_settings, open_session
+from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
+from market_spread.streaming.modes.registry import BY_NAME, start_query
+from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.modes.support import check
+from market_spread.streaming.pipeline import Pipeline
+from market_spread.v1 import control_pb2
+from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
+
+# The event in the log that says what Spark and its JVM really have; the run's manifest is made of it.
+SETTINGS_EVENT = "job.settings"
+_TOPICS_POLL_NS = 2_000_000_000
+
+_log = logging.getLogger(__name__)
+
+
+class SparkEngine:
+    """Spark as the supervisor sees it."""
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, config: JobConfig) -> None:
+        self._spark = spark
+        self._pipeline = pipeline
+        self._config = config
+        self._mode = BY_NAME[config.mode]
+        self._live_counts = LiveCounts(spark)
+
+    def slots(self) -> int:
+        if is_on_kubernetes(self._config.master):
+            # Spark's own count never falls below 2, also without any executor.
+            java: Any = self._spark.sparkContext._jsc
+            return registered_slots(java.sc().getExecutorIds().size(), self._config)
+        return self._spark.sparkContext.defaultParallelism
+
+    def slots_may_grow(self) -> bool:
+        return not self._config.master.startswith("local")
+
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        return self._start_query(batch_s)
+
+    def start_warm_up(self) -> StreamingQuery:
+        return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
+
+    def newest_batch(self, query: StreamingQuery) -> int:
+        # `query.lastProgress` would have the JVM write all of it as JSON, at every look.
+        newest: Any = query._jsq.lastProgress()
+        return -1 if newest is None else int(newest.batchId())
+
+    def live_counts(self) -> tuple[int, int]:
+        return self._live_counts.read()
+
+    def _start_query(self, batch_s: float) -> StreamingQuery:
+        return start_query(
+            self._spark,
+            self._pipeline,
+            self._mode,
+            bootstrap_servers=self._config.bootstrap_servers,
+            topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
+            checkpoint=self._config.checkpoint,
+            batch_s=batch_s,
+            security=self._config.kafka_security.java_options(),
+        )
+
+
+def main() -> int:
+    """Run until SIGTERM, SIGINT or a Stop call; returns the exit status."""
+    return run_main(_run)
+
+
+def _run() -> None:
+    config = from_environment(JobConfig)
+    clock = SystemClock()
+    recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
+    pipeline = find(config.application)
+    check(pipeline, config.mode)
+    topics = config.topic_names(source.name for source in pipeline.sources).values()
+    lease = _lease(config, clock)
+    if lease is not None:
+        lease.start()  # a predecessor's may take as long to end as the session to start
+    partitions = _partitions(config, tuple(topics), clock)
+    _require_same_kafka(config, tuple(topics))
+    mode = BY_NAME[config.mode]
+    spark = open_session(config)
+    settings = effective_settings(spark)
+    log_event(_log, SETTINGS_EVENT, spark=settings["spark"], jvm=settings["jvm"])
+    if lease is not None:
+        lease.wait_until_held()
+    bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
+    supervisor = Supervisor(
+        SparkEngine(spark, pipeline, config),
+        slots_needed=mode.slots_needed(partitions, config.shuffle_partitions if pipeline.stream.state else 0),
+        slots_timeout_s=config.slots_timeout_s,
+        restarts_max=config.restarts_max,
+        warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),
+        turns=Turns(config.batch_s, config.replica, config.replicas),
+        clock=clock,
+        on_change=_recording(recorder, config.batch_s),
+        cpu_us=partial(cpu_us, children=True),
+    )
+    call_on_signals(lambda: supervisor.stop(config.stop_wait_s))  # after the session, which takes SIGINT for itself
+
+    def register(server: grpc.Server) -> str:
+        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, clock=clock), server)
+        return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
+
+    with serving(config, register, recorder=recorder, clock=clock):
+        supervisor.run()
+    if lease is not None:
+        spark.stop()  # whoever holds the lease next finds no executor of ours at work
+        lease.release()
+
+
+def _lease(config: JobConfig, clock: Clock) -> Lease | None:
+    """The lease that the driver must hold, if it is told of one."""
+    if config.lease is None:
+        return None
+    return lease_in_cluster(config, clock)
+
+
+def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
+    """How many partitions the topics have together. In a cluster, where they may come later, they are awaited."""
+    while True:
+        try:
+            counts = partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
+            return sum(counts.values())
+        except (UsageError, RunVoidError) as error:
+            if not is_on_kubernetes(config.master):
+                raise
+            log_event(_log, "topics.awaited", logging.WARNING, reason=str(error))
+            clock.sleep_ns(_TOPICS_POLL_NS)
+
+
+def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
+    """Spark would wait for records that never come, or leave out those that do."""
+    checkpoint = Path(config.checkpoint)
+    # Read before the topics' ends: a predecessor may still be at work, and its offsets only grow.
+    if known := newest_offsets(checkpoint):
+        ends = end_offsets(config.bootstrap_servers, topics, security=config.kafka_security)
+        refuse_other_kafka(checkpoint, known, ends)
+
+
+def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:
+    records = recorder.counter(JOB_RECORDS)
+    messages = recorder.counter(JOB_MESSAGES)
+    committed = recorder.counter(JOB_COMMITTED)
+    restarts = recorder.counter(JOB_RESTARTS)
+    batch = recorder.gauge(JOB_BATCH)
+    commit = recorder.gauge(JOB_COMMIT)
+
+    def record(state: JobState) -> None:
+        records.set(state.progress.records_live)
+        messages.set(state.progress.messages_live)
+        committed.set(state.progress.messages_committed)
+        restarts.set(state.restarts)
+        batch.set(state.progress.batch_id)
+        if state.progress.batches:
+            commit.set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+
+    return record
+
+
+if __name__ == "__main__":
+    sys.exit(main())

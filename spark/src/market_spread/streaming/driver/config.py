@@ -1,0 +1,73 @@
+"""What the driver is told: its environment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
+from market_spread.common.kafka.security import refuse
+from market_spread.streaming.driver.kubernetes.executors import PodsConfig, is_on_kubernetes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobConfig(PodsConfig):
+    """Environment of the driver. master: `local[N]`, or `k8s://` and the API server, for executors as pods.
+
+    application: the pipeline to run, as `applications.registry.find` takes it; topics: what its sources, its sinks and
+    `invalid` are called in Kafka where that is another name, such as `orders=orders-7,invalid=rejects`; checkpoint: a
+    folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark has them
+    already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them, after
+    which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it nothing is lost,
+    but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint begins with, or
+    fewer if they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the
+    same topics, each with a checkpoint of its own, and begin their batches at different times; ui_port: where Spark's
+    UI listens on the host, and with it its Prometheus endpoints; without it there is neither.
+    """
+
+    source: str = "job"
+    run_id: str = ""
+    application: str = "market_spread"
+    mode: str = REAL_TIME
+    master: str = "local[8]"
+    checkpoint: str
+    connector_jars: str = ""
+    batch_s: float = 30.0
+    shuffle_partitions: int = 1
+    topics: str = ""
+    driver_memory: str = "2g"
+    java_options: str = ""
+    local_folder: Path = Path("/tmp")
+    restarts_max: int = 3
+    slots_timeout_s: float = 300.0
+    stop_wait_s: float = 0.0
+    replica: int = 0
+    replicas: int = 1
+    warm_up_batches: int = 30
+    warm_up_timeout_s: float = 60.0
+    ui_port: int | None = None
+
+    def __post_init__(self) -> None:
+        errors = self.service_errors()
+        if is_on_kubernetes(self.master):
+            errors += self.pods_errors()
+        if self.mode not in MODES:
+            errors.append(f"mode={self.mode!r}; use one of {', '.join(MODES)}")
+        elif self.batch_s < BATCH_S_MIN[self.mode]:
+            errors.append(f"batch_s={self.batch_s}; {self.mode} takes {BATCH_S_MIN[self.mode]:g} seconds or more")
+        if self.shuffle_partitions < 1:
+            errors.append(f"shuffle_partitions={self.shuffle_partitions}; use at least 1")
+        if self.warm_up_batches < 0:
+            errors.append(f"warm_up_batches={self.warm_up_batches}; use 0 or more")
+        if not 0 <= self.replica < self.replicas:
+            errors.append(f"replica={self.replica} of replicas={self.replicas}; number them from 0")
+        if self.replicas > 1 and self.batch_s < REPLICAS_BATCH_S_MIN:
+            errors.append(f"batch_s={self.batch_s} with replicas; use {REPLICAS_BATCH_S_MIN:g} seconds or more")
+        wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
+        if wrong:
+            errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")
+        refuse(errors)
+
+    def topic_names(self, names: Iterable[str]) -> dict[str, str]:
+        """What each of these sources and sinks is called in Kafka."""
+        renamed = dict(part.split("=", 1) for part in self.topics.split(",") if part)
+        return {name: renamed.get(name, name) for name in names}

@@ -1,0 +1,80 @@
+"""Control calls of the driver."""
+
+from collections.abc import Mapping
+
+import grpc
+import psutil
+
+from market_spread.common.clock import Clock
+from market_spread.common.processes import cpu_us
+from market_spread.streaming.driver.progress import Partition
+from market_spread.streaming.driver.supervisor import Supervisor
+from market_spread.v1.control_pb2 import (
+    CommittedBatch,
+    DrainJobRequest,
+    DrainJobResponse,
+    JobStatusRequest,
+    JobStatusResponse,
+    PartitionOffset,
+)
+from market_spread.v1.control_pb2_grpc import JobServicer
+
+_DRAIN_TIMEOUT_S = 600.0
+_DRAIN_MARGIN_S = 0.2  # the answer, and with it the reason, must be there before the caller gives up
+
+
+class JobService(JobServicer):
+    """Answers for the supervisor."""
+
+    def __init__(self, supervisor: Supervisor, *, mode: str, clock: Clock) -> None:
+        self._clock = clock
+        self._supervisor = supervisor
+        self._mode = mode
+
+    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
+        state = self._supervisor.state
+        progress = state.progress
+        return JobStatusResponse(
+            phase=state.phase,
+            detail=state.detail,
+            mode=self._mode,
+            batch_id=progress.batch_id,
+            committed=_partition_offsets(progress.offsets),
+            messages_committed=progress.messages_committed,
+            records_read=progress.records_live,
+            messages_processed=progress.messages_live,
+            restarts=state.restarts,
+            cpu_us=cpu_us(children=True),
+            unix_ns=self._clock.unix_ns(),
+            counted_unix_ns=progress.counted_unix_ns,
+            counted_cpu_us=progress.counted_cpu_us,
+            process_ids=[process.pid for process in _family()],
+            batches=[
+                CommittedBatch(
+                    batch_id=batch.batch_id,
+                    start_unix_ns=batch.start_unix_ns,
+                    duration_ns=batch.duration_ns,
+                    messages=batch.messages,
+                )
+                for batch in progress.batches
+            ],
+        )
+
+    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
+        until = {(end.topic, end.partition): end.offset for end in request.until}
+        left_s = context.time_remaining()  # without a deadline None, or far more than a thread can wait
+        timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
+        committed = self._supervisor.drain(until, timeout_s)
+        return DrainJobResponse(committed=_partition_offsets(committed))
+
+
+def _family() -> list[psutil.Process]:
+    driver = psutil.Process()
+    return [driver, *driver.children(recursive=True)]
+
+
+def _partition_offsets(offsets: Mapping[Partition, int]) -> list[PartitionOffset]:
+    return [
+        PartitionOffset(topic=topic, partition=partition, offset=offset)
+        for (topic, partition), offset in sorted(offsets.items())
+    ]

@@ -1,0 +1,1 @@
+"""The job in a cluster: its entry point, executors as pods, and the lease of one driver."""

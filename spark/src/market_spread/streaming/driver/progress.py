@@ -1,0 +1,95 @@
+"""What the query has done: exactly at each commit, live in between."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from market_spread.common.job_contract import BATCHES_MAX
+from market_spread.streaming.record_codec import MESSAGES_METRIC
+
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A committed batch: where each partition stands after it, and how long it took from its trigger."""
+
+    batch_id: int
+    offsets: Mapping[Partition, int]
+    records: int
+    messages: int
+    start_unix_ns: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """The query's progress. The live counts hold for the running batch and are as old as the last heartbeat.
+
+    counted_unix_ns: when messages_live last grew, 0 before; counted_cpu_us: the CPU time that the job had used by then.
+    """
+
+    batch_id: int = -1
+    offsets: Mapping[Partition, int] = field(default_factory=dict)
+    records_committed: int = 0
+    messages_committed: int = 0
+    records_live: int = 0
+    messages_live: int = 0
+    batches: tuple[Commit, ...] = ()
+    counted_unix_ns: int = 0
+    counted_cpu_us: int = 0
+
+    def after_commit(self, commit: Commit) -> "QueryProgress":
+        """The progress with one more batch committed."""
+        return replace(
+            self,
+            batch_id=commit.batch_id,
+            offsets={**self.offsets, **commit.offsets},
+            records_committed=self.records_committed + commit.records,
+            messages_committed=self.messages_committed + commit.messages,
+            records_live=max(self.records_live, self.records_committed + commit.records),
+            messages_live=max(self.messages_live, self.messages_committed + commit.messages),
+            batches=(*self.batches[1 - BATCHES_MAX :], commit),
+        )
+
+    def with_live(self, records: int, messages: int) -> "QueryProgress":
+        """The progress with the running batch's counts; what is shown never goes back."""
+        return replace(
+            self,
+            records_live=max(self.records_live, self.records_committed + records),
+            messages_live=max(self.messages_live, self.messages_committed + messages),
+        )
+
+
+def commit_of(progress: Mapping[str, Any]) -> Commit:
+    """A commit from Spark's progress of a batch, as its JSON has it."""
+    offsets = {
+        (topic, int(partition)): int(offset)
+        for source in progress["sources"]
+        for topic, partitions in _offsets(source["endOffset"]).items()
+        for partition, offset in partitions.items()
+    }
+    observed = progress.get("observedMetrics", {}).values()
+    messages = sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed)
+    triggered = datetime.fromisoformat(progress["timestamp"])
+    return Commit(
+        batch_id=progress["batchId"],
+        offsets=offsets,
+        records=progress["numInputRows"],
+        messages=messages,
+        start_unix_ns=round(triggered.timestamp() * 1000) * 1_000_000,
+        duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000,
+    )
+
+
+def new_commits(recent: Iterable[Any], *, after_batch: int) -> list[Commit]:
+    """The batches of Spark's `recentProgress` that were committed after the given one."""
+    commits = (commit_of(json.loads(progress.json)) for progress in recent)
+    return [commit for commit in commits if commit.batch_id > after_batch]
+
+
+def _offsets(offset: Any) -> dict[str, dict[str, int]]:
+    parsed: dict[str, dict[str, int]] = json.loads(offset) if isinstance(offset, str) else offset or {}
+    return parsed

@@ -1,0 +1,80 @@
+"""The Spark session of the driver."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, pod_settings, without_collector
+from market_spread.streaming.modes import registry
+from market_spread.streaming.modes.registry import BY_NAME
+
+
+def open_session(config: JobConfig) -> SparkSession:
+    """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
+    mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
+    more = {
+        "spark.jars": config.connector_jars,
+        "spark.driver.extraJavaOptions": config.java_options,
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
+        # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
+        **({"spark.local.dir": "", **pod_settings(config, config.slots_timeout_s)} if on_kubernetes else {}),
+        **(_monitored(config.ui_port) if config.ui_port is not None else {}),
+    }
+    for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
+        name = f"spark.{process}.defaultJavaOptions"
+        more[name] = without_collector(mode.session_settings[name], own_options)
+    return registry.open_session(
+        mode,
+        master=config.master,
+        state_partitions=config.shuffle_partitions,
+        memory=config.driver_memory,
+        folder=str(config.local_folder),
+        more=more,
+    )
+
+
+def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
+    """What the session and its JVM really have, as read back from them: `spark` and `jvm`.
+
+    Of Spark: every setting that is not left to its default, of the context and of SQL.
+    """
+    context: Any = spark.sparkContext
+    runtime = context._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    session: Any = spark
+    sql: dict[str, str] = dict(_pairs(session._jsparkSession.sessionState().conf().getAllConfs().mkString(_PAIR_END)))
+    return {
+        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **sql},
+        "jvm": {
+            "name": str(runtime.getVmName()),
+            "version": str(runtime.getVmVersion()),
+            "heap_bytes_max": str(context._jvm.java.lang.Runtime.getRuntime().maxMemory()),
+            "arguments": " ".join(str(argument) for argument in runtime.getInputArguments()),
+        },
+    }
+
+
+# What no setting has in it.
+_PAIR_END = "\x00"
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Names and values of a Scala map as one text, so that one call into the JVM fetches all."""
+    found = (pair.partition(" -> ") for pair in text.split(_PAIR_END) if pair)
+    return [(name, value) for name, _, value in found]
+
+
+def _monitored(ui_port: int) -> dict[str, str]:
+    """The UI, and on it /metrics/prometheus for the driver and /metrics/executors/prometheus."""
+    return {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(ui_port),
+        "spark.port.maxRetries": "0",  # another port than the one that is scraped is of no use
+        "spark.ui.prometheus.enabled": "true",
+        "spark.metrics.namespace": "spark",  # in place of the application's id, so that names stay the same
+        "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+        "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
+        "spark.metrics.conf.*.source.jvm.class": "org.apache.spark.metrics.source.JvmSource",
+        "spark.sql.streaming.metricsEnabled": "true",
+    }

@@ -1,0 +1,296 @@
+"""Keeps the query running: waits for slots, starts it, follows its progress, starts it again when it fails."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
+from market_spread.common.logs import log_event
+from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
+from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.v1.control_pb2 import Phase
+
+_log = logging.getLogger(__name__)
+
+# A look at the query takes the driver and its JVM a millisecond or two of CPU.
+_POLL_S = 0.25
+_LIVE_INTERVAL_NS = 1_000_000_000
+_BACKOFF_S = (1.0, 2.0, 5.0)
+# What Spark may raise; an OSError is a JVM that is gone.
+_SPARK_ERRORS = (PySparkException, Py4JError, OSError)
+
+
+class Engine(Protocol):
+    """What the supervisor needs of Spark."""
+
+    def slots(self) -> int:
+        """How many tasks can run at the same time now."""
+
+    def slots_may_grow(self) -> bool:
+        """Whether waiting can bring more of them."""
+
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        """Start the query from its checkpoint, with batches of this length."""
+
+    def start_warm_up(self) -> StreamingQuery:
+        """Start the same query from the same checkpoint, with batches that are as short as they can be."""
+
+    def newest_batch(self, query: StreamingQuery) -> int:
+        """Number of the newest batch that the query tells of; -1 if it tells of none. Costs next to nothing."""
+
+    def live_counts(self) -> tuple[int, int]:
+        """Records read and messages processed by the running batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """What the supervisor is doing and has seen. A new value at every change."""
+
+    phase: "Phase.ValueType" = Phase.PHASE_STARTING
+    detail: str = "starting"
+    restarts: int = 0
+    progress: QueryProgress = field(default_factory=QueryProgress)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """How many short batches a checkpoint begins with, and how long they may take in all."""
+
+    batches: int
+    timeout_s: float
+
+
+class Supervisor:
+    """Runs the query until it is told to stop or has failed too often.
+
+    `run` blocks; everything else may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        slots_needed: int,
+        slots_timeout_s: float,
+        restarts_max: int,
+        warm_up: WarmUp,
+        turns: Turns,
+        clock: Clock,
+        on_change: Callable[[JobState], None],
+        cpu_us: Callable[[], int],
+    ) -> None:
+        """cpu_us: CPU time that the job's processes have used, read at each new count of messages."""
+        self._cpu_us = cpu_us
+        self._engine = engine
+        self._slots_needed = slots_needed
+        self._slots_timeout_s = slots_timeout_s
+        self._restarts_max = restarts_max
+        self._warm_up = warm_up
+        self._turns = turns
+        self._clock = clock
+        self._on_change = on_change
+        self._changed = threading.Condition()
+        self._state = JobState()
+        self._stop_by_ns: int | None = None
+
+    @property
+    def state(self) -> JobState:
+        """The newest state."""
+        return self._state
+
+    def stop(self, wait_s: float) -> None:
+        """Have `run` return: at once, or after the running batch has committed if that happens within the time."""
+        with self._changed:
+            self._stop_by_ns = self._clock.monotonic_ns() + round(wait_s * 1e9)
+
+    def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
+        """Wait until everything below the offsets is committed; returns what is.
+
+        DeadlineError after the time; RunFailedError or WrongStateError if the job ends before.
+        """
+
+        def reached() -> bool:
+            return all(self._state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
+
+        def ended() -> bool:
+            return self._state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
+
+        with self._changed:
+            self._changed.wait_for(lambda: reached() or ended(), timeout_s)
+            state = self._state
+            if reached():
+                return state.progress.offsets
+        if state.phase == Phase.PHASE_FAILED:
+            raise RunFailedError(f"the job failed before it was drained; {state.detail}")
+        if state.phase == Phase.PHASE_FINISHED:
+            raise WrongStateError("the job was stopped before it was drained; start it again, it goes on from there")
+        raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
+
+    def run(self) -> None:
+        """Keep the query running until `stop`.
+
+        RunFailedError after too many failures in a row or when the JVM is gone, DeadlineError if slots are missing for
+        too long.
+        """
+        failures = 0
+        while True:
+            committed_before = self._state.progress.batch_id
+            try:
+                self._wait_for_slots()
+                self._warm_the_query_up()
+                if self._stop_by_ns is not None:
+                    break
+                self._change(phase=Phase.PHASE_STARTING, detail="starting the query")
+                batch_s = self._turns.next_batch_s(self._clock.unix_ns())
+                leads_to_turn = batch_s != self._turns.batch_s
+                if not self._follow(self._engine.start_query(batch_s), leads_to_turn=leads_to_turn):
+                    break
+            except (UsageError, DeadlineError) as error:
+                self._change(phase=Phase.PHASE_FAILED, detail=str(error))
+                raise
+            except OSError as error:  # its JVM is gone, and another one takes another process
+                raise self._failed(f"the job's JVM ended: {error}") from error
+            except (*_SPARK_ERRORS, MarketSpreadError) as error:
+                failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
+                self._after_failure(failures, _first_line(error))
+        self._change(phase=Phase.PHASE_FINISHED, detail="")
+
+    def _wait_for_slots(self) -> None:
+        """Real-Time Mode fails at once when a slot is missing, so executors that are still on their way are awaited."""
+        deadline_ns = self._clock.monotonic_ns() + round(self._slots_timeout_s * 1e9)
+        while (slots := self._engine.slots()) < self._slots_needed and self._stop_by_ns is None:
+            missing = f"{slots} of {self._slots_needed} slots are there"
+            if not self._engine.slots_may_grow():
+                raise UsageError(f"{missing}; give the job {self._slots_needed} cores, or fewer partitions")
+            if self._clock.monotonic_ns() > deadline_ns:
+                raise DeadlineError(f"{missing} after {self._slots_timeout_s:.0f} s; are the executors running?")
+            self._change(detail=f"waiting for executors: {missing}")
+            self._clock.sleep_ns(round(_POLL_S * 1e9))
+
+    def _warm_the_query_up(self) -> None:
+        """Take the checkpoint's first batches as short ones.
+
+        Planning and committing run once a batch: with long batches alone they would stay interpreted for long, and the
+        query would stand still longer between two of them (docs/adr/0006). A checkpoint that has these batches is not
+        warmed up again: it has a backlog to work off.
+        """
+        if not self._batches_to_warm_up() or self._stop_by_ns is not None:
+            return
+        deadline_ns = self._clock.monotonic_ns() + round(self._warm_up.timeout_s * 1e9)
+        query = self._engine.start_warm_up()
+        try:
+            while query.isActive:
+                self._note_commits(query)
+                left = self._batches_to_warm_up()
+                if not left or self._stop_by_ns is not None or self._clock.monotonic_ns() >= deadline_ns:
+                    return
+                self._change(detail=f"warming up: {self._warm_up.batches - left} of {self._warm_up.batches} batches")
+                self._clock.sleep_ns(round(_POLL_S * 1e9))
+            raise query.exception() or RunFailedError("the query ended by itself")
+        finally:
+            self._end(query)
+
+    def _batches_to_warm_up(self) -> int:
+        return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
+
+    def _follow(self, query: StreamingQuery, *, leads_to_turn: bool) -> bool:
+        """Follow the query until it is to stop (False), or to be started again for its turn (True): when it has missed
+        it, or after the batch that leads to it. Raises what else ended the query.
+        """
+        self._change(phase=Phase.PHASE_RUNNING, detail="")
+        batch_before = self._state.progress.batch_id
+        first_batch_after_stop: int | None = None
+        live_at_ns = 0
+        try:
+            while query.isActive:
+                self._note_commits(query)
+                if self._clock.monotonic_ns() >= live_at_ns:
+                    live_at_ns = self._clock.monotonic_ns() + self._look_at_live_counts()
+                has_ended = self._state.progress.batch_id > batch_before
+                batch_before = self._state.progress.batch_id
+                if has_ended and (leads_to_turn or self._turns.missed(self._clock.unix_ns())):
+                    return True
+                if self._stop_by_ns is not None:
+                    if first_batch_after_stop is None:
+                        self._change(phase=Phase.PHASE_DRAINING, detail="waiting for the running batch")
+                        first_batch_after_stop = self._state.progress.batch_id
+                    committed = self._state.progress.batch_id > first_batch_after_stop
+                    if committed or self._clock.monotonic_ns() >= self._stop_by_ns:
+                        return False
+                self._clock.sleep_ns(round(_POLL_S * 1e9))
+            self._note_commits(query)
+            raise query.exception() or RunFailedError("the query ended by itself")
+        finally:
+            self._end(query)
+
+    def _look_at_live_counts(self) -> int:
+        """Take what the running batch has done; in how many nanoseconds to look again.
+
+        Counts come once a second. Once they have, the next are looked for shortly before they are due and at every
+        poll from then on, so that their moment is known to a quarter of a second.
+        """
+        counted = self._state.progress.messages_live
+        live = self._engine.live_counts()
+        self._change(progress=self._state.progress.with_live(*live))
+        if not any(live):
+            return _LIVE_INTERVAL_NS
+        return 0 if self._state.progress.messages_live == counted else _LIVE_INTERVAL_NS * 3 // 4
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Stop it. One that hangs, as by a broker that is gone, ends with the process, if that is to end."""
+        try:
+            query.stop()
+        except _SPARK_ERRORS as error:
+            if self._stop_by_ns is None:
+                raise
+            log_event(_log, "query.not_stopped", logging.WARNING, reason=_first_line(error))
+
+    def _note_commits(self, query: StreamingQuery) -> None:
+        after = self._state.progress.batch_id
+        if self._engine.newest_batch(query) <= after:
+            return
+        newest = query.lastProgress
+        # Spark keeps 100 of them, and each costs milliseconds to get, so that they are taken only after a gap.
+        recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
+        for commit in new_commits(recent, after_batch=after):
+            self._change(progress=self._state.progress.after_commit(commit))
+            log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
+
+    def _after_failure(self, failures: int, reason: str) -> None:
+        log_event(_log, "query.failed", logging.ERROR, failures=failures, reason=reason)
+        if failures > self._restarts_max:
+            raise self._failed(f"the query failed {failures} times in a row; the last time: {reason}")
+        self._change(
+            phase=Phase.PHASE_STARTING,
+            detail=f"starting again after: {reason}",
+            restarts=self._state.restarts + 1,
+        )
+        self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
+
+    def _failed(self, detail: str) -> RunFailedError:
+        self._change(phase=Phase.PHASE_FAILED, detail=detail)
+        return RunFailedError(detail)
+
+    def _change(self, **changes: object) -> None:
+        counted = self._state.progress.messages_live
+        with self._changed:
+            self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+            if self._state.progress.messages_live != counted:
+                moment = replace(
+                    self._state.progress, counted_unix_ns=self._clock.unix_ns(), counted_cpu_us=self._cpu_us()
+                )
+                self._state = replace(self._state, progress=moment)
+            self._changed.notify_all()
+        self._on_change(self._state)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,1 @@
+"""Micro-batch mode: how a pipeline becomes a query of it."""

@@ -1,0 +1,1 @@
+"""Vectorised kernels of micro-batch mode."""

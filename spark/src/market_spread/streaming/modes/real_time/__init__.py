@@ -1,0 +1,1 @@
+"""Real-Time Mode: how a pipeline becomes a query of it."""

@@ -1,1 +1,0 @@
-"""Pipelines as plans of Spark: a module a mode."""

@@ -1,0 +1,172 @@
+"""Pipelines without a broker: input from memory, output into memory, for black-box tests of an application.
+
+    with open_session("micro-batch") as spark:
+        with MemoryRun(spark, word_count(), "micro-batch") as run:
+            run.send("lines", [b"to be or not to be"])
+            run.process()
+            run.received("counts")
+
+The plan, the mode and Spark are those of a job; only Kafka is not there. Spark's own test sources are behind it.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import use_this_python_in_spark
+from market_spread.common.errors import DeadlineError
+from market_spread.common.job_contract import REAL_TIME, duration
+from market_spread.streaming.modes import registry
+from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.modes.support import check
+from market_spread.streaming.pipeline import Pipeline
+
+_BATCH_S = 0.4
+_POLL_NS = 20_000_000
+# In front of a value in memory, its partition and offset: the sources of memory have none that a plan could see.
+_PARTITION_BYTES, _OFFSET_BYTES = 2, 8
+
+
+@contextmanager
+def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
+    """A Spark of this process for pipelines in this mode; it starts a JVM, which takes seconds, and ends it."""
+    use_this_python_in_spark()
+    with tempfile.TemporaryDirectory(prefix="market-spread-") as folder:
+        session = registry.open_session(
+            BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=folder
+        )
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+class MemoryRun:
+    """A pipeline that runs, in a session of `open_session` for the same mode; it ends with the `with` block."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        mode: str,
+        *,
+        partitions: int = 1,
+        clock: Clock | None = None,
+    ) -> None:
+        """PipelineError if the mode cannot run the pipeline."""
+        check(pipeline, mode)
+        self._spark = spark
+        self._mode = BY_NAME[mode]
+        self._pipeline = pipeline
+        self._clock = clock or SystemClock()
+        self._streams = {source.name: self._stream(partitions) for source in pipeline.sources}
+        self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
+        self._sent = 0
+
+    def __enter__(self) -> Self:
+        topics = {name: name for name in (*self._pipeline.ends, INVALID)}
+        records = {name: self._records(name, stream) for name, stream in self._streams.items()}
+        leaving = self._mode.leaving(self._pipeline, records, topics)
+        with ExitStack() as ending:
+            folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="market-spread-checkpoint-"))
+            self._query = self._start(leaving, folder)
+            ending.callback(self._query.stop)
+            self._ending = ending.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
+
+    def send(self, source: str, values: Iterable[bytes], *, partition: int = 0) -> None:
+        """Add records with these values to a source."""
+        values = list(values)
+        first = self._offsets[source, partition]
+        framed = [
+            partition.to_bytes(_PARTITION_BYTES, "big") + (first + i).to_bytes(_OFFSET_BYTES, "big") + value
+            for i, value in enumerate(values)
+        ]
+        self._offsets[source, partition] += len(values)
+        self._sent += len(values)
+        rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(self._java_list(framed))
+        self._streams[source].addData(partition, rows)
+
+    def process(self, *, within_s: float = 60.0) -> None:
+        """Return when all that was sent is processed and committed. DeadlineError if that takes longer."""
+        if self._mode.name != REAL_TIME:
+            self._query.processAllAvailable()
+            return
+        deadline_ns = self._clock.monotonic_ns() + round(within_s * 1e9)
+        while sum(progress.numInputRows for progress in self._query.recentProgress) < self._sent:
+            if (error := self._query.exception()) is not None:
+                raise error
+            if self._clock.monotonic_ns() > deadline_ns:
+                raise DeadlineError(f"what was sent was not processed within {within_s:.0f} s")
+            self._clock.sleep_ns(_POLL_NS)
+
+    def received(self, sink: str) -> list[bytes]:
+        """The values of the records that a sink has got so far, or `invalid`, in the order of their coming."""
+        rows = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.allData())
+        return [bytes(row.get(2)) for row in rows if row.get(0) == sink]
+
+    def _start(self, leaving: DataFrame, folder: str) -> StreamingQuery:
+        """As a writer starts a query, but for the sink: of those in memory, a writer gives Real-Time Mode none."""
+        spark, jvm = self._jvm.org.apache.spark, self._jvm
+        sources = spark.sql.execution.streaming.sources
+        self._sink = sources.ContinuousMemorySink() if self._mode.name == REAL_TIME else sources.MemorySink()
+        modes, triggers = spark.sql.streaming.OutputMode, spark.sql.streaming.Trigger
+        manager = self._spark._jsparkSession.streams()
+        none = jvm.scala.Option.empty()
+        query = manager.startQuery(
+            none,
+            none,
+            jvm.scala.Option.apply(folder),
+            leaving._jdf,
+            spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()),
+            self._sink,
+            getattr(modes, self._mode.output_mode.capitalize())(),
+            False,
+            True,
+            getattr(triggers, self._mode.trigger[0].upper() + self._mode.trigger[1:])(duration(_BATCH_S)),
+            getattr(manager, "startQuery$default$11")(),
+            none,
+            none,
+        )
+        return StreamingQuery(query)
+
+    def _stream(self, partitions: int) -> Any:
+        streams = self._jvm.org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream
+        encoder = self._jvm.org.apache.spark.sql.Encoders.BINARY()
+        return streams.apply(self._spark._jsparkSession, partitions, encoder)
+
+    def _records(self, name: str, stream: Any) -> DataFrame:
+        """As Kafka's source has them, but for headers: there are none."""
+        records = DataFrame(stream.toDF(), self._spark)
+        return records.select(
+            F.expr(f"substring(value, {_PARTITION_BYTES + _OFFSET_BYTES + 1})").alias("value"),
+            F.lit(name).alias("topic"),
+            _number(1, _PARTITION_BYTES).cast("int").alias("partition"),
+            _number(_PARTITION_BYTES + 1, _OFFSET_BYTES).alias("offset"),
+            F.lit(None).cast("array<struct<key: string, value: binary>>").alias("headers"),
+        )
+
+    def _java_list(self, values: Iterable[bytes]) -> Any:
+        java_list = self._jvm.java.util.ArrayList()
+        for value in values:
+            java_list.add(value)
+        return java_list
+
+    @property
+    def _jvm(self) -> Any:
+        return self._spark._jvm
+
+
+def _number(start: int, width: int) -> Column:
+    """A big-endian integer out of the value."""
+    return F.conv(F.hex(F.substring("value", start, width)), 16, 10).cast("bigint")

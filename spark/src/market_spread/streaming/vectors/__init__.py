@@ -1,1 +1,0 @@
-"""Computations on arrays: what micro-batch mode runs in its Python workers."""

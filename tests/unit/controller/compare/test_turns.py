@@ -1,0 +1,181 @@
+"""Whose turn it is, and a folder that is gone on with."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.compare.ab_order import Place, order_of, read_place
+from market_spread.controller.compare.ab_session import TakingTurns
+from tests.unit.controller.compare.made import write_run
+
+
+class FakeRuns:
+    """Carries out runs by writing their results; of the void ones by number, the next is the run again."""
+
+    def __init__(self, void: Sequence[int] = (), interrupted_at: int | None = None) -> None:
+        self._void = void
+        self._interrupted_at = interrupted_at
+        self.arms: list[str] = []
+
+    def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        number = len(self.arms)
+        if number == self._interrupted_at:
+            raise KeyboardInterrupt
+        assert runs_folder.name == workload.stem
+        self.arms.append(workload.stem)
+        changes = {"verdict": "void", "reasons": ["the generator was late"]} if number in self._void else {}
+        write_run(runs_folder, number + len(list(runs_folder.parent.glob("*/*/result.json"))) * 100, **changes)
+
+
+@pytest.fixture
+def workloads(tmp_path: Path) -> tuple[Path, Path]:
+    paths = (tmp_path / "before.yaml", tmp_path / "after.yaml")
+    for path in paths:
+        path.write_text(f"name: {path.stem}\n")
+    return paths
+
+
+def say_nothing(line: str) -> None:
+    pass
+
+
+def orders(seed: int, pairs: int) -> tuple[str, ...]:
+    return tuple(arm for number in range(1, pairs + 1) for arm in order_of(seed, number))
+
+
+def test_every_pair_has_both_in_an_order_drawn_by_lot() -> None:
+    drawn = [order_of(3, number) for number in range(1, 201)]
+
+    assert set(drawn) == {("a", "b"), ("b", "a")}
+    assert 70 <= drawn.count(("a", "b")) <= 130
+
+
+def test_runs_are_made_in_the_order_and_keep_their_places(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=5)
+    runs = FakeRuns()
+
+    taking_turns.go_on(runs, say_nothing)
+
+    assert tuple(runs.arms) == orders(5, 3)
+    for arm in "ab":
+        places = [run.place for run in taking_turns.runs_of(arm)]
+        assert places == [Place(taking_turns.session, number, arm) for number in (1, 2, 3)]
+
+
+def test_a_pair_with_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5)
+    runs = FakeRuns(void=[0, 2])  # the first of the first pair, and the second of the second
+
+    taking_turns.go_on(runs, say_nothing)
+
+    order = [order_of(5, number) for number in range(1, 5)]
+    assert runs.arms == [order[0][0], *order[1], *order[2], *order[3]]
+    assert taking_turns.whole_pairs() == 2
+    assert taking_turns.next_place() is None
+
+
+def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    write_run(tmp_path / "ab" / "a", 77)
+
+    taking_turns.go_on(FakeRuns(), say_nothing)
+
+    assert [run.run_id for run in taking_turns.runs_of("a")] != ["20260101-000077-quick"]
+    assert len(taking_turns.runs_of("a")) == 1
+
+
+def test_a_void_run_is_said_with_its_reason(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    said: list[str] = []
+
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(void=[0]), said.append)
+
+    assert "  void: the generator was late; the pair is made again" in said
+
+
+def test_three_void_runs_in_a_row_end_it(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5)
+
+    with pytest.raises(RunVoidError, match=r"3 runs in a row were void \(the generator was late\)"):
+        taking_turns.go_on(FakeRuns(void=range(9)), say_nothing)
+
+
+def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    first, second = FakeRuns(interrupted_at=3), FakeRuns()
+    with pytest.raises(KeyboardInterrupt):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=5).go_on(first, say_nothing)
+
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(second, say_nothing)
+
+    assert (*first.arms, *second.arms) == orders(5, 3)
+
+
+def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    def interrupted(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        write_run(runs_folder, 1, verdict="void", reasons=["the run was interrupted"])
+        raise KeyboardInterrupt
+
+    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    with pytest.raises(KeyboardInterrupt):
+        taking_turns.go_on(interrupted, say_nothing)
+
+    (run,) = [run for arm in "ab" for run in taking_turns.runs_of(arm)]
+    assert run.place == Place(taking_turns.session, 1, order_of(5, 1)[0], interrupted=True)
+    assert taking_turns.next_place() == Place(taking_turns.session, 2, order_of(5, 2)[0])
+
+
+def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    (tmp_path / "ab" / "ab.json").write_text('{"pairs": 1, "seed": 5, "options": []}')
+
+    with pytest.raises(UsageError, match="begun by an earlier version, which kept no pairs; name another --folder"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_damaged_place_is_said(tmp_path: Path) -> None:
+    (tmp_path / "pair.json").write_text('{"session": "s"}')
+
+    with pytest.raises(UsageError, match=r"pair.json is damaged: .*; delete it, and the run is of no pair"):
+        read_place(tmp_path)
+
+
+def test_more_repeats_go_on_with_the_same_folder(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(), say_nothing)
+    more = FakeRuns()
+
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5).go_on(more, say_nothing)
+
+    assert len(more.arms) == 2
+
+
+def test_a_run_without_a_result_ends_it(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    def nothing(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        pass
+
+    with pytest.raises(RunVoidError, match="the run left no result in"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(nothing, say_nothing)
+
+
+def test_a_folder_of_other_workloads_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    workloads[1].write_text("name: changed\n")
+
+    with pytest.raises(UsageError, match=r"ab was begun with another workload than .*after.yaml as b; name another"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_folder_of_other_run_options_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5, options=("--duration", "30"))
+
+    with pytest.raises(UsageError, match="was begun with the run options --duration 30; use them, or another --folder"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_damaged_plan_is_said(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    (tmp_path / "ab" / "ab.json").write_text(json.dumps({"pairs": 1}))
+
+    with pytest.raises(UsageError, match=r"ab.json is damaged; name another --folder"):
+        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)

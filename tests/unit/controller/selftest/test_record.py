@@ -1,0 +1,245 @@
+"""What a self test says of a rig, and what a run's result says of the self test."""
+
+import dataclasses
+import json
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, beside, looked_at
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder.state import State
+from market_spread.controller.selftest.session import plan_at, self_test
+from market_spread.controller.session.finalize import finish
+from market_spread.controller.views.progress import result_table
+from market_spread.loadgen.columns import Alerts
+
+BEGIN_US = 1_700_000_000_000_000
+SECTIONS: dict[str, Any] = {
+    "cpu": {"model": "Some CPU", "sockets": 1, "cores": 2, "threads": 2, "governor": "powersave"},
+    "kernel": {"release": "6.1.0"},
+    "memory": {"total_kb": 8_000_000},
+    "limits": {"cgroup_cpu_max": None, "affinity": "0-1"},
+    "code": {"version": "0.1"},
+}
+AT = "2026-11-23T18:00:00+00:00"
+FLOOR = {"p50": 2_100_000, "p95": 4_000_000, "p99": 9_400_000}
+
+
+def alerts(count: int = 4_000, *, held_us: int = 10_000, received_later_us: int = 0) -> Alerts:
+    """Read after 1 ms, every second one held, delivered after another 0.5 ms."""
+    number = np.arange(count)
+    intended_us = BEGIN_US + number * 5_000
+    read_us = intended_us + 1_000
+    emitted_us = read_us + np.where(number % 2 == 1, held_us, 20)
+    zeros, symbols = np.zeros(count, np.int64), np.full(count, b"A", "S6")
+    return Alerts(
+        number, symbols, zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
+        intended_us, intended_us, read_us, emitted_us, emitted_us + 500 + received_later_us,
+    )  # fmt: skip
+
+
+def looked(rate_per_s: int = 20_000, **changes: Any) -> Looked:
+    values: dict[str, Any] = {"rate_per_s": rate_per_s, "verdict": "passed", "error_ns": 210_000, "floor_ns": FLOOR}
+    return Looked(**{**values, **changes})
+
+
+def record(*each: Looked, **changes: Any) -> SelfTestRecord:
+    values: dict[str, Any] = {"at": AT, "rate_per_s": 20_000, "machine": SECTIONS, "code": {}, "packages": {}}
+    return SelfTestRecord(looked=each or (looked(), looked(40_000)), **{**values, **changes})
+
+
+def test_a_right_rig_has_no_error_and_its_floor_is_of_the_orders_that_were_answered_at_once() -> None:
+    found = looked_at(alerts(), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+
+    assert (found.error_ns, found.error_ns_p95, found.injected_ns, found.samples) == (0, 0, 10_000_000, 4_000)
+    assert found.floor_ns["p50"] == 1_520_000
+    assert found.floor_ns["p99"] == 1_520_000
+
+
+@pytest.mark.parametrize("late_us", [5_000, -3_000])
+def test_a_receiver_that_stamps_late_or_early_is_an_error_of_so_much(late_us: int) -> None:
+    found = looked_at(alerts(received_later_us=late_us), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+
+    assert found.error_ns == late_us * 1000
+    assert not record(dataclasses.replace(found, verdict="passed")).holds
+
+
+def test_a_machine_that_lets_one_of_both_wait_is_no_error_of_the_rig_but_is_told() -> None:
+    waited_us = np.where(np.arange(4_000) % 20 < 17, 3_000, 0)  # of the held ones, seven in ten
+    seen = alerts()
+    late = dataclasses.replace(seen, received_us=seen.received_us + waited_us)
+
+    found = looked_at(late, alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+
+    assert (found.error_ns, found.error_ns_p95) == (0, 3_000_000)
+
+
+def test_a_rig_that_counts_half_of_a_hold_errs_by_the_other_half() -> None:
+    found = looked_at(alerts(held_us=5_000), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+
+    assert (found.injected_ns, found.error_ns) == (10_000_000, -5_000_000)
+
+
+def test_what_settles_and_what_only_one_of_both_has_is_left_out() -> None:
+    theirs = alerts()[np.arange(4_000) != 3_001]
+
+    found = looked_at(alerts(), theirs, rate_per_s=1_000, from_us=BEGIN_US + 5_000 * 1_000)
+
+    assert found.samples == 2_999
+
+
+def test_the_aim_is_five_times_closer_where_sender_and_receiver_have_a_core_each() -> None:
+    many = {**SECTIONS, "cpu": {**SECTIONS["cpu"], "threads": 8}}
+
+    assert record().holds
+    assert not record(machine=many).holds
+    assert record(looked(error_ns=-100_000), machine=many).holds
+    assert not record(looked(error_ns=500_001)).holds
+
+
+def test_the_sentence_tells_error_floor_aim_and_a_rate_that_did_not_hold() -> None:
+    void = Looked(rate_per_s=40_000, verdict="void", reasons=("too many frames were late",))
+
+    assert record(looked(), void).sentence == (
+        "the rig reads latencies back within 0.21 ms at 20,000 messages/s (at most 0.50 ms is aimed at on this "
+        "machine); a system that answers at once takes 2.10 ms (p50) and 9.40 ms (p99); "
+        "at 40,000 messages/s it is void: too many frames were late"
+    )
+
+
+def test_a_run_has_the_figures_of_the_nearest_rate_beside_it(tmp_path: Path) -> None:
+    record(looked(), looked(40_000, error_ns=400_000)).write(tmp_path)
+
+    at_once, at_twice = (beside(tmp_path, SECTIONS, rate) for rate in (15_000, 50_000))
+
+    assert at_once == {
+        "at": AT, "rate_per_s": 20_000, "floor_ns": FLOOR, "error_ns": 210_000, "error_ns_p95": None, "fits": True,
+        "text": "the rig's floor here: p50 2.10 ms, p99 9.40 ms, error 0.21 ms, self test of 2026-11-23 at 20,000/s",
+    }  # fmt: skip
+    assert (at_twice["rate_per_s"], at_twice["error_ns"], at_twice["fits"]) == (40_000, 400_000, True)
+
+
+def test_runs_in_a_folder_of_their_own_have_it_from_the_folder_above(tmp_path: Path) -> None:
+    record().write(tmp_path)
+
+    assert beside(tmp_path / "ab-before-after", SECTIONS, 20_000)["fits"]
+
+
+def test_every_result_has_it_and_so_have_its_document_and_the_terminal(tmp_path: Path) -> None:
+    record().write(tmp_path)
+    folder, clock, output = RunFolder(tmp_path / "a-run"), ManualClock(), StringIO()
+    folder.path.mkdir()
+    Manifest(SECTIONS).write(folder.manifest)
+    observed = Observed(started=datetime(2026, 1, 1, tzinfo=UTC))
+
+    result = finish(folder, plan_at(20_000, 20), observed, state=State(folder.state, clock=clock))
+    Console(file=output, width=200).print(result_table(result))
+
+    text = "the rig's floor here: p50 2.10 ms, p99 9.40 ms, error 0.21 ms, self test of 2026-11-23 at 20,000/s"
+    written = json.loads(folder.result.read_text())["self_test"]
+    assert (written["text"], written["rate_per_s"], written["floor_ns"]["p99"]) == (text, 20_000, 9_400_000)
+    assert text in folder.document.read_text()
+    assert text in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sections", "rate_per_s", "text"),
+    [
+        (
+            {**SECTIONS, "cpu": {**SECTIONS["cpu"], "model": "Other CPU"}}, 20_000,
+            "not measured on this machine; the self test of 2026-11-23 is of another one "
+            "(cpu model Some CPU instead of Other CPU): market-spread selftest --rate 20000",
+        ),
+        (
+            SECTIONS, 300_000,
+            "not measured at a rate like 300,000/s (p50 2.10 ms, p99 9.40 ms, error 0.21 ms, self test of 2026-11-23 "
+            "at 40,000/s, which is far off): market-spread selftest --rate 300000",
+        ),
+        ({}, 20_000, "the processes of the run were on machines that no self test was made on"),
+    ],
+)  # fmt: skip
+def test_a_self_test_of_another_machine_or_rate_is_not_used_silently(
+    tmp_path: Path, sections: dict[str, Any], rate_per_s: int, text: str
+) -> None:
+    record().write(tmp_path)
+
+    found = beside(tmp_path, sections, rate_per_s)
+
+    assert not found["fits"]
+    assert found["text"] == text
+
+
+def test_a_machine_without_a_self_test_says_how_to_make_one(tmp_path: Path) -> None:
+    found = beside(tmp_path, SECTIONS, 20_000)
+
+    assert found["text"] == "not measured on this machine: market-spread selftest --rate 20000"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"version": 2}', '{"version": 1, "looked": []}',
+     json.dumps({**json.loads(record().to_json()), "machine": {}})],
+)  # fmt: skip
+def test_a_file_that_is_damaged_spoils_no_run(tmp_path: Path, text: str) -> None:
+    (tmp_path / "selftest.json").write_text(text)
+
+    found = beside(tmp_path, SECTIONS, 20_000)
+
+    assert not found["fits"]
+    assert "selftest.json cannot be read" in found["text"]
+    assert "market-spread selftest --rate 20000" in found["text"]
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    written = record(looked(), Looked(rate_per_s=40_000, verdict="void", reasons=("late",)))
+    written.write(tmp_path)
+
+    assert SelfTestRecord.read(tmp_path) == written
+
+
+def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(tmp_path: Path) -> None:
+    offered: list[int] = []
+
+    def look(plan: RunPlan) -> Looked:
+        offered.append(plan.workload.profile.highest_per_s)
+        return looked(offered[-1])
+
+    made = self_test(20_000, duration_s=20, runs_folder=tmp_path, look=look)
+
+    assert offered == [20_000, 40_000]
+    assert SelfTestRecord.read(tmp_path) == made
+    assert "packages" in json.loads((tmp_path / "selftest.json").read_text())
+    assert made.packages["kafka-python"]
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (Looked(rate_per_s=2_000_000, verdict="void", reasons=("7% of the frames were late",)), "7% of the frames"),
+        (Looked(rate_per_s=2_000_000, verdict="passed"), "too few alerts came"),
+    ],
+)
+def test_a_rate_that_the_machine_cannot_hold_is_one_sentence_and_nothing_is_kept(
+    tmp_path: Path, found: Looked, reason: str
+) -> None:
+    with pytest.raises(RunVoidError, match=rf"^the rig cannot be looked at with 2,000,000 messages/s .*: {reason}"):
+        self_test(2_000_000, duration_s=20, runs_folder=tmp_path, look=lambda plan: found)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("rate_per_s", [0, -5, 10**9])
+def test_a_rate_that_is_none_is_refused(rate_per_s: int) -> None:
+    with pytest.raises(UsageError, match=f"messages_per_s={rate_per_s}"):
+        plan_at(rate_per_s, 20)

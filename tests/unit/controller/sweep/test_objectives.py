@@ -1,0 +1,75 @@
+"""Objectives, and what a run says of its rate."""
+
+from dataclasses import replace
+
+import pytest
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.analysis.evidence import Verdict
+from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.sweep.outcome import Finding, RateOutcome, judge
+from tests.unit.controller.compare.made import run
+
+GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
+P99 = Objectives({"p99": 50.0}, loss=0)
+
+
+def test_objectives_are_read() -> None:
+    objectives = Objectives.of_options(("p99=50ms", "p99.9=0.2s", "max=900us", "rate=99%", "loss=3"))
+
+    assert objectives == Objectives({"p99": 50.0, "p99.9": 200.0, "max": 0.9}, 0.99, 3)
+    assert objectives.text == "p99 ≤ 50 ms, p99.9 ≤ 200 ms, max ≤ 0.9 ms, rate ≥ 0.99 of the offered, loss ≤ 3"
+
+
+@pytest.mark.parametrize(
+    "text", ["p99", "p99=50", "p98=50ms", "p99=0ms", "p99=1.2.3ms", "rate=120%", "rate=fast", "loss=-1", "loss=few"]
+)
+def test_what_is_no_objective_is_said(text: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Objectives.of_options((text,))
+
+    assert str(raised.value).startswith(f"--slo {text}; use p50, p95, p99, p99.9, p99.99, max with a time (p99=50ms)")
+
+
+def test_a_good_run_holds_its_rate() -> None:
+    assert judge(run(0, achieved=GOOD), P99) == Finding(RateOutcome.HELD)
+
+
+@pytest.mark.parametrize(
+    ("achieved", "objectives", "reason"),
+    [
+        (replace(GOOD, latency_ns={"p99": 61_000_000}), P99, "p99 is 61.0 ms; the objective is 50 ms"),
+        (replace(GOOD, lost=2), P99, "2 messages and alerts were lost; the objective is 0"),
+        (
+            replace(GOOD, achieved_rate_per_s=15_000.0),
+            Objectives(rate_share=0.99),
+            "15,000 messages/s were achieved; the objective is 99.0% of 20,000",
+        ),
+    ],
+)
+def test_what_breaks_a_rate_is_said(achieved: Achieved, objectives: Objectives, reason: str) -> None:
+    assert judge(run(0, achieved=achieved), objectives) == Finding(RateOutcome.BROKEN, reason)
+
+
+def test_loss_may_be_allowed() -> None:
+    assert judge(run(0, achieved=replace(GOOD, lost=2)), Objectives(loss=2)).outcome is RateOutcome.HELD
+
+
+def test_a_run_that_failed_for_another_reason_is_broken() -> None:
+    reasons = ("the job does not keep up: the median latency grew",)
+    failed = run(0, achieved=GOOD, verdict=Verdict.FAILED, reasons=reasons)
+
+    assert judge(failed, P99) == Finding(RateOutcome.BROKEN, reasons[0])
+
+
+def test_a_void_run_says_nothing() -> None:
+    reasons = ("the generator was late",)
+    void = run(0, verdict=Verdict.VOID, reasons=reasons, achieved=replace(GOOD, latency_ns={"p99": 90_000_000}))
+
+    assert judge(void, P99) == Finding(RateOutcome.VOID, "the generator was late")
+
+
+def test_a_percentile_that_the_run_cannot_have_is_said() -> None:
+    with pytest.raises(UsageError, match=r"--slo p99.9: run run-0 has too few alerts for it; make the runs longer"):
+        judge(run(0, achieved=GOOD), Objectives({"p99.9": 50.0}))

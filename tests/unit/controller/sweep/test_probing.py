@@ -1,0 +1,141 @@
+"""A search on disk, and its page."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.sweep.page import search_json, search_page
+from market_spread.controller.sweep.search import Search
+from market_spread.controller.sweep.session import Probing
+from market_spread.controller.views.markdown import markdown_view
+from market_spread.controller.views.model import Picture
+from tests.unit.controller.compare.made import write_run
+
+LIMIT = 70_000
+OBJECTIVES = Objectives({"p99": 50.0}, loss=0)
+SEARCH = Search(start=20_000, low=100, high=1_000_000, precision=0.1, curve=False)
+
+
+class FakeRuns:
+    """Carries out runs of a system that is slow above its limit; interrupted before the run of that number."""
+
+    def __init__(self, interrupted_at: int | None = None) -> None:
+        self._interrupted_at = interrupted_at
+        self.rates: list[int] = []
+
+    def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        if len(self.rates) == self._interrupted_at:
+            raise KeyboardInterrupt
+        name, rate = options
+        assert (name, workload.name) == ("--rate", "workload.yaml")
+        self.rates.append(int(rate))
+        p99_ms = 20 + int(rate) / 10_000 if int(rate) <= LIMIT else 900.0
+        number = len(list(runs_folder.parent.glob("*/*/result.json")))
+        write_run(runs_folder, number, p99_ms, offered_rate_per_s=int(rate), achieved_rate_per_s=int(rate) - 7)
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    path = tmp_path / "quick.yaml"
+    path.write_text("name: quick\n")
+    return path
+
+
+def say_nothing(line: str) -> None:
+    pass
+
+
+def test_rate_is_found_and_every_run_is_in_the_folder_of_its_rate(tmp_path: Path, workload: Path) -> None:
+    probing = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
+    runs = FakeRuns()
+
+    found = probing.go_on(runs, say_nothing, runs_max=40)
+
+    assert (found.held, found.broken) == (67_300, 73_400)
+    assert runs.rates[:6] == [20_000, 40_000, 80_000, 56_600, 67_300, 73_400]
+    assert len(runs.rates) == 6 + 2 * SEARCH.repeats
+    assert [point.rate for point in probing.points()] == sorted(set(runs.rates))
+
+
+def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, workload: Path) -> None:
+    first, second = FakeRuns(interrupted_at=4), FakeRuns()
+    with pytest.raises(KeyboardInterrupt):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(first, say_nothing, runs_max=40)
+
+    found = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(second, say_nothing, runs_max=40)
+
+    assert (found.held, found.broken) == (67_300, 73_400)
+    assert len(first.rates) + len(second.rates) == 14
+
+
+def test_a_finished_search_is_judged_anew_by_other_objectives(tmp_path: Path, workload: Path) -> None:
+    Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(FakeRuns(), say_nothing, runs_max=40)
+    stricter = Probing.open(tmp_path / "sweep", workload, SEARCH, Objectives({"p99": 25.0}, loss=0))
+
+    found = stricter.go_on(FakeRuns(), say_nothing, runs_max=40)
+
+    assert found.held is not None
+    assert 45_000 <= found.held <= 50_000
+
+
+def test_too_many_runs_end_it(tmp_path: Path, workload: Path) -> None:
+    with pytest.raises(RunVoidError, match="5 runs gave no answer; allow more with --runs-max, or lengthen the runs"):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(FakeRuns(), say_nothing, runs_max=5)
+
+
+def test_a_run_without_a_result_ends_it(tmp_path: Path, workload: Path) -> None:
+    def nothing(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        pass
+
+    with pytest.raises(RunVoidError, match="the run left no result in"):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(nothing, say_nothing, runs_max=5)
+
+
+def test_a_folder_of_another_workload_or_other_options_is_refused(tmp_path: Path, workload: Path) -> None:
+    Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES, options=("--duration", "5"))
+
+    with pytest.raises(UsageError, match="was begun with the run options --duration 5; use them, or another --folder"):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
+    workload.write_text("name: other\n")
+    with pytest.raises(UsageError, match="was begun with another workload than"):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
+
+
+def test_page_has_the_answer_the_table_and_the_curve(tmp_path: Path, workload: Path) -> None:
+    probing = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
+    found = probing.go_on(FakeRuns(), say_nothing, runs_max=40)
+
+    page = search_page("quick", found, probing.points(), OBJECTIVES)
+
+    text = markdown_view(page)
+    assert text.startswith("**held**: quick holds 70,300 messages/s (95% interval ")
+    assert "* half of the runs hold 70,300 messages/s; 95% interval " in text
+    assert "* 67,300 messages/s: " in text
+    assert "broken; p99 is 900.0 ms; the objective is 50 ms" in text
+    document = json.loads(search_json(found, probing.points(), OBJECTIVES))
+    assert document["limit"]["low"] < document["limit"]["search_low"] < 70_300 < document["limit"]["search_high"]
+    assert len(document["runs"]) == 14
+    assert {
+        "rate": 80_000,
+        "run_id": "20260101-000002-quick",
+        "outcome": "broken",
+        "reason": "p99 is 900.0 ms; the objective is 50 ms",
+    } in document["runs"]
+    (picture,) = [part for part in page.parts if isinstance(part, Picture)]
+    titles = [element.text for element in ET.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}title")]
+    assert "p99 26.73 ms at 67,300/s: held" in titles
+    assert "p99 900 ms at 73,400/s: broken" in titles
+
+
+def test_page_says_when_nothing_is_held(tmp_path: Path, workload: Path) -> None:
+    probing = Probing.open(tmp_path / "sweep", workload, Search(start=90_000, low=80_000, high=100_000), OBJECTIVES)
+    found = probing.go_on(FakeRuns(), say_nothing, runs_max=40)
+
+    text = markdown_view(search_page("quick", found, probing.points(), OBJECTIVES))
+
+    assert text.startswith("**broken**: quick holds no rate that was tried under")

@@ -1,0 +1,335 @@
+"""The command line without processes: help, wrong usage, and how errors are said."""
+
+import errno
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.controller.cli.main import main
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.exits import Commands
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.session import execute as running
+from market_spread.controller.session.replay import plan_of_files
+
+COMMANDS = [
+    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline", "probe"),
+    *("replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
+]
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def quotes(*symbols: bytes) -> bytes:
+    count = len(symbols)
+    columns = {
+        "symbol": np.array([symbol.ljust(6) for symbol in symbols], "S6"),
+        "bid": np.full(count, 1_000_000),
+        "offer": np.full(count, 1_000_500),
+        "intended_us": np.full(count, 1_700_000_000_000_000),
+        "sequence": np.arange(1, count + 1),
+    }
+    return encode(NBBO, columns).tobytes() if count else b""
+
+
+def orders(*order_ids: int) -> bytes:
+    count = len(order_ids)
+    columns = {
+        "symbol": np.array([b"WIDE  "] * count, "S6"),
+        "side": np.full(count, ord("B"), np.uint8),
+        "account": np.full(count, 57),
+        "order_id": np.array(order_ids, np.int64),
+        "quantity": np.full(count, 100),
+        "price": np.full(count, 1_000_000),
+        "intended_us": np.full(count, 1_700_000_000_000_000),
+    }
+    return encode(ORDER, columns).tobytes() if count else b""
+
+
+def recording(folder: Path, nbbo: bytes, order_bytes: bytes) -> list[object]:
+    (folder / "nbbo.messages").write_bytes(nbbo)
+    (folder / "orders.messages").write_bytes(order_bytes)
+    return ["--nbbo", folder / "nbbo.messages", "--orders", folder / "orders.messages"]
+
+
+def failing_with(error: BaseException) -> click.Command:
+    @click.group(cls=Commands)
+    def group() -> None:
+        """Fail."""
+
+    @group.command()
+    def work() -> None:
+        raise error
+
+    return group
+
+
+def test_help_lists_every_command() -> None:
+    result = invoke("--help")
+
+    assert result.exit_code == 0
+    assert sorted(main.commands) == COMMANDS
+    assert all(f"\n  {command} " in result.output for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_it_does_with_an_example(command: str) -> None:
+    result = invoke(command, "--help")
+
+    assert result.exit_code == 0
+    assert f"Usage: main {command}" in result.output
+    assert f"Example: market-spread {command}" in result.output
+
+
+def test_help_gives_units() -> None:
+    text = " ".join(invoke("run", "--help").output.split())
+
+    assert "--rate INTEGER Messages a second" in text
+    assert "--duration FLOAT Seconds" in text
+    assert "Unix nanoseconds" in " ".join(invoke("generate", "--help").output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fly"], "No such command 'fly'"),
+        (["run"], "name a WORKLOAD, or a run with --resume"),
+        (["run", QUICK, "--speed", "1"], "No such option '--speed'"),
+        (["run", QUICK, "--rate", "fast"], "'fast' is not a valid integer"),
+        (["replay", "--nbbo", "a"], "Missing option '--orders'"),
+        (["replay", "--nbbo", "a", "--orders", "b", "--format", "csv"], "'csv' is not one of 'native', 'fixish'"),
+        (["generate", QUICK, "--nbbo", "a"], "Missing option '--orders'"),
+        (["check", "--nbbo", "a", "--orders", "b"], "Missing option '--alerts'"),
+        (["up", "--port", "70000"], "70000 is not in the range"),
+        (["down", "now"], "Got unexpected extra argument (now)"),
+    ],
+)
+def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
+    result = invoke(*words)
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
+        (["run", QUICK, "--symbols", "7"], "--symbols 7; use 350 to 100000"),
+        (["run", QUICK, "--mode", "warp"], "--mode warp; use one of real-time, micro-batch"),
+        (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use 1 to 100000"),
+        (["run", QUICK, "--rate", "-5"], "load.messages_per_s=-5; use a whole number from"),
+        (["ui", "missing"], "missing is no folder; name the one that holds the runs, which `run` makes"),
+        (["up", "--workload", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
+        (["replay", "--nbbo", "a", "--orders", "b", "--rate", "0"], "--rate 0; use 1 to 10000000"),
+        (["replay", "--nbbo", "a", "--orders", "b"], "a cannot be read: No such file or directory"),
+        (["generate", QUICK, "--nbbo", "a", "--orders", "a"], "quotes and orders would both go to a; name two files"),
+        (["generate", QUICK, "--nbbo", "a", "--orders", "b", "--start", "5"], "--start 5; use 10000000000 to"),
+        (["generate", QUICK, "--nbbo", "no/a", "--orders", "b"], "no/a cannot be written after 0 messages: No such"),
+        (["generate", QUICK, "--nbbo", "/dev/full", "--orders", "b"], "No space left on device"),
+        (["check", "--nbbo", "a", "--orders", "b", "--alerts", "c"], "c cannot be read: No such file or directory"),
+    ],
+)
+def test_error_is_one_line_and_2(
+    words: list[object], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    result = invoke(*words)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("market-spread: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (UsageError("rate=0; use more"), 2, "market-spread: rate=0; use more\n"),
+        (RunFailedError("no alert came"), 1, "market-spread: no alert came\n"),
+        (RunVoidError("the broker ended"), 3, "market-spread: the broker ended\n"),
+        (MarketSpreadError("it went wrong"), 1, "market-spread: it went wrong\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "market-spread: No space left on device\n"),
+        (PermissionError(errno.EACCES, "Permission denied", "runs"), 2, "market-spread: Permission denied: runs\n"),
+        (KeyboardInterrupt(), 3, "market-spread: interrupted\n"),
+    ],
+)
+def test_error_of_a_command_is_a_sentence_and_a_status(error: BaseException, status: int, said: str) -> None:
+    result = CliRunner().invoke(failing_with(error), ["work"])
+
+    assert (result.exit_code, result.stderr) == (status, said)
+
+
+def test_bug_is_not_hidden() -> None:
+    result = CliRunner().invoke(failing_with(ZeroDivisionError()), ["work"])
+
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    ("nbbo", "order_bytes", "said"),
+    [
+        (b"", orders(1), "nbbo.messages has no quote to replay; name a file that has"),
+        (quotes(b"WIDE"), b"", "orders.messages has no order to replay; name a file that has"),
+        (quotes(b"WIDE"), orders(1, 9_000_000_000), "has the order id 9000000000; ids from 9000000000 on are those of"),
+        (quotes(b"WIDE"), orders(3, 1, 3), "has the order id 3 more than once; give each order an id of its own"),
+        (quotes(b"WIDE")[:-1], orders(1), "is cut short: the message at byte 0 has 54 of the 55 bytes"),
+        (quotes(b"WIDE"), orders(1) + b"x" * 59, "orders.messages has no order message at byte 59"),
+    ],
+)
+def test_recording_that_cannot_be_replayed_is_refused(
+    nbbo: bytes, order_bytes: bytes, said: str, tmp_path: Path
+) -> None:
+    result = invoke("replay", *recording(tmp_path, nbbo, order_bytes), "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_fixish_without_a_good_order_is_refused_after_its_problems(tmp_path: Path) -> None:
+    quote = struct.pack(">IB4s21sdd", 42, 2, b"INSM", b"20160902-15:47:52.000", 19.65, 19.71)
+    options = recording(tmp_path, quote, quote + b"\0\0")
+
+    result = invoke("replay", *options, "--format", "fixish", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert "converted 1 quotes and 0 orders" in result.stderr
+    assert f"left out: {tmp_path / 'orders.messages'}, byte 0: " in result.stderr
+    assert result.stderr.splitlines()[-1].endswith("has no order to replay; name a file that has")
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_runs_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    options = recording(tmp_path, b"", b"")
+
+    result = invoke("replay", *options, "--format", "fixish", "--runs-folder", tmp_path / "runs" / "deeper")
+
+    assert result.exit_code == 2
+    assert result.stderr == f"market-spread: Not a directory: {tmp_path / 'runs' / 'deeper'}\n"
+
+
+def test_plan_of_files_sends_each_once_and_fences_them(tmp_path: Path) -> None:
+    recording(tmp_path, quotes(b"WIDE", b"TIGHT", b"WIDE"), orders(5, 2))
+
+    plan = plan_of_files(tmp_path / "nbbo.messages", tmp_path / "orders.messages", rate_per_s=100, origin={"a": "b"})
+
+    assert plan.is_fenced
+    assert plan.workload.symbols == 2
+    assert plan.probe_symbols == frozenset()
+    assert plan.initial.open(0).messages == 3
+    assert plan.measured.open(0).messages == plan.workload.profile.total() == 2
+    assert (plan.duration_s, plan.offered_rate_per_s) == (0.02, 100)
+    assert plan.origin == {"source": "recorded", "a": "b"}
+
+
+def test_default_job_is_that_of_the_quick_workload() -> None:
+    quick = read_workload(QUICK)
+
+    assert JobSettings.of(DEFAULT_WORKLOAD) == JobSettings.of(quick)
+    assert DEFAULT_WORKLOAD.frame_messages == quick.frame_messages
+    assert DEFAULT_WORKLOAD.linger_ms == quick.linger_ms
+
+
+@pytest.mark.parametrize(("command", "said"), [("status", "nothing is up; bring it up"), ("down", "nothing is up")])
+def test_without_processes_status_and_down_say_so(command: str, said: str, tmp_path: Path) -> None:
+    result = invoke(command, "--folder", tmp_path / "none")
+
+    assert result.exit_code == 0
+    assert said in result.stdout
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("damage", ["", "{}", '{"version": 2}', '{"version": 1, "folder": "x"}', "[]"])
+@pytest.mark.parametrize("command", ["status", "down"])
+def test_damaged_list_of_processes_is_one_line(command: str, damage: str, tmp_path: Path) -> None:
+    (tmp_path / "up.json").write_text(damage)
+
+    result = invoke(command, "--folder", tmp_path)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"market-spread: {tmp_path / 'up.json'} does not tell which processes are up (")
+    assert result.stderr.count("\n") == 1
+
+
+def test_missing_java_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
+    commands: list[Callable[[], Result]] = [
+        lambda: invoke("setup"),
+        lambda: invoke("run", QUICK, "--runs-folder", tmp_path / "runs"),
+    ]
+
+    for command in commands:
+        result = command()
+
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"market-spread: no Java at {tmp_path / 'none' / 'bin' / 'java'}; install Java")
+        assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_full_disk_within_a_run_makes_it_void(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "evidence.json")
+
+    monkeypatch.setattr(running, "launch", launch)
+    monkeypatch.setattr(running, "find_java", lambda _: None)
+    monkeypatch.setattr(running, "call_on_signals", lambda _: None)
+
+    result = invoke("run", QUICK, "--runs-folder", tmp_path)
+
+    assert result.exit_code == 3
+    assert result.stderr == "market-spread: the run broke off: No space left on device: evidence.json\n"
+
+
+def test_run_in_a_cluster_that_cannot_be_reached_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+
+    result = invoke("run", QUICK, "--target", "kubernetes", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("market-spread: no cluster can be reached: ")
+    assert result.stderr.endswith("; set KUBECONFIG or name another --context\n")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_run_in_cluster_is_for_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+    result = invoke("run", QUICK, "--target", "kubernetes", "--in-cluster", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("market-spread: --in-cluster is for a pod: ")
+
+
+def test_processes_of_a_cluster_are_not_monitored_from_here(tmp_path: Path) -> None:
+    result = invoke("run", QUICK, "--target", "kubernetes", "--monitored", "--runs-folder", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert "--monitored is for processes of one machine" in result.stderr
+
+
+def test_addresses_to_probe_are_named(tmp_path: Path) -> None:
+    result = invoke("probe", "services", "receiver=127.0.0.1:1", "sender", "job=nowhere")
+
+    assert result.exit_code == 2
+    assert result.stderr == "market-spread: sender, job=nowhere; write NAME=HOST:PORT\n"

@@ -1,0 +1,230 @@
+"""What a launch does around a run: notes, the metrics page, and the end of all processes, in this order."""
+
+import io
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import pytest
+from rich.console import Console
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.analysis.result import Verdict
+from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import Environment
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.state import State
+from market_spread.controller.session import lifecycle as launch_module
+from market_spread.controller.session.lifecycle import launch
+from market_spread.v1.limits_pb2 import RunLimits
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
+
+
+class FakeResult:
+    verdict = Verdict.VOID
+    reasons = ("the generator was late", "the run was interrupted")
+    decisive = ("late_generator",)
+    latency_clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    verdicts: ClassVar[dict[str, Any]] = {
+        "correct": {
+            "evidence": [{"check": "missing", "holds": False, "text": "3 alerts are missing", "cause": "system"}]
+        },
+        "valid": {
+            "evidence": [
+                {"check": "late_generator", "holds": False, "text": "the generator was late", "cause": "rig"},
+                {"check": "swap", "holds": True, "text": "nothing was swapped", "cause": "rig"},
+            ]
+        },
+        "objectives": {
+            "evidence": [{"check": "rate", "holds": None, "text": "no rate was achieved", "cause": "system"}]
+        },
+    }
+
+
+class Story:
+    """What happened, in order; and the fakes that tell it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: Exception | None = None) -> None:
+        self.told: list[str] = []
+        self.text = io.StringIO()
+        self.console = Console(file=self.text, width=200)
+        story, tell = self, self.told.append
+
+        class FakeEnvironment:
+            def __init__(self, run_id: str, folder: Path) -> None:
+                story.run_folder = folder
+
+            def stop_all_but_aggregator(self) -> None:
+                tell("others stopped")
+
+            def stop(self) -> None:
+                tell("all stopped")
+
+            def how_to_watch(self, folder: Path, addresses: Addresses) -> str:
+                return f"to watch {addresses.aggregator}: look into {folder.name}"
+
+            def evidence(self) -> dict[str, Any]:
+                return {}
+
+            is_new = True
+
+            def host(self) -> None:
+                return None
+
+            def process_ids(self) -> dict[str, int]:
+                return {}
+
+            def capture(self, logs: Path) -> None:
+                tell("logs captured")
+
+        class FakeRun:
+            def __init__(self, *_: Any, show: Callable[[RunProgress], None], on_started: Any, **__: Any) -> None:
+                self._show, self._on_started = show, on_started
+
+            def carry_out(self) -> Observed:
+                self._show(RunProgress("starting", 0.0))
+                self._on_started(ADDRESSES)
+                if fails is not None:
+                    raise fails
+                self._show(RunProgress("measuring", 1.0))
+                return Observed(started=datetime.now(UTC), starts_unix_ns={"measured": 1_000})
+
+        class FakeNotes:
+            def __init__(self, run_id: str, *, clock: object) -> None: ...
+
+            def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
+                tell(f"{kind}: {name}" + (f" ({text})" if text else "") + (f" at {unix_ns}" if unix_ns else ""))
+
+            def say_limits(self, workload: str, limits: RunLimits, text: str) -> None:
+                tell(f"limits of {workload}: {limits.late_us / 1000:g} ms")
+
+            def say_verdict(self, verdict: str, text: str, *, failed: Any, of_unix_ns: Any, **parts: Any) -> None:
+                tell(f"verdict: {verdict} ({text}), failed {failed}")
+
+            def follow(self, progress: RunProgress) -> None:
+                self.say("phase", progress.phase)
+
+            def start(self, address: str) -> None:
+                tell(f"notes to {address}")
+
+            def close(self) -> None:
+                tell("notes closed")
+
+        self.environment_of = cast(Callable[[str, Path], Environment], FakeEnvironment)
+        for name, fake in (("Run", FakeRun), ("RunNotes", FakeNotes)):
+            monkeypatch.setattr(launch_module, name, fake)
+        monkeypatch.setattr(launch_module, "finish", lambda *_, **__: FakeResult())
+        monkeypatch.setattr(launch_module, "write_report", self.report)
+        monkeypatch.setattr(launch_module, "result_table", lambda _: "the result")
+        monkeypatch.setattr(launch_module, "export_page", self.export)
+        self.run_folder: Path | None = None
+
+    def export(self, address: str, run_id: str, folder: Path) -> Path:
+        self.told.append(f"page of {address}")
+        return folder / "metrics.html"
+
+    def report(self, folder: RunFolder, *_: object, **__: object) -> Path:
+        self.told.append("report")
+        return folder.report
+
+    def launch(self, folder: Path, keep: Callable[[], None] | None = None) -> None:
+        launch(
+            plan_of_workload(read_workload(QUICK)),
+            environment_of=self.environment_of,
+            runs_folder=folder,
+            clock=ManualClock(),
+            console=self.console,
+            interrupted=threading.Event(),
+            keep=keep,
+        )
+
+
+def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch)
+
+    story.launch(tmp_path)
+
+    assert story.told == [
+        "title: quick: 20,000 messages/s",
+        "limits of quick: 250 ms",
+        "phase: starting",
+        "notes to 127.0.0.1:5",
+        "phase: measuring",
+        "logs captured",
+        "others stopped",
+        "verdict: void (the generator was late; the run was interrupted), "
+        "failed [('late_generator', 'the generator was late', 'rig')]",
+        "notes closed",
+        "page of http://127.0.0.1:6",
+        "report",
+        "notes closed",
+        "all stopped",
+    ]
+    assert story.run_folder is not None
+    assert story.run_folder.parent == tmp_path.resolve()
+    assert f"to watch 127.0.0.1:5: look into {story.run_folder.name}\n" in story.text.getvalue()
+    assert "metrics page: http://127.0.0.1:6\n" in story.text.getvalue()
+    assert story.text.getvalue().rstrip().endswith("report.html")
+
+
+def test_kept_page_is_served_until_told_and_then_all_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch)
+
+    story.launch(tmp_path, keep=lambda: story.told.append("kept"))
+
+    assert story.told[-4:] == ["report", "kept", "notes closed", "all stopped"]
+    assert "metrics page: http://127.0.0.1:6 (until Ctrl-C)" in story.text.getvalue()
+
+
+def test_page_that_cannot_be_written_spoils_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch)
+
+    def failing(*_: object) -> Path:
+        raise RunFailedError("the metrics page could not be written: Connection refused")
+
+    monkeypatch.setattr(launch_module, "export_page", failing)
+
+    story.launch(tmp_path)
+
+    assert "the metrics page could not be written: Connection refused" in story.text.getvalue()
+    assert story.told[-1] == "all stopped"
+
+
+def test_all_is_stopped_when_the_run_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch, fails=UsageError("the job did not start"))
+
+    with pytest.raises(UsageError):
+        story.launch(tmp_path)
+
+    assert story.told[-2:] == ["notes closed", "all stopped"]
+
+
+def test_a_failure_names_its_step_to_the_user_and_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(monkeypatch, fails=UsageError("the job did not start"))
+
+    with pytest.raises(UsageError, match=r"^the job did not start \(step: starting\)$"):
+        story.launch(tmp_path)
+
+    (folder,) = tmp_path.iterdir()
+    state = State.read(RunFolder(folder).state)
+    assert state is not None
+    assert (state["step"], state["error"]) == ("starting", "the job did not start (step: starting)")
+
+
+def test_a_run_that_is_done_says_so_and_has_its_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Story(monkeypatch).launch(tmp_path)
+
+    (path,) = tmp_path.iterdir()
+    folder = RunFolder(path)
+    state = State.read(folder.state)
+    assert state is not None
+    assert [step["name"] for step in state["steps"]] == ["starting", "measuring", "done"]
+    assert read_workload(folder.workload) == read_workload(QUICK)

@@ -1,0 +1,105 @@
+"""Processes that Prometheus can read, started as they are told; nothing of them runs."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local import broker
+from market_spread.controller.deploy.local import stack as ensemble
+from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.stack import Ensemble
+
+AGENT = Path("/jars/agent.jar")
+REPLICAS = 2
+JOB = JobSettings(
+    mode="real-time",
+    batch_s=20,
+    partitions=1,
+    shuffle_partitions=1,
+    driver_memory="1g",
+    warm_up_batches=0,
+    replicas=REPLICAS,
+)
+
+
+class Jars:
+    def paths(self, group: str) -> list[Path]:
+        return [AGENT] if group == "metrics" else []
+
+
+class Started:
+    """What was started, with its command and environment; it runs on, but for what formats the broker's folder."""
+
+    commands: dict[str, list[str]]
+    environments: dict[str, Mapping[str, str]]
+
+    def __init__(self, name: str) -> None:
+        self.running = name != "storage format"
+        self.exit_status = None if self.running else 0
+        self.pid = 1
+
+    @classmethod
+    def start(cls, name: str, command: Sequence[object], *, environment: Mapping[str, str], **_: object) -> "Started":
+        if ports_file := environment.get("MARKET_SPREAD_PORTS_FILE"):
+            Path(ports_file).write_text('{"grpc": 1, "http": 2}')
+        cls.commands[name] = [str(word) for word in command]
+        cls.environments[name] = environment
+        return cls(name)
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    Started.commands, Started.environments = {}, {}
+    monkeypatch.setattr(Child, "start", Started.start)
+    monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
+    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
+
+
+def processes(folder: Path, *, monitored: bool) -> Ensemble:
+    return Ensemble(
+        folder=folder,
+        java=Java(Path("/usr/bin/java"), 17),
+        jars=cast(JarCache, Jars()),
+        job=JOB,
+        clock=ManualClock(),
+        monitored=monitored,
+    )
+
+
+def test_each_process_listens_where_prometheus_is_told_to_look(tmp_path: Path) -> None:
+    started = processes(tmp_path, monitored=True)
+
+    targets = started.targets(started.start())
+
+    assert targets is not None
+    assert targets.aggregator == "127.0.0.1:2"
+    (agent,) = [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
+    assert agent.startswith(f"-javaagent:{AGENT}={targets.broker}:")
+    assert Path(agent.rsplit(":", 1)[1]).read_text().startswith("# What the JMX exporter shows")
+    ports = [Started.environments[name]["MARKET_SPREAD_UI_PORT"] for name in ("job", "job_1")]
+    assert targets.jobs == tuple(f"127.0.0.1:{port}" for port in ports)
+    assert len(set(targets.jobs)) == REPLICAS
+    assert Started.environments["job"]["SPARK_LOCAL_IP"] == "127.0.0.1"
+
+
+def test_what_prepares_the_folder_of_the_broker_serves_no_metrics(tmp_path: Path) -> None:
+    processes(tmp_path, monitored=True).start()
+
+    assert not [word for word in Started.commands["storage format"] if word.startswith("-javaagent:")]
+
+
+def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:
+    started = processes(tmp_path, monitored=False)
+
+    targets = started.targets(started.start())
+
+    assert targets is None
+    assert not [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
+    assert "MARKET_SPREAD_UI_PORT" not in Started.environments["job"]
+    assert "SPARK_LOCAL_IP" not in Started.environments["job"]

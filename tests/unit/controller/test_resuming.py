@@ -1,0 +1,59 @@
+"""What can be gone on with, and what cannot."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.cli.main import main
+from market_spread.controller.plan.workload import read_workload, to_yaml
+from market_spread.controller.session.resume import interrupted_run
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+
+
+def a_run(runs: Path, *, step: str, can_be_judged: bool = False, source: str = "market") -> str:
+    folder = runs / "20260101-120000-quick"
+    folder.mkdir()
+    state = {"version": 1, "step": step, "source": source, "can_be_judged": can_be_judged, "resumed": 0}
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "workload.yaml").write_text(to_yaml(read_workload(QUICK)))
+    return folder.name
+
+
+@pytest.mark.parametrize(("step", "can_be_judged"), [("warming up", False), ("measuring", False), ("judging", True)])
+def test_a_run_that_broke_off_has_the_plan_of_its_workload(tmp_path: Path, step: str, can_be_judged: bool) -> None:
+    run_id = a_run(tmp_path, step=step, can_be_judged=can_be_judged)
+
+    folder, plan, is_all_there = interrupted_run(tmp_path, run_id)
+
+    assert folder.run_id == run_id
+    assert plan.workload == read_workload(QUICK)
+    assert is_all_there is can_be_judged
+
+
+def test_a_run_that_has_ended_is_not_resumed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has ended; show it with"):
+        interrupted_run(tmp_path, a_run(tmp_path, step="done"))
+
+
+@pytest.mark.parametrize("run_id", ["", "nothing", "../elsewhere"])
+def test_a_run_that_is_not_there_is_not_resumed(tmp_path: Path, run_id: str) -> None:
+    with pytest.raises(UsageError, match="there is no run"):
+        interrupted_run(tmp_path, run_id)
+
+
+def test_a_replay_is_not_resumed(tmp_path: Path) -> None:
+    run_id = a_run(tmp_path, step="measuring", source="recorded")
+
+    with pytest.raises(UsageError, match="it is a replay of files; start it anew"):
+        interrupted_run(tmp_path, run_id)
+
+
+def test_a_workload_and_a_run_to_resume_exclude_each_other() -> None:
+    ended = CliRunner().invoke(main, ["run", str(QUICK), "--resume", "a-run"])
+
+    assert ended.exit_code == 2
+    assert "name a WORKLOAD, or a run with --resume" in ended.stderr

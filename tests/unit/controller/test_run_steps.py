@@ -1,0 +1,132 @@
+"""The steps of a run with processes that do what a test says: whose fault it is when one goes wrong."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from market_spread.common.clock import ManualClock
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.clients.services import Clients
+from market_spread.controller.deploy.base import Environment
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.session import run as run_module
+from market_spread.controller.session.run import Run
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+
+
+class FakeEnvironment:
+    """Processes that run, or of which one has died."""
+
+    is_new = True
+    job_outage_s = 0.0
+    job_restarts = 0
+
+    def __init__(self, cause: MarketSpreadError | None = None) -> None:
+        self._cause = cause
+
+    def start(self) -> object:
+        return object()
+
+    def check_alive(self) -> None:
+        if self._cause is not None:
+            raise self._cause
+
+
+class FakeClients:
+    """Clients of a job that runs, of a receiver that refuses to start, and of a sender that has failed."""
+
+    def __init__(self, refusal: MarketSpreadError) -> None:
+        self._refusal = refusal
+        self.closed = False
+
+    def job_status(self) -> JobStatusResponse:
+        return JobStatusResponse(phase=Phase.PHASE_RUNNING)
+
+    def receiver_status(self) -> ReceiverStatusResponse:
+        return ReceiverStatusResponse()
+
+    def start_receiving(self, *_: object) -> None:
+        raise self._refusal
+
+    def start_sending(self, *_: object, **__: object) -> int:
+        return 1_700_000_000_000_000_000
+
+    def sender_status(self) -> SenderStatusResponse:
+        return SenderStatusResponse(phase=Phase.PHASE_FAILED, detail="the topic nbbo is gone")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def a_run(cause: MarketSpreadError | None = None) -> Run:
+    return Run(
+        plan_of_workload(read_workload(QUICK)),
+        cast(Environment, FakeEnvironment(cause)),
+        run_id="a-run",
+        clock=ManualClock(),
+        show=lambda progress: None,
+        interrupted=threading.Event(),
+    )
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> Callable[[MarketSpreadError], FakeClients]:
+    """Have the run's receiver refuse with an error."""
+
+    def refuse(error: MarketSpreadError) -> FakeClients:
+        clients = FakeClients(error)
+        monkeypatch.setattr(run_module, "Clients", lambda addresses, **settings: clients)
+        return clients
+
+    return refuse
+
+
+def test_what_the_user_can_mend_ends_the_run_without_a_result(refusing: Callable[[Any], FakeClients]) -> None:
+    clients = refusing(UsageError("the data folder is full; make room"))
+
+    with pytest.raises(UsageError, match="the data folder is full; make room"):
+        a_run().carry_out()
+
+    assert clients.closed
+
+
+def test_what_goes_wrong_belongs_to_the_result(refusing: Callable[[Any], FakeClients]) -> None:
+    error = DeadlineError("the receiver did not answer")
+    refusing(error)
+
+    assert a_run().carry_out().error is error
+
+
+def test_process_that_died_is_the_better_reason(refusing: Callable[[Any], FakeClients]) -> None:
+    cause = RunFailedError("the job ended with status 1; it gave no reason")
+    refusing(DeadlineError("the job did not answer"))
+    run = a_run(cause)
+
+    assert run.carry_out().error is cause
+
+
+def test_sender_that_fails_makes_the_run_void() -> None:
+    clients = cast(Clients, FakeClients(UsageError("not asked")))
+    observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC))
+
+    with pytest.raises(RunVoidError, match=r"^the sender failed: the topic nbbo is gone$"):
+        a_run()._send("measured", clients, observed, "measuring")
+
+
+def test_run_where_another_one_goes_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = FakeClients(UsageError("not asked"))
+    going_on = SenderStatusResponse(phase=Phase.PHASE_RUNNING, run_id="20261122-quick")
+    monkeypatch.setattr(clients, "sender_status", lambda: going_on)
+    monkeypatch.setattr(run_module, "Clients", lambda addresses, **settings: clients)
+    monkeypatch.setattr(FakeEnvironment, "is_new", False)
+
+    with pytest.raises(UsageError, match="run 20261122-quick is going on here; wait for its end"):
+        a_run().carry_out()

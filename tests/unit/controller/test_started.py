@@ -1,0 +1,136 @@
+"""The record of started processes: it grows with each of them, so that none is lost when `up` is killed."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.common.errors import UsageError
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.local import broker
+from market_spread.controller.deploy.local import command as standing
+from market_spread.controller.deploy.local import stack as ensemble
+from market_spread.controller.deploy.local.command import Standing
+from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.registry import Remembered
+from market_spread.controller.deploy.local.stack import Ensemble
+
+JOB = JobSettings(
+    mode="real-time", batch_s=5, partitions=1, shuffle_partitions=1, driver_memory="1g", warm_up_batches=0
+)
+JAVA = Java(Path("/usr/bin/java"), 17)
+
+
+class NoJars:
+    def paths(self, group: str) -> list[Path]:
+        return []
+
+
+JARS = cast(JarCache, NoJars())
+
+
+class FakeChild:
+    """A child that binds its ports at once; the one that formats the broker's folder has ended."""
+
+    started: list[str]
+
+    def __init__(self, name: str, pid: int) -> None:
+        self.running = name != "storage format"
+        self.exit_status = None if self.running else 0
+        self.pid = pid
+
+    @classmethod
+    def start(cls, name: str, command: Sequence[object], *, environment: Mapping[str, str], **_: object) -> "FakeChild":
+        if ports_file := environment.get("MARKET_SPREAD_PORTS_FILE"):
+            Path(ports_file).write_text('{"grpc": 1, "http": 2}')
+        cls.started.append(name)
+        return cls(name, 1_000 + len(cls.started))
+
+
+def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeChild.started = []
+    monkeypatch.setattr(Child, "start", FakeChild.start)
+    monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
+    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
+    told: list[tuple[str, int, list[str]]] = []
+
+    Ensemble(
+        folder=tmp_path,
+        java=JAVA,
+        jars=JARS,
+        job=JOB,
+        clock=ManualClock(),
+        on_started=lambda name, pid: told.append((name, pid, FakeChild.started[-1:])),
+    ).start()
+
+    assert told == [
+        ("metrics_aggregator", 1_001, ["metrics_aggregator"]),
+        ("broker", 1_003, ["broker"]),
+        ("job", 1_004, ["job"]),
+        ("receiver", 1_005, ["receiver"]),
+        ("sender", 1_006, ["sender"]),
+    ]
+
+
+class FakeEnsemble:
+    """Starts a process, which is this one, and then does what the test says."""
+
+    def __init__(self, then: Callable[[], None], *, on_started: Callable[[str, int], None], **_: object) -> None:
+        self._then = then
+        self._on_started = on_started
+
+    def start(self, *, outlives_parent: bool) -> None:
+        self._on_started("broker", os.getpid())
+        self._then()
+        raise UsageError("the job did not start")
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Bring up one process, with something that happens then; it fails afterwards."""
+
+    def bring_up(then: Callable[[], None]) -> None:
+        def made(**collaborators: Any) -> FakeEnsemble:
+            return FakeEnsemble(then, **collaborators)
+
+        monkeypatch.setattr(standing, "Ensemble", made)
+        Standing(tmp_path, clock=SystemClock()).bring_up(job=JOB, java=JAVA, jars=JARS, say=lambda text: None)
+
+    return bring_up
+
+
+def test_process_is_remembered_while_the_others_are_still_to_come(
+    tmp_path: Path, up: Callable[[Callable[[], None]], None]
+) -> None:
+    found: list[Remembered | None] = []
+
+    with pytest.raises(UsageError, match="the job did not start"):
+        up(lambda: found.append(Remembered.read(tmp_path / "up.json")))
+
+    remembered = found[0]
+    assert remembered is not None
+    assert [(process.name, process.pid) for process in remembered.running] == [("broker", os.getpid())]
+    assert remembered.addresses is None
+    assert not (tmp_path / "up.json").exists()
+
+
+def test_status_of_what_is_not_all_up_says_so(tmp_path: Path, up: Callable[[Callable[[], None]], None]) -> None:
+    found: list[standing.ProcessStatus] = []
+
+    with pytest.raises(UsageError, match="the job did not start"):
+        up(lambda: found.extend(Standing(tmp_path, clock=SystemClock()).statuses()))
+
+    assert [(status.process.name, status.running, status.well, status.address) for status in found] == [
+        ("broker", True, False, "")
+    ]
+    assert (
+        found[0].detail == "up has not finished; if it does not run any more, end what it left with: market-spread down"
+    )

@@ -1,0 +1,1209 @@
+"""The verdict: passed if nothing is wrong, and each thing that can be wrong turns it by itself."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from market_spread.common.errors import DeadlineError, RunFailedError, RunVoidError
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.load.schedule import Constant, Steps
+from market_spread.controller.analysis import verdict as judging
+from market_spread.controller.analysis.cpu import CpuReading
+from market_spread.controller.analysis.evidence import Cause, Verdict
+from market_spread.controller.analysis.keys import state_partitions
+from market_spread.controller.analysis.observed import Observed, judge_run, replays_of
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
+from market_spread.controller.analysis.stalls import find_stalls
+from market_spread.controller.analysis.validity import Seen, slope_per_s
+from market_spread.controller.clients.services import RoundTrip
+from market_spread.controller.clients.watch import Silence
+from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.limits import VoidLimits
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.views.run_page import anomalies
+from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.oracle.decisions import DecisionJudgement
+from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN
+from market_spread.v1.control_pb2 import (
+    CommittedBatch,
+    JobStatusResponse,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+STARTS_NS = {
+    "initial": 1_700_000_000_000_000_000,
+    "warm_up": 1_700_000_010_000_000_000,
+    "measured": 1_700_000_030_000_000_000,
+}
+SENT, SENT_BEFORE = 6_000, 12_352
+GOOD = Judgement(
+    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, replayed=0, disagreeing=0,
+    wrong=0, stale=0, undecided=0, unchecked=0, delay_us=200,
+    sentences={"missing": (), "unexpected": (), "duplicated": (), "wrong": ()},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan() -> RunPlan:
+    workload = read_workload(QUICK, Overrides(rate_per_s=500, duration_s=12))
+    return plan_of_workload(
+        dataclasses.replace(workload, warm_up_s=1.0, settle_s=1.0, late_ms=10, late_share_max=0.001)
+    )
+
+
+@pytest.fixture(scope="module")
+def alerts(plan: RunPlan) -> Alerts:
+    """What a right system alerts; each order is read 100 us after its intended time, and received after 1 ms."""
+    quotes, orders = measured_input(plan)
+    newest: dict[bytes, int] = {}
+    places, named = [], []
+    events = [(int(time_us), 0, place) for place, time_us in enumerate(quotes.intended_us)]
+    events += [(int(time_us), 1, place) for place, time_us in enumerate(orders.intended_us)]
+    for _, is_order, place in sorted(events):
+        if not is_order:
+            newest[quotes.symbol[place]] = place
+            continue
+        quote = newest[orders.symbol[place]]
+        bid, offer = int(quotes.bid[quote]), int(quotes.offer[quote])
+        if offer - bid >= 500 or 40 * (offer - bid) >= bid + offer:
+            places.append(place)
+            named.append((bid, offer, int(quotes.sequence[quote])))
+    their, quote_columns = orders[np.array(places, np.int64)], np.array(named, np.int64)
+    at = their.intended_us
+    return Alerts(
+        their.order_id, their.symbol, their.side, their.account, their.quantity, their.price,
+        quote_columns[:, 0], quote_columns[:, 1], quote_columns[:, 2], at, at + 50, at + 100, at + 200, at + 1_000,
+    )  # fmt: skip
+
+
+def result_of(plan: RunPlan, observed: Observed, run_id: str, **others: Any) -> Result:
+    """The result, where the receiver has counted what the ledger has."""
+    if observed.alerts is not None:
+        observed.received.alerts = len(np.unique(observed.alerts.order_id))
+    return judging.result_of(plan, observed, run_id, **others)
+
+
+def measured_input(plan: RunPlan) -> tuple[Quotes, Orders]:
+    """All quotes of the run, and its measured orders."""
+    assert plan.warm_up is not None
+    loads = {"initial": plan.initial, "warm_up": plan.warm_up, "measured": plan.measured}
+    quotes = [part for phase, load in loads.items() for part in quotes_of(load.open(STARTS_NS[phase]))]
+    orders = list(orders_of(plan.measured.open(STARTS_NS["measured"])))
+    return Quotes.concatenate(quotes), Orders.concatenate(orders)
+
+
+def histogram(*values_us: int) -> bytes:
+    counts = HdrCounts()
+    counts.record(np.array(values_us, np.int64))
+    return counts.encode()
+
+
+@pytest.fixture
+def observed(alerts: Alerts) -> Observed:
+    """A run in which all is well. A test plants what is wrong."""
+    return Observed(
+        started=datetime(2026, 11, 21, 14, 43, 1, tzinfo=UTC),
+        sent=SenderStatusResponse(
+            messages_sent=SENT,
+            quotes_sent=3_000,
+            orders_sent=3_000,
+            frames_sent=1_000,
+            frame_delay_histogram=histogram(*[500] * 1_000),
+            send_lag_histogram=histogram(*[1_250] * SENT),
+        ),
+        received=ReceiverStatusResponse(alerts=len(alerts)),
+        job=JobStatusResponse(
+            messages_committed=SENT_BEFORE + SENT,
+            messages_processed=SENT_BEFORE + SENT,
+            batches=[CommittedBatch(batch_id=0, start_unix_ns=STARTS_NS["initial"], duration_ns=10_100_000_000)],
+        ),
+        starts_unix_ns=dict(STARTS_NS),
+        sent_before=SENT_BEFORE,
+        looks=tuple(
+            CpuReading(
+                STARTS_NS["measured"] + second * 1_000_000_000,
+                SENT_BEFORE + 500 * second,
+                500 * second,
+                1_000_000 + 1_500 * second,
+                0,
+                750 * second,
+            )
+            for second in range(1, 13)
+        ),
+        stolen_share=0.01,
+        time_to_first_order_s=21.5,
+        alerts=alerts,
+        judgement=GOOD,
+        drained=True,
+    )
+
+
+def test_run_without_a_fault_is_passed(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.PASSED, ())
+    assert result.verdict.exit_status == 0
+
+
+def test_exit_statuses_are_those_of_the_command() -> None:
+    assert [verdict.exit_status for verdict in (Verdict.PASSED, Verdict.FAILED, Verdict.VOID)] == [0, 1, 3]
+
+
+def judged(**changes: Any) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        observed.judgement = dataclasses.replace(GOOD, **changes)
+
+    return plant
+
+
+def having(**values: object) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        for name, value in values.items():
+            setattr(observed, name, value)
+
+    return plant
+
+
+def late_frames(count: int) -> Callable[[Observed], None]:
+    def plant(observed: Observed) -> None:
+        observed.sent.frame_delay_histogram = histogram(*[500] * (1_000 - count), *[12_000] * count)
+
+    return plant
+
+
+VOID = {
+    "a spoiled broker": (
+        having(error=RunVoidError("the broker ended with status 1; it gave no reason")),
+        "the broker ended with status 1; it gave no reason",
+    ),
+    "an interruption": (having(interrupted=True, judgement=None), "the run was interrupted"),
+    "a late generator": (
+        late_frames(2),
+        "the generator was late: 2 of 1000 frames (0.20%) went out more than 10 ms after their plan, at most 0.10% "
+        "may; lower the rate or give the sender a core of its own",
+    ),
+    "lost messages": (
+        lambda observed: setattr(observed.sent, "messages_failed", 17),
+        "the broker did not take 17 messages",
+    ),
+    "a stolen CPU": (having(stolen_share=0.25), "25% of the CPU time was taken by the machine's neighbours"),
+    "too many undecided orders": (
+        judged(expected=299, undecided=601, unchecked=601),
+        "nothing can be said of 601 of the 900 orders that can be rejected: their verdict changed within the delays, "
+        "of up to 200 us, and they have no alert; at most 67% may be so; let verdicts change less often",
+    ),
+    "no orders": (judged(orders=0, expected=0), "the input has no orders"),
+}
+
+FAILED = {
+    "a dead job": (
+        having(error=RunFailedError("the job ended with status 1; it gave no reason"), drained=False, judgement=None),
+        "the job ended with status 1; it gave no reason",
+    ),
+    "a drain that takes too long": (
+        having(error=DeadlineError("the job did not commit everything within 300 s"), drained=False, judgement=None),
+        "the job did not commit everything within 300 s",
+    ),
+    "missing alerts": (judged(missing=3), "3 alerts are missing"),
+    "unexpected alerts": (judged(unexpected=2), "2 alerts are unexpected"),
+    "wrong alerts": (judged(wrong=1), "1 alerts are wrong"),
+    "duplicates": (judged(duplicated=5), "5 alerts came twice without a restart"),
+    "malformed messages": (
+        lambda observed: setattr(observed.received, "invalid_records", 4),
+        "4 messages were malformed",
+    ),
+    "messages that the job did not process": (
+        lambda observed: setattr(observed.job, "messages_committed", SENT_BEFORE + SENT - 1),
+        "the job processed 18351 messages of the 18352 that were sent",
+    ),
+    "messages that the job processed twice": (
+        lambda observed: setattr(observed.job, "messages_committed", SENT_BEFORE + SENT + 1),
+        "the job processed 18353 messages of the 18352 that were sent",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", VOID)
+def test_run_is_void_by_each_thing_that_spoils_it(plan: RunPlan, observed: Observed, fault: str) -> None:
+    plant, reason = VOID[fault]
+    plant(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, (reason,))
+
+
+@pytest.mark.parametrize("fault", FAILED)
+def test_run_is_failed_by_each_thing_that_the_job_does_wrong(plan: RunPlan, observed: Observed, fault: str) -> None:
+    plant, reason = FAILED[fault]
+    plant(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
+
+
+def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=3)(observed)
+    observed.stolen_share = 0.5
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
+    assert result.reasons == (
+        "3 alerts are missing",
+        "its latencies are void as well: 50% of the CPU time was taken by the machine's neighbours",
+    )
+
+
+def test_alerts_of_messages_that_the_rig_lost_are_not_held_against_the_job(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=3)(observed)
+    observed.sent.messages_failed = 17
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+
+
+def test_a_slow_run_on_a_spoiled_machine_is_void(plan: RunPlan, observed: Observed) -> None:
+    observed.stolen_share = 0.5
+
+    result = result_of(asking(plan, latency_ms={"p50": 0.5}), observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert result.reasons[0].startswith("50% of the CPU time")
+
+
+def test_a_run_that_nobody_judged_is_void_and_counts_nothing_as_missing(plan: RunPlan, observed: Observed) -> None:
+    observed.judgement = None
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the run ended before its alerts could be judged",))
+    assert (result.alerts_missing, result.messages_lost, alerts_text(result)) == (
+        None, None, f"{result.alerts_received:,} received; not judged",
+    )  # fmt: skip
+
+
+def test_a_dead_job_is_failed_though_nothing_was_sampled_since(plan: RunPlan, observed: Observed) -> None:
+    """Its JVM was killed: the end of the measured load was never set, and that made the run void."""
+    observed.error, observed.drained, observed.judgement = RunFailedError("the job ended"), False, None
+    observed.failed_step, observed.measured_until_unix_ns = "measuring", STARTS_NS["measured"] + 7_400_000_000
+    seen = Seen(Timeline({}), (), 2, from_s=STARTS_NS["measured"] / 1e9, to_s=0.0)
+
+    result = result_of(plan, observed, "a-run", seen=seen)
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.reasons == ("the job ended (step: measuring, 7.4 s into the load)",)
+
+
+SPOILED_STAMPS: dict[str, Callable[[Alerts], Alerts]] = {
+    "read_us is 0": lambda alerts: dataclasses.replace(alerts, read_us=alerts.read_us * 0),
+    "emitted an hour late": lambda alerts: dataclasses.replace(alerts, emitted_us=alerts.emitted_us + 3_600_000_000),
+    "the receiver's clock is 20 ms behind": lambda alerts: dataclasses.replace(
+        alerts, received_us=alerts.received_us - 20_000
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SPOILED_STAMPS)
+def test_stamps_that_cannot_be_are_seen(plan: RunPlan, observed: Observed, alerts: Alerts, fault: str) -> None:
+    observed.alerts = SPOILED_STAMPS[fault](alerts)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.decisive) == (Verdict.VOID, Cause.RIG, ("stamps",))
+
+
+def test_clocks_that_are_apart_are_told_with_their_bound(plan: RunPlan, observed: Observed) -> None:
+    start_ns = STARTS_NS["measured"]
+    observed.round_trips = {
+        "during": {
+            "sender": RoundTrip.of_status(start_ns, start_ns + 500_000, start_ns + 1_000_000),
+            "receiver": RoundTrip.of_status(start_ns, start_ns - 19_500_000, start_ns + 1_000_000),
+        }
+    }
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("clock_offset",))
+    assert result.reasons[0].startswith("the receiver's clock is -20.00 ms ahead of the sender's, to within 1.00 ms;")
+
+
+def test_the_brokers_part_is_told_apart_from_the_jobs(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.acknowledge_histogram = histogram(*[1_000] * 1_000)
+    observed.received.append_histogram = histogram(*[1_500] * 100)
+    observed.received.fetch_histogram = histogram(*[1_700] * 100)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.acknowledge_ns["p50"], result.append_ns["p50"], result.fetch_ns["p50"]) == (
+        1_000_000, 1_500_000, 1_700_000,
+    )  # fmt: skip
+
+
+def test_latencies_of_one_key_say_nothing(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = dataclasses.replace(alerts, symbol=np.full(len(alerts), alerts.symbol[0]))
+
+    assert result_of(plan, observed, "a-run").decisive == ("one_key",)
+
+
+def test_a_load_that_waited_for_the_broker_is_not_the_jobs(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.acknowledge_histogram = histogram(*[2_000] * 900, *[400_000] * 100)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("generator_queue",))
+
+
+def test_latencies_are_told_by_heat_of_the_key_and_by_state_partition(plan: RunPlan, observed: Observed) -> None:
+    workload = dataclasses.replace(plan.workload, shuffle_partitions=4)
+
+    result = result_of(dataclasses.replace(plan, workload=workload), observed, "a-run")
+
+    assert set(result.latency_by_key_ns) == {"hot", "cold"}
+    assert set(result.latency_by_state_partition_ns) == {"0", "1", "2", "3"}
+    assert {each["p50"] for each in result.latency_by_state_partition_ns.values()} == {1_000_000}
+
+
+# Stalls
+
+
+def standing_still(alerts: Alerts, seconds: float, *, at_s: float = 5.0) -> Alerts:
+    """Alerts as they come if nothing is read for so long."""
+    begin_us = STARTS_NS["measured"] // 1_000 + round(at_s * 1e6)
+    end_us = begin_us + round(seconds * 1e6)
+    stood = (alerts.read_us >= begin_us) & (alerts.read_us < end_us)
+    delay_us = np.where(stood, end_us - alerts.read_us, 0)
+    return dataclasses.replace(
+        alerts, read_us=alerts.read_us + delay_us, emitted_us=alerts.emitted_us + delay_us,
+        received_us=alerts.received_us + delay_us,
+    )  # fmt: skip
+
+
+def test_a_job_that_stands_still_fails_and_the_sentence_says_when_and_where(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 3.0)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.reasons[0].startswith("the job stood still for 3.0 s, from 5.0 s of the load on, in the middle of a ")
+    assert "100% of the time of the orders that waited went to ingest; at most 2 s is allowed" in result.reasons[0]
+
+
+@pytest.mark.parametrize("component", ["broker", "sender", "receiver", "machine"])
+def test_the_same_of_the_rig_is_void_and_names_it(
+    plan: RunPlan, observed: Observed, alerts: Alerts, component: str
+) -> None:
+    observed.alerts = standing_still(alerts, 3.0)
+    begin_us = STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (
+        Silence("sender", begin_us - 9_000_000, begin_us - 8_000_000),
+        Silence("broker", begin_us, begin_us + 3_200_000 if component != "broker" else begin_us),
+        Silence(component, begin_us + 100_000, begin_us + 3_100_000),
+    )
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert result.reasons == (f"the {component} stood still for 3.0 s, from 5.1 s of the load on",)
+
+
+def test_a_short_pause_of_the_rig_does_not_excuse_a_long_one_of_the_job(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 5.0)
+    begin_us = STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (Silence("broker", begin_us, begin_us + 1_000_000),)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.2, 1.9])
+def test_a_standstill_within_the_limit_is_no_fault(
+    plan: RunPlan, observed: Observed, alerts: Alerts, seconds: float
+) -> None:
+    observed.alerts = standing_still(alerts, seconds)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_belated_alerts_are_counted_apart_and_their_latencies_do_not_count(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    late = np.isin(alerts.order_id, alerts.order_id[::10])
+    observed.alerts = dataclasses.replace(alerts, received_us=alerts.received_us + np.where(late, 20_000_000, 0))
+    judged(belated=tuple(alerts.order_id[late].tolist()))(observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.alerts_belated) == (Verdict.PASSED, late.sum())
+    assert result.latency_ns["p95"] == 1_000_000
+    assert f"{late.sum()} of them belated" in alerts_text(result)
+
+
+def test_a_pause_of_the_load_is_no_stall(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = alerts[(age_us < 4_000_000) | (age_us > 9_000_000)]
+
+    assert result_of(plan, observed, "a-run").stalls == 0
+
+
+def test_limits_themselves_are_allowed(plan: RunPlan, observed: Observed) -> None:
+    late_frames(1)(observed)
+    judged(expected=300, undecided=300, unchecked=300)(observed)
+    observed.stolen_share = 0.1
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.PASSED
+    assert result.frames_late == 1
+
+
+def test_frame_just_within_its_time_is_not_late(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.frame_delay_histogram = histogram(*[10_000] * 1_000)
+
+    assert result_of(plan, observed, "a-run").frames_late == 0
+
+
+def test_duplicates_after_a_restart_are_no_fault(plan: RunPlan, observed: Observed) -> None:
+    judged(replayed=5)(observed)
+    observed.job.restarts = 1
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_restarted_job_counts_anew_and_is_not_held_to_the_count(plan: RunPlan, observed: Observed) -> None:
+    observed.job.restarts = 1
+    observed.job.messages_committed = 5
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_a_replica_that_counts_anew_is_no_backlog_that_grows(plan: RunPlan, observed: Observed) -> None:
+    behind = seen(path__messages_processed=[100.0 * second for second in range(10)])
+    assert result_of(plan, observed, "a-run", seen=behind).decisive == ("lag_growing",)
+
+    observed.job_restarts = 1
+
+    assert result_of(plan, observed, "a-run", seen=behind).verdict is Verdict.PASSED
+
+
+def test_lost_replica_takes_its_cpu_time_along(plan: RunPlan, observed: Observed) -> None:
+    observed.job_restarts = 1
+    observed.job.messages_committed = 5
+    observed.looks = (*observed.looks[:-1], dataclasses.replace(observed.looks[-1], restarts=1))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.job_restarts, result.cpu_us_per_message) == (Verdict.PASSED, 1, None)
+
+
+def with_latency(alerts: Alerts, latency_us: np.ndarray[Any, np.dtype[np.int64]]) -> Alerts:
+    return dataclasses.replace(alerts, received_us=alerts.intended_us + latency_us)
+
+
+def test_queue_that_grows_fails_the_run(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 100_000 + np.maximum(0, age_us - 1_500_000) // 6)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert len(result.reasons) == 1
+    assert result.reasons[0].startswith("the job does not keep up: the median latency grew by 1,")
+    assert result.reasons[0].endswith(" ms in 11.0 s; lower the rate")
+
+
+def test_queue_of_a_load_that_is_not_constant_does_not_fail_the_run(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 100_000 + age_us)
+    steps = dataclasses.replace(plan.workload, profile=Steps((Constant(2_000, 3),)))
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+    assert result_of(dataclasses.replace(plan, workload=steps), observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_small_latency_that_grows_to_a_multiple_is_a_lag(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = with_latency(alerts, 1_000 + np.maximum(0, age_us - 2_000_000) // 80)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("lag_growing",))
+
+
+def test_latency_that_grows_by_less_than_its_median_is_none(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - alerts.intended_us.min()
+    observed.alerts = with_latency(alerts, 150_000 + age_us // 100)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+P99_MISSED = "p99 is 40.0 ms; the objective is 39.9 ms (of this run alone: 1 cluster, 10 needed for more)"
+
+
+@pytest.mark.parametrize(
+    ("p99_ms_max", "verdict", "reasons"),
+    [(40.0, Verdict.PASSED, ()), (39.9, Verdict.FAILED, (P99_MISSED,))],
+)
+def test_latency_above_the_workloads_limit_fails_the_run(
+    plan: RunPlan, observed: Observed, p99_ms_max: float, verdict: Verdict, reasons: tuple[str, ...]
+) -> None:
+    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=p99_ms_max, settle_s=0))
+    order_ids = np.arange(1, 2_001)
+    zeros = np.zeros(2_000, np.int64)
+    at = STARTS_NS["measured"] // 1_000 + order_ids * 1_500
+    observed.alerts = Alerts(
+        order_ids, np.array([b"A%-5d" % (number % 20) for number in range(2_000)]), np.full(2_000, 66, np.uint8), zeros,
+        zeros, zeros, zeros, zeros, zeros, at, at + 50, at + 50, at + 50, at + 40_000,
+    )  # fmt: skip
+
+    result = result_of(limited, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (verdict, reasons)
+
+
+def test_limit_is_not_held_against_too_few_alerts(plan: RunPlan, observed: Observed) -> None:
+    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=0.5))
+    assert observed.alerts is not None
+    observed.alerts = observed.alerts[:: len(observed.alerts) // 500]
+
+    result = result_of(limited, observed, "a-run")
+
+    assert result.latency_ns["p99"] is None
+    assert result.verdict is Verdict.PASSED
+
+
+def test_figures_are_those_that_were_observed(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.messages_sent, result.quotes_sent, result.orders_sent) == (6_000, 3_000, 3_000)
+    assert result.messages_processed == 6_000
+    assert result.offered_rate_per_s == 500
+    assert result.achieved_rate_per_s == pytest.approx(500, rel=0.01)
+    assert result.cpu_us_per_message == 3.0
+    assert result.broker_cpu_us_per_message == 1.5
+    assert result.time_to_first_order_s == 21.5
+    assert result.started == "2026-11-21T14:43:01+00:00"
+    assert result.latency_ns["p50"] == 1_000_000
+    assert result.service_time_ns["p50"] == 950_000
+    assert {name: latency["p50"] for name, latency in result.stages_ns.items()} == {
+        "send_lag": 50_000,
+        "ingest": 50_000,
+        "compute": 100_000,
+        "delivery": 800_000,
+    }
+    assert result.frame_delay_ns["p50"] == 500_000
+    assert result.send_lag_ns["p99.9"] is None
+    assert result.send_lag_ns["p99"] == 1_250_000
+    assert (result.boundaries, result.boundary_gap_ns_median, result.boundary_gap_ns_max) == (0, None, None)
+
+
+def test_settling_time_is_judged_but_has_no_latency(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    settled_us = STARTS_NS["measured"] // 1_000 + 1_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.latency_samples == int((alerts.intended_us >= settled_us).sum())
+    assert 0 < result.latency_samples < result.alerts_received == len(alerts)
+
+
+def test_standstill_is_a_figure_of_its_own(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    begin_us = STARTS_NS["measured"] // 1_000
+    held_up = (alerts.emitted_us > begin_us + 1_500_000) & (alerts.emitted_us < begin_us + 1_900_000)
+    emitted_us = np.where(held_up, begin_us + 1_900_000, alerts.emitted_us)
+    observed.alerts = dataclasses.replace(alerts, emitted_us=emitted_us, received_us=emitted_us + 800)
+    observed.job.batches[0].start_unix_ns = STARTS_NS["measured"] - 8_500_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.boundaries == 1
+    assert result.boundary_gap_ns_max == pytest.approx(400_000_000, rel=0.1)
+    assert result.boundary_gap_ns_median == result.boundary_gap_ns_max
+    steady, whole = result.latency_between_boundaries_ns["max"], result.latency_ns["max"]
+    assert steady is not None
+    assert whole is not None
+    assert steady == 1_000_000 < whole
+
+
+def test_short_batch_of_the_warm_up_has_no_end_in_the_measured_load(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    """A pause where a full batch would have ended is a late alert like others, and no standstill."""
+    begin_us = STARTS_NS["measured"] // 1_000
+    held_up = (alerts.emitted_us > begin_us + 1_500_000) & (alerts.emitted_us < begin_us + 1_900_000)
+    emitted_us = np.where(held_up, begin_us + 1_900_000, alerts.emitted_us)
+    observed.alerts = dataclasses.replace(alerts, emitted_us=emitted_us, received_us=emitted_us + 800)
+    observed.job.batches[0].start_unix_ns = STARTS_NS["measured"] - 8_500_000_000
+    observed.job.batches[0].duration_ns = 600_000_000
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.boundaries == 0
+    assert result.latency_between_boundaries_ns == result.latency_ns
+
+
+def test_how_long_batches_take_is_told_of_the_measured_ones(plan: RunPlan, observed: Observed) -> None:
+    settled_ns = STARTS_NS["measured"] + 1_000_000_000
+    durations_ns = {settled_ns - 1: 9_000_000_000, settled_ns: 400_000_000, settled_ns + 500_000_000: 600_000_000}
+    del observed.job.batches[:]
+    for batch_id, (start_unix_ns, duration_ns) in enumerate(durations_ns.items()):
+        observed.job.batches.append(
+            CommittedBatch(batch_id=batch_id, start_unix_ns=start_unix_ns, duration_ns=duration_ns)
+        )
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.batch_duration_ns_median, result.batch_duration_ns_max) == (500_000_000, 600_000_000)
+
+
+@pytest.fixture
+def nothing_happened() -> Observed:
+    return Observed(
+        started=datetime(2026, 11, 21, tzinfo=UTC), error=RunVoidError("the broker ended with status 137; killed")
+    )
+
+
+def test_run_that_came_to_nothing_has_a_result_too(plan: RunPlan, nothing_happened: Observed) -> None:
+    result = result_of(plan, nothing_happened, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the broker ended with status 137; killed",))
+    assert set(result.latency_ns.values()) == {None}
+    assert (result.achieved_rate_per_s, result.cpu_us_per_message, result.broker_cpu_us_per_message) == (None,) * 3
+    assert isinstance(result, Result)
+    assert result.to_json()
+
+
+# The oracle, over the run's own plan
+
+
+def test_right_alerts_are_judged_right(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    judgement = judge_run(plan, observed)
+
+    assert judgement.ok
+    assert judgement.orders == 3_000
+    assert 500 < judgement.expected <= judgement.received == len(alerts) <= judgement.expected + judgement.undecided
+    assert judgement.delay_us == 1_000
+
+
+FAULTS: dict[str, tuple[Callable[[Alerts], Alerts], str, str]] = {
+    "removed": (lambda alerts: alerts[1:], "missing", "1 alerts are missing"),
+    "doubled": (
+        lambda alerts: Alerts.concatenate([alerts, alerts[5:6]]),
+        "duplicated",
+        "1 alerts came twice without a restart",
+    ),
+    "invented": (
+        lambda alerts: Alerts.concatenate(
+            [alerts, dataclasses.replace(alerts[5:6], order_id=np.array([8_999_999_999], np.int64))]
+        ),
+        "unexpected",
+        "1 alerts are unexpected",
+    ),
+    "of another price": (
+        lambda alerts: Alerts.concatenate(
+            [alerts[1:], dataclasses.replace(alerts[:1], price=alerts.price[:1] + 1)]
+        ),
+        "wrong",
+        "1 alerts are wrong",
+    ),
+    "on another quote": (
+        lambda alerts: Alerts.concatenate(
+            [alerts[1:], dataclasses.replace(alerts[:1], quote_sequence=alerts.quote_sequence[:1] + 10**11)]
+        ),
+        "wrong",
+        "1 alerts are wrong",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_false_alert_fails_the_run_and_is_named(
+    plan: RunPlan, observed: Observed, alerts: Alerts, fault: str
+) -> None:
+    falsify, kind, reason = FAULTS[fault]
+    observed.alerts = falsify(alerts)
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
+    assert {name: len(sentences) for name, sentences in result.faults.items() if sentences} == {kind: 1}
+
+
+def test_withheld_quotes_fail_the_run(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    """A system that has seen no quote of a symbol rejects its orders, on a quote of zeros."""
+    _, orders = measured_input(plan)
+    accepted = orders[~np.isin(orders.order_id, alerts.order_id)]
+    false = accepted[accepted.symbol == accepted.symbol[0]]
+    zeros = np.zeros(len(false), np.int64)
+    at = false.intended_us
+    observed.alerts = Alerts.concatenate(
+        [
+            alerts,
+            Alerts(
+                false.order_id, false.symbol, false.side, false.account, false.quantity, false.price,
+                zeros, zeros, zeros, at, at + 50, at + 100, at + 200, at + 1_000,
+            ),
+        ]
+    )  # fmt: skip
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert result.alerts_unexpected == len(false) > 0
+    assert len(result.faults["unexpected"]) == min(10, len(false))
+
+
+def test_duplicates_are_allowed_once_the_job_was_restarted(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = Alerts.concatenate([alerts, alerts[:3]])
+    observed.job.restarts = 1
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (observed.judgement.duplicated, observed.judgement.replayed) == (0, 3)
+    assert result.verdict is Verdict.PASSED
+
+
+def committed(*spans_s: tuple[float, float]) -> list[CommittedBatch]:
+    return [
+        CommittedBatch(batch_id=i, start_unix_ns=round(begin * 1e9), duration_ns=round((end - begin) * 1e9))
+        for i, (begin, end) in enumerate(spans_s)
+    ]
+
+
+def test_what_restarts_had_read_again_was_read_in_the_longest_gaps_between_commits(observed: Observed) -> None:
+    del observed.job.batches[:]
+    observed.job.batches.extend(committed((10, 40.4), (40.5, 70), (90, 120), (120.1, 150), (165, 200)))
+    assert replays_of(observed) == ()
+
+    observed.job.restarts = 1
+    assert replays_of(observed) == ((69_000_000, 91_000_000), (149_000_000, 166_000_000))  # 15 s are no pause
+    observed.job_restarts = 2
+    assert len(replays_of(observed)) == 3
+    observed.job_restarts = 4  # one before the first commit
+    assert replays_of(observed) == WHOLE_RUN
+
+
+def test_duplicates_out_of_reach_of_a_restart_are_a_fault(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    begin_s = STARTS_NS["measured"] / 1e9
+    del observed.job.batches[:]
+    observed.job.batches.extend(committed((begin_s - 9, begin_s + 10.5), (begin_s + 12.5, begin_s + 18)))
+    observed.job.restarts = 1
+    observed.alerts = Alerts.concatenate([alerts, alerts[-3:], alerts[:2]])
+
+    observed.judgement = judge_run(plan, observed)
+
+    assert (observed.judgement.duplicated, observed.judgement.replayed) == (2, 3)
+    assert result_of(plan, observed, "a-run").reasons == ("2 alerts came twice without a restart",)
+
+
+def test_run_without_any_alert_misses_all_of_them(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = alerts[:0]
+    observed.judgement = judge_run(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.FAILED
+    assert 500 < (result.alerts_missing or 0) == result.alerts_expected <= len(alerts)
+    assert len(result.faults["missing"]) == 10
+
+
+BEGIN_S = STARTS_NS["measured"] // 1_000_000_000
+
+
+def timeline(**changed: float | list[float]) -> Timeline:
+    """Ten seconds of a machine with 4 CPUs that only the run uses; changed by `component__name`."""
+    values: dict[str, float | list[float]] = {
+        "machine__cpus": 1.5, "job__cpus": 1.0, "sender__cpus": 0.4, "controller__cpus": 0.1,
+        "machine__throttled_share": 0.0, "machine__pswpin_per_s": 0.0, "machine__pswpout_per_s": 0.0,
+        "controller__unix_minus_monotonic_ms": 1_000_000.0,
+        "path__messages_sent": [1_000.0 * second for second in range(10)],
+        "path__messages_processed": [1_000.0 * second for second in range(10)],
+    } | changed  # fmt: skip
+    series = {}
+    for name, value in values.items():
+        component, _, what = name.partition("__")
+        listed = value if isinstance(value, list) else [value] * 10
+        seconds = np.arange(BEGIN_S, BEGIN_S + len(listed))
+        series[component, what] = Series(seconds, np.array(listed, np.float64))
+    return Timeline(series)
+
+
+def seen(**changed: Any) -> Seen:
+    """What was captured of a run in which all is well; `pushes_missing` and `gate` by their names."""
+    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "gate") if name in changed}
+    return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
+
+
+def evidence(result: Result, verdict: str) -> dict[str, dict[str, Any]]:
+    return {each["check"]: each for each in result.verdicts[verdict]["evidence"]}
+
+
+def test_verdicts_hold_with_their_evidence_where_nothing_is_wrong(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run", seen=seen(pushes=40))
+
+    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, True]
+    assert set(evidence(result, "objectives")) == {"lag_growing", "stalled"}
+    assert set(evidence(result, "valid")) == {
+        "late_generator", "lost_by_sender", "generator_queue", "stamps", "one_key", "clock_offset", "stolen",
+        "undecided", "rig_stalled", "not_steady", "slower_between", "cpu_unsteady",
+        "foreign_load", "throttled", "clock_error", "swap",
+        "missing_intervals", "rig_disagrees",
+    }  # fmt: skip
+    assert evidence(result, "valid")["foreign_load"]["value"] == 0.0
+    assert result.conservation == {"sent": 18_352, "processed": 18_352, "invalid": 0, "in_flight": 0}
+
+
+SPOILED: dict[str, tuple[dict[str, Any], str]] = {
+    "foreign_load": (
+        {"machine__cpus": 3.5},
+        "50% of the CPU time was used by processes that are not the run's",
+    ),
+    "throttled": ({"machine__throttled_share": 0.2}, "the cgroup was held back for 20.0% of the time"),
+    "clock_error": (
+        {"controller__unix_minus_monotonic_ms": [1_000.0] * 5 + [1_025.0] * 5},
+        "the clock was moved by 25.000 ms against monotonic time",
+    ),
+    "swap": (
+        {"machine__pswpin_per_s": [10_000.0] + [0.0] * 9},
+        "41.0 MB were read from swap or written to it",
+    ),
+    "missing_intervals": (
+        {"pushes": 90, "pushes_missing": 10},
+        "10.0% of the intervals are missing: 0 of 9 samples of the machine, 10 of 100 pushes",
+    ),
+}
+
+
+@pytest.mark.parametrize("check", SPOILED)
+def test_what_the_timeline_shows_makes_the_run_void(plan: RunPlan, observed: Observed, check: str) -> None:
+    changes, sentence = SPOILED[check]
+    workload = dataclasses.replace(plan.workload, void=VoidLimits())
+
+    result = result_of(dataclasses.replace(plan, workload=workload), observed, "a-run", seen=seen(**changes))
+
+    assert (result.verdict, result.reasons) == (Verdict.VOID, (sentence,))
+    assert evidence(result, "valid")[check]["holds"] is False
+
+
+@pytest.mark.parametrize("check", SPOILED)
+def test_limits_of_a_workload_allow_it(plan: RunPlan, observed: Observed, check: str) -> None:
+    limits = VoidLimits(
+        stolen_share=1, foreign_share=1, throttled_share=1, clock_ms=100, missing_share=1, drift_share=9, swap_mb=100
+    )
+    generous = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, void=limits))
+
+    assert result_of(generous, observed, "a-run", seen=seen(**SPOILED[check][0])).verdict is Verdict.PASSED
+
+
+def test_samples_that_are_missing_make_the_run_void(plan: RunPlan, observed: Observed) -> None:
+    result = result_of(plan, observed, "a-run", seen=seen(machine__cpus=[1.5] * 6))
+
+    assert result.reasons == ("33.3% of the intervals are missing: 3 of 9 samples of the machine, 0 of 0 pushes",)
+
+
+def test_what_a_machine_does_not_tell_is_not_held_against_the_run(plan: RunPlan, observed: Observed) -> None:
+    hidden = Seen(Timeline({("machine", "cpus"): timeline().series("machine", "cpus")}), (), 4, BEGIN_S, BEGIN_S + 10)
+
+    result = result_of(plan, observed, "a-run", seen=hidden)
+
+    assert result.verdict is Verdict.PASSED
+    assert [evidence(result, "valid")[check]["holds"] for check in ("throttled", "clock_error", "swap")] == [None] * 3
+
+
+def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: Observed) -> None:
+    here = {name: timeline(machine__cpus=3.5).series(*name) for name in (("machine", "cpus"), ("controller", "cpus"))}
+    in_cluster = Seen(Timeline(here), ("job",), 4, BEGIN_S, BEGIN_S + 10)
+
+    result = result_of(plan, observed, "a-run", seen=in_cluster)
+
+    assert result.verdict is Verdict.PASSED
+    assert evidence(result, "valid")["foreign_load"]["holds"] is None
+
+
+def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
+    gate = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
+
+    result = result_of(plan, observed, "a-run", seen=seen(gate=gate))
+
+    assert result.verdict is Verdict.PASSED
+    assert evidence(result, "valid")["gate"]["text"] == "swappiness is 60, wanted is 0"
+
+
+def a_minute_of_alerts(latency_us_at: Callable[[Ints], Ints]) -> Alerts:
+    """Alerts of 20 symbols in turn, 40 a second, with latencies by their age and some noise."""
+    ids = np.arange(1, 2_401)
+    zeros = np.zeros(len(ids), np.int64)
+    at = STARTS_NS["measured"] // 1_000 + 1_000_000 + ids * 25_000
+    noise = np.random.default_rng(4).lognormal(0, 0.2, len(ids))
+    latency_us = np.rint(latency_us_at(at - at[0]) * noise).astype(np.int64)
+    return Alerts(
+        ids, np.array([b"A%-5d" % (number % 20) for number in ids]), np.full(len(ids), 66, np.uint8), zeros, zeros,
+        zeros, zeros, zeros, zeros, at, at + 50, at + 50, at + 50, at + latency_us,
+    )  # fmt: skip
+
+
+def test_latency_that_still_falls_makes_the_run_void_by_its_own_measure(plan: RunPlan, observed: Observed) -> None:
+    """190 ms in the first third where p50 is 5 ms: below any floor that fits a slow system."""
+    observed.alerts = a_minute_of_alerts(lambda age_us: np.where(age_us < 20_000_000, 195_000, 5_000))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("not_steady",))
+    assert result.reasons[0].startswith("the warm-up was too short: until 2")
+
+
+def test_latency_that_rises_in_the_end_fails_the_run_by_its_own_measure(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: np.where(age_us > 50_000_000, 155_000, 5_000))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("lag_growing",))
+    assert result.reasons[0].startswith("the job does not keep up: from 5")
+
+
+def test_a_hump_of_the_latency_is_said_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = a_minute_of_alerts(
+        lambda age_us: np.where((age_us > 20_000_000) & (age_us < 35_000_000), 20_000, 5_000)
+    )
+
+    result = result_of(plan, observed, "a-run")
+
+    found = evidence(result, "valid")["slower_between"]
+    assert (result.verdict, found["holds"]) == (Verdict.PASSED, None)
+    assert re.fullmatch(
+        r"from 2\d to 3\d s of the load the median latency was 1\d.\d ms higher than around, \d\d\d% of the run's",
+        found["text"],
+    )
+    assert found["text"] in anomalies(result, Timeline({}))
+
+
+def test_cpu_that_does_not_keep_its_level_is_said_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
+    by_second = [60] * 20 + [25] * 40
+    used_us = np.cumsum([0, *by_second]) * 1_000
+    begin_ns = STARTS_NS["measured"]
+    observed.looks = [
+        CpuReading(begin_ns + second * 10**9, second * 1_000, second * 1_000, int(used), 0, 0)
+        for second, used in enumerate(used_us)
+    ]
+
+    result = result_of(plan, observed, "a-run")
+
+    found = evidence(result, "valid")["cpu_unsteady"]
+    assert (result.verdict, found["holds"], found["value"]) == (Verdict.PASSED, None, pytest.approx(35 / 25))
+    assert found["text"] == (
+        "from 1 to 21 s of the load the job took 35.0 us of CPU a message more than at its lowest level, "
+        "140% of the run's median"
+    )
+    assert found["text"] in anomalies(result, Timeline({}))
+
+
+def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
+    """Its orders are an eighth of all: neither the output nor its median stands still."""
+    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    partitions = state_partitions(parted, alerts)
+    number = int(partitions[0])
+    begin_us = int(alerts.intended_us[0]) + 30_000_000
+    held_up = (partitions == number) & (alerts.intended_us > begin_us) & (alerts.intended_us < begin_us + 4_000_000)
+    received_us = np.where(held_up, begin_us + 4_000_000, alerts.received_us)
+    observed.alerts = dataclasses.replace(alerts, received_us=received_us)
+
+    result = result_of(parted, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("stalled",))
+    assert re.match(
+        rf"partition {number} of the job's state stood still for 3\.\d s, from 31\.\d s of the load on, while "
+        r"the others went on, in the middle of a batch; 100% of the time of the orders that waited went to delivery",
+        result.reasons[0],
+    )
+    assert result.stalls == 1
+    assert result_of(plan, observed, "a-run").stalls == 0  # its state has one partition
+
+
+@pytest.mark.parametrize("latency_us", [lambda age_us: 8_000_000 + age_us // 10, lambda age_us: 1_900_000])
+def test_a_lag_of_all_partitions_is_no_stall_of_one(plan: RunPlan, latency_us: Any) -> None:
+    """Alerts of each come seconds after they are due, and rarely."""
+    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))[::40]
+    alerts = with_latency(alerts, np.full(len(alerts), latency_us(alerts.intended_us - alerts.intended_us[0])))
+    partitions = state_partitions(parted, alerts)
+
+    found = find_stalls(alerts, (), partitions=partitions, longer_than_us=2_000_000)
+
+    assert [stall for stall in found if stall.partition is not None] == []
+
+
+def test_a_partition_stands_still_with_all_others(plan: RunPlan) -> None:
+    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    begin_us = int(alerts.intended_us[0]) + 30_000_000
+    alerts = dataclasses.replace(
+        alerts,
+        received_us=np.where(
+            alerts.intended_us > begin_us, np.maximum(alerts.received_us, begin_us + 4_000_000), alerts.received_us
+        ),
+    )
+
+    found = find_stalls(alerts, (), partitions=state_partitions(parted, alerts), longer_than_us=2_000_000)
+
+    assert [(stall.partition, round(stall.duration_us / 1e6)) for stall in found] == [(None, 4)]
+
+
+def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: RunPlan, observed: Observed) -> None:
+    alerts = a_minute_of_alerts(lambda age_us: np.where((age_us > 30_000_000) & (age_us < 31_500_000), 300_000, 5_000))
+    observed.alerts = alerts
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.latency_ns["p99"] is not None
+    few = too_few_clusters(result.latency_clusters)
+    assert (
+        few["latency_ns"]["p99"] == few["service_time_ns"]["p99"] == few["latency_by_state_partition_ns.0"]["p99"] == 1
+    )
+    assert set(result.latency_clusters) >= {
+        "latency_ns", "latency_between_boundaries_ns", "service_time_ns", "stages_ns.ingest", "latency_by_key_ns.cold",
+    }  # fmt: skip
+    assert result.latency_clusters["latency_ns"]["p99"] == result.latency_intervals["p99"]["clusters"]
+
+
+def test_decisions_are_in_the_result_with_their_latency(plan: RunPlan, observed: Observed) -> None:
+    lags = HdrCounts()
+    lags.record(np.full(100, 7_000))
+    observed.received.decision_latency_histogram = lags.encode()
+    observed.decisions = DecisionJudgement(
+        orders=100, decided=98, accepted=90, missing=2, unknown=0, duplicated=1, wrong=3, stale=4, delay_us=7_000,
+        duplicates_allowed=False, sentences={},
+    )  # fmt: skip
+
+    result = result_of(plan, observed, "a-run")
+
+    names = ("missing", "unknown", "duplicated", "wrong", "stale")
+    assert [getattr(result, f"decisions_{name}") for name in names] == [2, 0, 1, 3, 4]
+    assert result.decision_latency_ns["p50"] == 7_003_000
+    assert ("to the receipt of a decision", "7.0") in [row[:2] for row in latency_rows(result, decimals=1)]
+    assert result_of(plan, dataclasses.replace(observed, decisions=None), "a-run").decisions_missing is None
+
+
+@pytest.mark.parametrize("rises_us", [0, 4_000])
+def test_a_level_that_hardly_changes_is_steady(plan: RunPlan, observed: Observed, rises_us: int) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: 5_000 + rises_us * age_us // 60_000_000)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_lag_that_grows_fails_the_run_and_is_the_systems_doing(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = with_latency(alerts, alerts.intended_us - alerts.intended_us.min())
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert [result.verdicts[name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, False]
+
+
+def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed) -> None:
+    behind = seen(path__messages_processed=[900.0 * second for second in range(10)])
+
+    backlog = result_of(plan, observed, "a-run", seen=behind).backlog
+
+    assert backlog["messages_max"] == 900
+    assert backlog["slope_per_s"] == pytest.approx(100.0)
+    assert backlog["slope_per_s_low"] == pytest.approx(100.0)
+    assert backlog["slope_per_s_high"] == pytest.approx(100.0)
+
+
+def asking(plan: RunPlan, **slo: Any) -> RunPlan:
+    return dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, slo=Objectives(**slo)))
+
+
+@pytest.mark.parametrize(
+    ("slo", "holds", "text"),
+    [
+        ({"latency_ms": {"p50": 1.0}}, True, "p50 is 1.0 ms; the objective is 1 ms"),
+        ({"latency_ms": {"max": 0.9}}, False, "max is 1.0 ms; the objective is 0.9 ms"),
+        (
+            {"latency_ms": {"p99.99": 1.0}}, None,
+            "not evaluated: there are too few alerts for p99.99; the objective is 1 ms",
+        ),
+        ({"loss": 0}, True, "0 messages and alerts were lost; the objective is 0"),
+        ({"rate_share": 0.5}, True, None),
+    ],
+)  # fmt: skip
+def test_objectives_are_held_against_the_figures(
+    plan: RunPlan, observed: Observed, slo: dict[str, Any], holds: bool | None, text: str | None
+) -> None:
+    result = result_of(asking(plan, **slo), observed, "a-run")
+
+    found = result.verdicts["objectives"]["evidence"][-1]
+    assert found["holds"] is holds
+    assert text is None or found["text"] == text
+    assert result.verdict is (Verdict.FAILED if holds is False else Verdict.PASSED)
+
+
+def test_a_rate_below_the_share_misses_the_objective(plan: RunPlan, observed: Observed) -> None:
+    observed.sent.messages_sent = 5_000
+
+    result = result_of(asking(plan, rate_share=0.99), observed, "a-run")
+
+    assert result.verdicts["objectives"]["holds"] is False
+
+
+def test_a_loss_is_what_was_not_taken_not_processed_or_not_alerted(plan: RunPlan, observed: Observed) -> None:
+    judged(missing=2)(observed)
+    observed.job.messages_committed -= 3
+
+    result = result_of(asking(plan, loss=4), observed, "a-run")
+    found = evidence(result, "objectives")["loss"]
+
+    assert (found["value"], found["holds"], result.messages_lost) == (5, False, 5)
+
+
+def test_an_error_names_the_step_at_which_it_came(plan: RunPlan, observed: Observed) -> None:
+    observed.error, observed.failed_step = RunVoidError("the broker ended with status -9"), "measuring"
+
+    assert result_of(plan, observed, "a-run").reasons[0] == "the broker ended with status -9 (step: measuring)"
+
+
+@pytest.mark.parametrize(("noise", "includes_zero"), [(0.0, False), (400.0, True)])
+def test_slope_is_certain_only_where_the_points_are(noise: float, includes_zero: bool) -> None:
+    seconds = np.arange(60.0)
+    values = 2.0 * seconds + noise * np.random.default_rng(3).standard_normal(60)
+
+    low, slope, high = slope_per_s(seconds, values)
+
+    assert low is not None
+    assert high is not None
+    assert slope is not None
+    assert low <= slope <= high
+    assert (low <= 0 <= high) is includes_zero
+
+
+def test_two_points_of_one_second_have_no_slope() -> None:
+    seconds = np.array([0, 1, 1, 2, 3, 4], np.float64)
+
+    assert slope_per_s(seconds, 7 * seconds) == (7, 7, 7)
+    assert slope_per_s(np.array([0, 1, 1, 2, 2, 3], np.float64), np.arange(6.0)) == (None, None, None)

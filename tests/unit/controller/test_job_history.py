@@ -59,12 +59,16 @@ class Driver:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, outage_s: float) -> None:
         self.clock = ManualClock()
         self.answers = True
+        self.silences = 0
         monkeypatch.setattr(clients, "_call", self._call)
         self.client = JobClient("127.0.0.1:1", outage_s=outage_s, clock=self.clock)
 
     def _call(self, *_: object) -> JobStatusResponse:
         if not self.answers:
             raise RunFailedError("the job says: no connection")
+        if self.silences:
+            self.silences -= 1
+            raise clients._SilentJobError("the job says: no answer")
         return status(10, 100, 120, 0)
 
 
@@ -89,3 +93,22 @@ def test_driver_that_no_one_starts_again_may_not_be_away(monkeypatch: pytest.Mon
 
     with pytest.raises(RunFailedError, match="the job says: no connection"):
         driver.client.job_status()
+
+
+def test_drain_waits_for_a_job_that_does_not_answer_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(monkeypatch, outage_s=0)
+    driver.client.job_status()
+    driver.silences = 8
+
+    driver.client.drain_job({("orders", 0): 100}, 60)
+
+    assert driver.silences == 0
+
+
+def test_drain_gives_a_job_up_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(monkeypatch, outage_s=0)
+    driver.client.job_status()
+    driver.silences = 1_000_000
+
+    with pytest.raises(RunFailedError, match="the job says: no answer"):
+        driver.client.drain_job({("orders", 0): 100}, 10)

@@ -166,15 +166,17 @@ class JobClient:
     def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
         """Wait until the job, or the first of its replicas, has committed everything below the offsets.
 
-        A job that ends meanwhile is asked again when it is back, if it may be away.
+        A job that does not answer is asked again for as long as its status may be silent, whether it stands still or
+        is being started again; who watches over its process says if it has died.
         """
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
         while True:
             try:
                 left_ns = deadline_ns - self._clock.monotonic_ns()
                 return self._drain_job(until, max(left_ns / 1e9, DEADLINE_S))
-            except RunFailedError:
-                if not self._outage_ns or self._clock.monotonic_ns() > deadline_ns:
+            except RunFailedError as error:
+                may_return = self._outage_ns or isinstance(error, _SilentJobError)
+                if not may_return or self._clock.monotonic_ns() > deadline_ns:
                     raise
                 self.job_status()
                 self._clock.sleep_ns(_RETRY_NS)

@@ -1,5 +1,6 @@
 """Programs that these tests need, from packages that are pinned by hash, unpacked once into the user's cache."""
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -31,12 +32,17 @@ def checkov() -> Path:
 
 
 def _cached(name: str, make: Callable[[Path, Path], None]) -> Path:
-    """The folder that is made of a lock: once for each state of the lock, and whole or not at all."""
+    """The folder that is made of a lock: once for each state of the lock, and whole or not at all.
+
+    Of several processes that want it at the same time, as workers of pytest do, one makes it and the others wait.
+    """
     lock = REQUIREMENTS / f"{name}.txt"
     folder = home_folder("tools") / f"{name}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        make(lock, folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{name}.lock").open("w") as making:
+        fcntl.flock(making, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            make(lock, folder)
     return folder
 
 

@@ -1,0 +1,55 @@
+"""Each distribution's wheel starts in an empty environment, with nothing beside it but what it declares."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+UV = Path(sys.executable).with_name("uv")
+# A folder, the extras that its image has, what is started, and what that says without any configuration.
+STARTED = {
+    "loadgen/controller": (["market-spread", "--version"], 0, "market-spread, version 0"),
+    "services/host_tuner": (["market-spread-host-tuner", "--version"], 0, "market-spread-host-tuner 0"),
+    "services/metrics_aggregator": (["python", "-c", "import market_spread.metrics_aggregator.__main__"], 0, ""),
+    "services/receiver": (["market-spread-receiver"], 2, "MARKET_SPREAD_DATA_FOLDER is not set"),
+    "services/sender": (["market-spread-sender"], 2, "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set"),
+    "spark": (["market-spread-job"], 2, "MARKET_SPREAD_CHECKPOINT is not set"),
+    "loadgen/data": (
+        ["python", "-c", "import market_spread.loadgen.sources, market_spread.loadgen.oracle.files"],
+        0,
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of ours, built from this checkout."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in ["proto", "services/common", *STARTED]:
+        command = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", folder, project]
+        subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")})
+    return folder
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("project", STARTED)
+def test_a_wheel_starts_with_what_it_declares_and_nothing_else(project: str, wheels: Path, tmp_path: Path) -> None:
+    name = tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["name"]
+    command, status, said = STARTED[project]
+    environment = tmp_path / "environment"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
+    pins = ["--constraint", ROOT / "requirements" / "dev.txt"]
+    install = [UV, "pip", "install", "--quiet", "--no-progress", "--find-links", wheels, *pins, name]
+    subprocess.run(install, check=True, env={**os.environ, "VIRTUAL_ENV": str(environment)})
+
+    bare = {"PATH": f"{environment / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    ended = subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False, timeout=120)
+
+    assert ended.returncode == status, ended.stderr
+    assert said in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr

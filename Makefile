@@ -6,7 +6,7 @@ CODE := proto services spark loadgen charts tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
 READY := .venv/ready
 
-.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster wheels charts mutants vendor bench bench-ladder bench-metrics bench-peers clean
+.PHONY: help setup run test check format proto generated lock images cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-ladder bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,7 +49,10 @@ cluster-down: $(READY)  ## Bring it down; nothing of it stays
 test-cluster: $(READY)  ## The tests on a real cluster: the one of KUBECONFIG, else one that is brought up for them
 	@$(BIN)/python -m pytest tests/cluster
 
-vendor:  ## Fetch the chart library of the web page again, as its lock says
+docs: $(READY)  ## Build the documentation's site into build/site: strict, and whole without a network
+	@.ci/docs
+
+vendor:  ## Fetch what web pages vendor again, as their locks say
 	@.ci/vendor
 
 run: $(READY)  ## Run the quick workload: everything starts, is measured, judged and stopped

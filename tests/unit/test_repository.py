@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from hashlib import sha256
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -22,6 +23,7 @@ PROJECTS = sorted(
     path for path in ROOT.glob("*/**/pyproject.toml") if not any(part.startswith(".") for part in path.parts)
 )
 PRODUCT = [path for top in ("services", "spark", "loadgen", "charts") for path in (ROOT / top).rglob("*.py")]
+VENDORED = sorted([*ROOT.glob("docs/vendor/*/vendor.lock"), *ROOT.glob("services/**/static/vendor/vendor.lock")])
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
 
 
@@ -56,7 +58,8 @@ def required_by(path: Path) -> list[Requirement]:
 
 def test_all_requirements_and_projects_are_looked_at() -> None:
     images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
-    assert {path.stem for path in LOCKS} == {"dev", "uv", "build", "checkov", "helm", "bytewax", "flink", *images}
+    tools = ("bytewax", "build", "checkov", "dev", "docs", "flink", "helm", "uv")
+    assert {path.stem for path in LOCKS} == {*tools, *images}
     assert {name_of(path) for path in PROJECTS} >= {
         "loadgen/controller/pyproject.toml",
         "loadgen/data/pyproject.toml",
@@ -171,6 +174,19 @@ def test_a_distribution_declares_what_it_imports(path: Path) -> None:
     assert imported, path
     assert imported - declared == set()
     assert {name for name in declared if name.startswith("market-spread")} <= imported
+
+
+@pytest.mark.parametrize("lock", VENDORED, ids=name_of)
+def test_vendored_files_are_those_of_their_lock(lock: Path) -> None:
+    text = lock.read_text()
+    locked = {
+        path.rpartition("/")[2]: digest for digest, path in re.findall(r"^file ([0-9a-f]{64}) (\S+)$", text, re.M)
+    }
+
+    assert re.search(r"^package \S+@\d+\.\d+\.\d+ sha512-[A-Za-z0-9+/]{86}==$", text, re.MULTILINE)
+    assert locked == {
+        path.name: sha256(path.read_bytes()).hexdigest() for path in lock.parent.iterdir() if path.name != lock.name
+    }
 
 
 def test_imports_point_one_way() -> None:

@@ -14,14 +14,25 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT, DECISION, NBBO, Field, Kind, Layout
+from market_spread.streaming import (
+    CountWindow,
+    Filter,
+    Map,
+    MapBatches,
+    Pipeline,
+    RangeWindow,
+    Row,
+    RunningTotal,
+    Sink,
+    Source,
+    StatefulMap,
+    Text,
+)
 from market_spread.streaming.applications.counting import NUMBER, counting
 from market_spread.streaming.applications.market_spread import market_spread, market_spread_all_decisions
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import SIZE, sequence_window
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.operators.stateful import CountWindow, RangeWindow, RunningTotal, StatefulMap
-from market_spread.streaming.operators.stateless import Filter, Map, MapBatches, Row, Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.rule import too_wide
 from market_spread.streaming.testing import MemoryRun, open_session
 

@@ -14,13 +14,13 @@ from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.loadgen.market.symbols import universe
+from market_spread.streaming import AsOfJoin
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
 from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
 from market_spread.streaming.modes.rows import united
-from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.rule import too_wide
 

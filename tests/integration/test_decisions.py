@@ -76,7 +76,7 @@ def test_every_order_has_its_decision(tmp_path: Path, mode: str) -> None:
 LOSING = '''
 from market_spread.common.wire.layout import ALERT, DECISION
 from market_spread.streaming.applications import market_spread as right
-from market_spread.streaming.operators.stateless import Map, Sink
+from market_spread.streaming import Map, Sink
 
 
 def losing():

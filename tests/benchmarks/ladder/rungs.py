@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.job_contract import REAL_TIME
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.streaming import AsOfJoin, Pipeline, Row, Sink, Source
 from market_spread.streaming.applications.market_spread import is_rejected
 from market_spread.streaming.modes.micro_batch import compile as micro_batch
 from market_spread.streaming.modes.micro_batch import mode as micro_batch_mode
@@ -22,9 +23,7 @@ from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, mess
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
 from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, united
-from market_spread.streaming.operators.stateful import AsOfJoin
-from market_spread.streaming.operators.stateless import STAMPS, Row, Sink
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.operators.stateless import STAMPS
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}

@@ -1,9 +1,7 @@
 """The counting application with its deduplication off: a number that comes again is added again."""
 
+from market_spread.streaming import Pipeline, RunningTotal, Sink, Source, Text
 from market_spread.streaming.applications.counting import NUMBER
-from market_spread.streaming.operators.stateful import RunningTotal
-from market_spread.streaming.operators.stateless import Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
 
 
 def counting_all() -> Pipeline:

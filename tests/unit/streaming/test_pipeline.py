@@ -6,15 +6,29 @@ from typing import Any
 import pytest
 
 from market_spread.common.wire.layout import NBBO, ORDER, Field, Kind, Layout
+from market_spread.streaming import (
+    AsOfJoin,
+    CountWindow,
+    Filter,
+    FlatMap,
+    Map,
+    MapBatches,
+    Pipeline,
+    PipelineError,
+    RangeWindow,
+    Row,
+    RunningTotal,
+    Sink,
+    Source,
+    StatefulMap,
+    Text,
+)
 from market_spread.streaming.applications.counting import counting
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.applications.word_count import word_count
 from market_spread.streaming.modes.support import check
-from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
-from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink, Text
-from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
 
 LINES = Source("lines", Text())
 QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")

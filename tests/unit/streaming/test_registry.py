@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from market_spread.streaming import PipelineError
 from market_spread.streaming.applications.registry import BY_NAME, find
-from market_spread.streaming.pipeline import PipelineError
 
 OWN = """
-from market_spread.streaming.operators.stateless import Sink, Text
-from market_spread.streaming.pipeline import Source
+from market_spread.streaming import Sink, Source, Text
 
 def mine():
     return Source("in", Text()).to_sink(Sink("out", Text()), name="mine")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.wire.layout import NBBO, ORDER, InvalidReason
+from market_spread.streaming import AsOfJoin
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.kernels.frames import Messages, RecordFrame
 from market_spread.streaming.modes.micro_batch.kernels.joining import Joining, Leaving, Side
-from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.rule import too_wide
 
 REJECTED = market_spread().stream.state

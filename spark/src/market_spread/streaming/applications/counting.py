@@ -3,10 +3,7 @@
 The numbers of a counter are numbered themselves, so one that is sent again is known and not added again.
 """
 
-from market_spread.common.wire.layout import Field, Kind, Layout
-from market_spread.streaming.operators.stateful import RunningTotal
-from market_spread.streaming.operators.stateless import Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming import Field, Kind, Layout, Pipeline, RunningTotal, Sink, Source, Text
 
 NUMBER = Layout(
     "number",

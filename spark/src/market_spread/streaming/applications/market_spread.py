@@ -7,9 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import ACCEPTED, ALERT, DECISION, NBBO, ORDER, REJECTED
-from market_spread.streaming.operators.stateful import AsOfJoin
-from market_spread.streaming.operators.stateless import Map, Row, Sink
-from market_spread.streaming.pipeline import Pipeline, Source, Stream
+from market_spread.streaming import AsOfJoin, Map, Pipeline, Row, Sink, Source, Stream
 from market_spread.streaming.rule import too_wide
 
 

@@ -1,7 +1,6 @@
 """Pass through: from source to sink, nothing else."""
 
-from market_spread.streaming.operators.stateless import Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming import Pipeline, Sink, Source, Text
 
 
 def pass_through() -> Pipeline:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pyspark import cloudpickle
 
+from market_spread.streaming import Pipeline, PipelineError
 from market_spread.streaming.applications.counting import counting
 from market_spread.streaming.applications.market_spread import market_spread, market_spread_all_decisions
 from market_spread.streaming.applications.pass_through import pass_through
 from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.pipeline import Pipeline, PipelineError
 
 BY_NAME: Mapping[str, Callable[[], Pipeline]] = {
     make.__name__: make

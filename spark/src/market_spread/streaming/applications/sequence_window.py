@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from market_spread.streaming import Map, Pipeline, Row, Sink, Source, StatefulMap, Text
 from market_spread.streaming.applications.counting import NUMBER
-from market_spread.streaming.operators.stateful import StatefulMap
-from market_spread.streaming.operators.stateless import Map, Row, Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
 
 SIZE = 4
 

@@ -6,9 +6,7 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from market_spread.streaming.operators.stateful import RunningTotal
-from market_spread.streaming.operators.stateless import FlatMap, Map, Row, Sink, Text
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming import FlatMap, Map, Pipeline, Row, RunningTotal, Sink, Source, Text
 
 
 def word_count() -> Pipeline:

@@ -15,11 +15,11 @@ from market_spread.common.kafka.client import Consumer, Partition, Producer, cre
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.streaming import Pipeline, PipelineError
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
-from market_spread.streaming.pipeline import Pipeline, PipelineError
 from market_spread.v1.control_pb2 import Phase
 
 _SLOTS_OF_STATE = 1

@@ -18,8 +18,8 @@ from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.streaming import AsOfJoin, Pipeline, Row, Sink, Source
 from market_spread.streaming.applications.market_spread import is_rejected
 from market_spread.streaming.modes.micro_batch import compile as micro_batch
-from market_spread.streaming.modes.micro_batch import mode as micro_batch_mode
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, messages_of
+from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH as MICRO_BATCH_MODE
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
 from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, united
@@ -77,7 +77,7 @@ def rungs(mode: str) -> tuple[Rung, ...]:
             Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
             Rung("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
-    shipped = int(micro_batch_mode.SOURCE_OPTIONS["maxOffsetsPerTrigger"])
+    shipped = int(MICRO_BATCH_MODE.source_options["maxOffsetsPerTrigger"])
     leaving = partial(micro_batch.leaving, checked)
     return (
         consumer,

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from market_spread.streaming.driver.live_counts import LiveCounts
+from market_spread.streaming.modes.real_time.mode import REAL_TIME
 
 SCAN, STATE, ROWS = "RealTimeStreamScan", "StatefulStreamlineAggregate", "number of output rows"
 
@@ -90,7 +91,8 @@ def store() -> Store:
 @pytest.fixture
 def counts(store: Store) -> LiveCounts:
     state = SimpleNamespace(statusStore=lambda: store)
-    return LiveCounts(cast(SparkSession, SimpleNamespace(_jsparkSession=SimpleNamespace(sharedState=lambda: state))))
+    spark = cast(SparkSession, SimpleNamespace(_jsparkSession=SimpleNamespace(sharedState=lambda: state)))
+    return LiveCounts(spark, REAL_TIME.live_operators)
 
 
 def test_nothing_has_run_yet(counts: LiveCounts) -> None:

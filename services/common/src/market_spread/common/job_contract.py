@@ -1,4 +1,4 @@
-"""What both modes share: their names, Market Spread's topics, and settings of the session. Light: needs no Spark."""
+"""What the job and those who start it agree on: modes, their limits, topics. Needs no Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,24 +20,6 @@ BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
 
 # How many batches a job tells of, the newest ones.
 BATCHES_MAX = 1000
-
-SESSION_SETTINGS: Mapping[str, str] = {
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # The default one asks `readlink` about every file that it renames: processes started while the query stands still.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
-    "spark.executor.heartbeatInterval": "1s",
-    # Without it, a query that waits for a broker that is gone cannot be stopped for a minute.
-    "spark.sql.streaming.stopTimeout": "4s",
-    "spark.dynamicAllocation.enabled": "false",
-    "spark.speculation": "false",
-    "spark.locality.wait": "0s",
-}
 
 
 def duration(seconds: float) -> str:

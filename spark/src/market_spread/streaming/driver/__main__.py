@@ -60,7 +60,7 @@ class SparkEngine:
         self._pipeline = pipeline
         self._config = config
         self._mode = BY_NAME[config.mode]
-        self._live_counts = LiveCounts(spark)
+        self._live_counts = LiveCounts(spark, self._mode.live_operators)
 
     def slots(self) -> int:
         if is_on_kubernetes(self._config.master):

@@ -9,43 +9,47 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-_SCAN = "RealTimeStreamScan"
-_STATE = "StatefulStreamlineAggregate"
+from market_spread.streaming.modes.mode import LiveOperators
+
 _ROWS = "number of output rows"
 
 
 class LiveCounts:
     """Reads the counts of the newest execution of a session."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, operators: LiveOperators | None) -> None:
+        """operators: the ones that count; without any, every count is zero."""
+        self._operators = operators
         self._store: Any = spark._jsparkSession.sharedState().statusStore()
         self._execution = -1
         self._counters: dict[str, list[int]] = {}
 
     def read(self) -> tuple[int, int]:
         """Records read and messages processed by the running batch; zeros while none runs, or Spark does not say."""
+        if self._operators is None:
+            return 0, 0
         try:
-            return self._read()
+            return self._read(self._operators)
         except Py4JJavaError:  # Spark forgets old executions, also while they are being looked at
             return 0, 0
 
-    def _read(self) -> tuple[int, int]:
+    def _read(self, operators: LiveOperators) -> tuple[int, int]:
         count = self._store.executionsCount()
         if count == 0:
             return 0, 0
         execution = self._store.executionsList(count - 1, 1).apply(0)
         if execution.completionTime().isDefined():
             return 0, 0
-        self._find_counters(execution.executionId())
+        self._find_counters(execution.executionId(), operators)
         values = self._store.executionMetrics(execution.executionId())
-        return self._sum(values, _SCAN), self._sum(values, _STATE)
+        return self._sum(values, operators.scan), self._sum(values, operators.state)
 
-    def _find_counters(self, execution: int) -> None:
+    def _find_counters(self, execution: int, operators: LiveOperators) -> None:
         """Which accumulators to read; looked up once an execution, because the plan is large."""
         if execution == self._execution:
             return
         self._execution = execution
-        self._counters = {_SCAN: [], _STATE: []}
+        self._counters = {operators.scan: [], operators.state: []}
         nodes = self._store.planGraph(execution).allNodes()
         for i in range(nodes.size()):
             name, metrics = nodes.apply(i).name(), nodes.apply(i).metrics()

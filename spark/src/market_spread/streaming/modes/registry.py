@@ -1,63 +1,20 @@
 """The modes by their names, and a pipeline as a running query of one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import ModuleType
+from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
+from market_spread.common.job_contract import duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
-from market_spread.streaming.modes.micro_batch import mode as micro_batch
-from market_spread.streaming.modes.real_time import mode as real_time
+from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH
+from market_spread.streaming.modes.mode import Mode
+from market_spread.streaming.modes.real_time.mode import REAL_TIME
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
-Leaving = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """A mode.
-
-    leaving: the records that leave a pipeline (topic, key, value), from those of its sources and the names of topics;
-    state_form: how its state is packed, which a checkpoint is bound to; empty if Spark's types say all of it;
-    output_mode, trigger: what the query's writer is told, the trigger with a duration;
-    slots_needed: tasks that have to run at the same time, by partitions of the input and of the state;
-    warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none.
-    """
-
-    name: str
-    session_settings: Mapping[str, str]
-    source_options: Mapping[str, str]
-    leaving: Leaving
-    state_form: Callable[[Pipeline], str]
-    output_mode: str
-    trigger: str
-    slots_needed: Callable[[int, int], int]
-    warm_up_batch_s: float | None
-
-
-def _mode(name: str, module: ModuleType, warm_up_batch_s: float | None) -> Mode:
-    return Mode(
-        name,
-        module.SESSION_SETTINGS,
-        module.SOURCE_OPTIONS,
-        module.leaving,
-        module.state_form,
-        module.OUTPUT_MODE,
-        module.TRIGGER,
-        module.slots_needed,
-        warm_up_batch_s,
-    )
-
-
-BY_NAME: Mapping[str, Mode] = {
-    REAL_TIME: _mode(REAL_TIME, real_time, real_time.WARM_UP_BATCH_S),
-    MICRO_BATCH: _mode(MICRO_BATCH, micro_batch, None),  # its batches are short anyway
-}
+BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in (REAL_TIME, MICRO_BATCH)}
 
 
 def open_session(

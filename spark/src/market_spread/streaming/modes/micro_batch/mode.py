@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from market_spread.common import job_contract as settings
-from market_spread.streaming.modes.micro_batch import compile as micro_batch
+from market_spread.common import job_contract
+from market_spread.streaming.modes.micro_batch.compile import leaving
+from market_spread.streaming.modes.mode import SHARED_SETTINGS, Mode
 from market_spread.streaming.pipeline import Pipeline
 
-SESSION_SETTINGS: Mapping[str, str] = {
-    **settings.SESSION_SETTINGS,
+_SESSION_SETTINGS: Mapping[str, str] = {
+    **SHARED_SETTINGS,
     # The only provider that an as-of join can keep its state in.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -33,20 +34,26 @@ SESSION_SETTINGS: Mapping[str, str] = {
 }
 
 # A batch takes at most so many frames of a topic: with a backlog, too, it must not outgrow the memory, nor last long.
-SOURCE_OPTIONS: Mapping[str, str] = {"maxOffsetsPerTrigger": "5000"}
-
-# Batches begin so far apart, or as soon as the one before has ended.
-OUTPUT_MODE = "append"
-TRIGGER = "processingTime"
-
-leaving = micro_batch.leaving
+_SOURCE_OPTIONS: Mapping[str, str] = {"maxOffsetsPerTrigger": "5000"}
 
 
-def state_form(pipeline: Pipeline) -> str:
+def _state_form(_pipeline: Pipeline) -> str:
     """None to tell apart: numbers are kept as they are."""
     return ""
 
 
-def slots_needed(partitions: int, state_partitions: int) -> int:
+def _slots_needed(_partitions: int, _state_partitions: int) -> int:
     """One: its tasks wait for each other."""
     return 1
+
+
+MICRO_BATCH = Mode(
+    name=job_contract.MICRO_BATCH,
+    session_settings=_SESSION_SETTINGS,
+    source_options=_SOURCE_OPTIONS,
+    leaving=leaving,
+    state_form=_state_form,
+    output_mode="append",
+    trigger="processingTime",  # batches begin so far apart, or as soon as the one before has ended
+    slots_needed=_slots_needed,
+)

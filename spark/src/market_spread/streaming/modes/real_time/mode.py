@@ -2,38 +2,45 @@
 
 from collections.abc import Mapping
 
-from market_spread.common import job_contract as settings
-from market_spread.streaming.modes.real_time import compile as real_time
+from market_spread.common import job_contract
+from market_spread.streaming.modes.mode import SHARED_SETTINGS, LiveOperators, Mode
+from market_spread.streaming.modes.real_time.compile import leaving, state_form
 
 # So short only while the job warms up, and long enough that a batch reads something (at 50 ms none did).
-WARM_UP_BATCH_S = 0.4
+_WARM_UP_BATCH_S = 0.4
 
 # The state's generated projection is longer than what HotSpot compiles by default: interpreted, it would be the
 # bottleneck. The parallel collector costs the threads that allocate less than G1 does (docs/adr/0006).
 _JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
 
 # Read at launch only, so they belong into the session and not into the query.
-SESSION_SETTINGS: Mapping[str, str] = {
-    **settings.SESSION_SETTINGS,
+_SESSION_SETTINGS: Mapping[str, str] = {
+    **SHARED_SETTINGS,
     # The shuffle's buffers leave after at most this long: the main part of the latency. Not 0: its thread would spin.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     "spark.shuffle.streaming.networkBufferSize": "32768",
     "spark.shuffle.streaming.checksum.enabled": "false",
     "spark.rpc.io.threads": "2",
-    "spark.sql.streaming.realTimeMode.minBatchDuration": str(round(WARM_UP_BATCH_S * 1000)),
+    "spark.sql.streaming.realTimeMode.minBatchDuration": str(round(_WARM_UP_BATCH_S * 1000)),
     "spark.driver.defaultJavaOptions": _JAVA_OPTIONS,
     "spark.executor.defaultJavaOptions": _JAVA_OPTIONS,
 }
-
-SOURCE_OPTIONS: Mapping[str, str] = {}
-
-OUTPUT_MODE = "update"
-TRIGGER = "realTime"
-
-leaving = real_time.leaving
-state_form = real_time.state_form
 
 
 def slots_needed(partitions: int, state_partitions: int) -> int:
     """How many tasks run at the same time: one for each input partition, one for each partition of the state."""
     return partitions + state_partitions
+
+
+REAL_TIME = Mode(
+    name=job_contract.REAL_TIME,
+    session_settings=_SESSION_SETTINGS,
+    source_options={},
+    leaving=leaving,
+    state_form=state_form,
+    output_mode="update",
+    trigger="realTime",
+    slots_needed=slots_needed,
+    warm_up_batch_s=_WARM_UP_BATCH_S,
+    live_operators=LiveOperators(scan="RealTimeStreamScan", state="StatefulStreamlineAggregate"),
+)

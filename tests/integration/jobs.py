@@ -24,6 +24,7 @@ class Jobs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.local_folder = folder / "spark"
         self._java, self._jars, clock = find_java(), JarCache(), SystemClock()
         self.broker = Broker(folder=folder / "broker", java=self._java, jars=self._jars.paths("broker"), clock=clock)
         self._services = Services(folder, clock=clock, on_started=lambda name, pid: None)
@@ -70,7 +71,7 @@ class Jobs:
             batch_s=0,
             shuffle_partitions=state_partitions,
             driver_memory="1g",
-            local_folder=self._folder / "spark",
+            local_folder=self.local_folder,
             restarts_max=0,
         )
         self._services.start("job", "market_spread.streaming.driver", config, environment=job_environment(self._java))

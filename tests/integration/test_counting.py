@@ -60,6 +60,11 @@ def killed(jobs: Jobs, request: pytest.FixtureRequest, tmp_path_factory: pytest.
     return Killed(jobs, checkpoint, topic, jobs.received(sink))
 
 
+def test_a_killed_job_leaves_what_it_unpacked_in_its_own_folder(killed: Killed) -> None:
+    """The library of the state store: 15 MB that would stay in /tmp."""
+    assert [path.name for path in killed.jobs.local_folder.glob("librocksdb*")] == ["librocksdbjni-linux64.so"]
+
+
 def only_offsets(checkpoint: Path) -> int:
     deltas = [path for path in (checkpoint / "state").rglob("2.changelog") if "0/0" in str(path)]
     assert deltas, sorted((checkpoint / "state").rglob("*"))

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from rungs import MARKER, SOURCES, Rung, rungs, slots
 
-from market_spread.common.config import use_this_python_in_spark
+from market_spread.common.config import prepare_spark
 from market_spread.common.job_contract import duration
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _session(order: Order, mode: Mode) -> SparkSession:
-    use_this_python_in_spark()
+    prepare_spark()
     cores = slots(order.mode, partitions=order.partitions, state_partitions=order.state_partitions)
     return open_session(
         mode,

@@ -1,5 +1,6 @@
 """What the session is told; nothing of Spark is started."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,8 @@ class Builder:
 def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     builder = Builder()
     monkeypatch.setattr(registry, "SparkSession", SimpleNamespace(builder=builder))
+    for name in ("PYSPARK_PYTHON", "ROCKSDB_SHAREDLIB_DIR"):
+        monkeypatch.setenv(name, "set already")
     return builder.settings
 
 
@@ -72,3 +75,16 @@ def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str,
 
     assert "GC" not in settings["spark.executor.defaultJavaOptions"]
     assert "-XX:+UseParallelGC" in settings["spark.driver.defaultJavaOptions"]
+
+
+@pytest.mark.parametrize(("length", "is_told"), [(64, True), (65, False)])
+def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
+    settings: dict[str, str], length: int, is_told: bool
+) -> None:
+    folder = Path("/tmp", "f" * (length - len("/tmp/")))
+    try:
+        open_with(local_folder=folder)
+    finally:
+        folder.rmdir()
+
+    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if is_told else None)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import Clock, SystemClock
-from market_spread.common.config import use_this_python_in_spark
+from market_spread.common.config import prepare_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.common.job_contract import REAL_TIME, duration
 from market_spread.streaming.modes import registry
@@ -37,7 +37,7 @@ _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
 @contextmanager
 def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
     """A Spark of this process for pipelines in this mode; it starts a JVM, which takes seconds, and ends it."""
-    use_this_python_in_spark()
+    prepare_spark()
     with tempfile.TemporaryDirectory(prefix="market-spread-") as folder:
         session = registry.open_session(
             BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=folder

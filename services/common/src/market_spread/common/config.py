@@ -100,12 +100,16 @@ def java_home() -> str | None:
     return os.environ.get("JAVA_HOME") or None
 
 
-def use_this_python_in_spark() -> None:
-    """Have the Python workers of a Spark of this process run the Python that this process runs, unless told otherwise.
+def prepare_spark(library_folder: Path | None = None) -> None:
+    """Set what a Spark of this process takes from the environment, unless it is set: before its JVM starts.
 
-    Spark would take the first `python3` of the path, which need not have our packages.
+    Its Python workers run the Python that this process runs: Spark would take the first `python3` of the path, which
+    need not have our packages. RocksDB unpacks its library in the folder, which must last as long as this process does:
+    elsewhere it leaves 15 MB in /tmp at each start.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if library_folder is not None:
+        os.environ.setdefault("ROCKSDB_SHAREDLIB_DIR", str(library_folder))
 
 
 def _parse(text: str, hint: Any) -> Any:

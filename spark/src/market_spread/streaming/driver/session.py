@@ -4,6 +4,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from market_spread.common.config import prepare_spark
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, pod_settings, without_collector
 from market_spread.streaming.modes import registry
@@ -12,6 +13,8 @@ from market_spread.streaming.modes.registry import BY_NAME
 
 def open_session(config: JobConfig) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
+    config.local_folder.mkdir(parents=True, exist_ok=True)
+    prepare_spark(config.local_folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
     more = {
         "spark.jars": config.connector_jars,

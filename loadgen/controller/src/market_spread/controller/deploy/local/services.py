@@ -80,8 +80,8 @@ class Services:
 
 
 def job_environment(java: Java) -> dict[str, str]:
-    """What Spark needs besides: the Java that was found, and for its workers the Python that the driver has."""
-    return {"JAVA_HOME": str(java.executable.resolve().parent.parent), "PYSPARK_PYTHON": sys.executable}
+    """What Spark needs besides: the Java that was found."""
+    return {"JAVA_HOME": str(java.executable.resolve().parent.parent)}
 
 
 def connector_jars(jars: JarCache) -> str:

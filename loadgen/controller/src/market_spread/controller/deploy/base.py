@@ -45,8 +45,8 @@ class JobSettings:
         return 2 * self.partitions + self.shuffle_partitions
 
 
-class Environment(Protocol):
-    """The processes that a run goes through. `start`, then `stop`, also after a failed start."""
+class Deployment(Protocol):
+    """What carries a run: its processes, whether they live, and the CPU time that they and their neighbours use."""
 
     @property
     def is_new(self) -> bool:
@@ -75,8 +75,13 @@ class Environment(Protocol):
     def stolen_cpu_s(self) -> float | None:
         """CPU seconds that neighbours took from the machine since it started; None if it cannot be told."""
 
-    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        """What to tell the user of how to watch it from outside, which may write into the run's folder; or nothing."""
+
+class Provenance(Protocol):
+    """What the run's document says of the place: machine, settings, logs."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether `start` makes empty topics and a new job; else a run goes on behind what others have sent."""
 
     def host(self) -> Host | None:
         """The machine that all the run's processes are on, to be looked at; None if they are elsewhere."""
@@ -92,6 +97,13 @@ class Environment(Protocol):
 
     def evidence(self) -> Mapping[str, Any]:
         """What is known of the place, for the run's document: JSON."""
+
+
+class Environment(Deployment, Provenance, Protocol):
+    """The processes that a run goes through. `start`, then `stop`, also after a failed start."""
+
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
+        """What to tell the user of how to watch it from outside, which may write into the run's folder; or nothing."""
 
     def stop_all_but_aggregator(self) -> None:
         """End what the run has started, but for the aggregator: what it has measured is shown on."""

@@ -17,7 +17,7 @@ from market_spread.controller.archive.input_hash import data_section
 from market_spread.controller.archive.observation import write as write_observation
 from market_spread.controller.archive.provenance import code, packages
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import Environment
+from market_spread.controller.deploy.base import Provenance
 from market_spread.controller.host.counters import MachineCounters
 from market_spread.controller.host.facts import Host
 from market_spread.controller.host.preflight import HostCheck, look, pass_gate
@@ -44,7 +44,7 @@ class Capture:
         self,
         folder: RunFolder,
         plan: RunPlan,
-        environment: Environment,
+        environment: Provenance,
         *,
         clock: Clock,
         resumed: int = 0,

@@ -64,7 +64,7 @@ def test_every_dockerfile_is_an_image_and_the_other_way_round() -> None:
 def test_images_are_called_as_the_charts_call_them() -> None:
     assert all(name.startswith("market-spread/") for name in ARTIFACTS)
     folder = {name: Path(artifact["docker"]["dockerfile"]).parent.name for name, artifact in ARTIFACTS.items()}
-    services = {name: found for name, found in folder.items() if found not in ("spark", "loadgen")}
+    services = {name: found for name, found in folder.items() if found not in ("spark", "controller")}
     assert all(name == f"market-spread/{found.replace('_', '-')}" for name, found in services.items())
 
 

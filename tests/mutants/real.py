@@ -29,6 +29,7 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
 from market_spread.controller.analysis.result import Result
@@ -38,7 +39,6 @@ from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.local.stack import Ensemble
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.controller.session import run as running
 from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
@@ -197,7 +197,7 @@ def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wro
 
 def judged(plan: RunPlan, found: Sequence[tuple[Wrong | None, Observed]]) -> Iterator[tuple[Wrong | None, Result]]:
     """The results, each by the whole verdict of a run."""
-    with patch.object(running, "_add_input", _remembered(running._add_input)):
+    with patch.object(judging, "_add_input", _remembered(judging._add_input)):
         for wrong, observed in found:
             judge(plan, observed)
             yield wrong, result_of(plan, observed, wrong.name if wrong else "carrier")

@@ -56,8 +56,9 @@ export function intervalTable(caption) {
         row("min", hist.minUs, hist),
         row("mean", meanUs(hist), hist),
         ...LISTED.map((percent) => {
-          if (!supports(hist, percent))
+          if (!supports(hist, percent)) {
             return [percentName(percent), missing(hist, percent), NONE, NONE, whole(above(hist, percent))];
+          }
           const [from, to] = confidence(hist, percent);
           return [
             percentName(percent),
@@ -114,7 +115,8 @@ function missing(hist, percent) {
 export function percentileFigure(hist, percent, sub, clustersMin) {
   const text = shownOr(hist, percent);
   if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
-  const needed = clustersOf(hist, percent) === undefined ? `n < ${whole(1000 / (100 - percent))}` : `${clustersMin} needed`;
+  const needed =
+    clustersOf(hist, percent) === undefined ? `n < ${whole(1000 / (100 - percent))}` : `${clustersMin} needed`;
   return { value: text, sub: needed, small: true };
 }
 

@@ -79,8 +79,9 @@ export function bytes(value) {
     ["MiB", 2 ** 20],
     ["KiB", 2 ** 10],
   ]) {
-    if (Math.abs(value) >= size)
+    if (Math.abs(value) >= size) {
       return `${fixed(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
+    }
   }
   return `${whole(value)} B`;
 }

@@ -188,9 +188,9 @@ class Report {
     const hists = TRIPLE.map(({ of }) => judged.hist(of));
     this.curve.update(
       hists,
-      TRIPLE.map(({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`).join(
-        "; ",
-      ),
+      TRIPLE.map(
+        ({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`,
+      ).join("; "),
     );
     this.triple.set(TRIPLE.map(({ title }, at) => ({ title: { text: title }, hist: hists[at] })));
     this.waterfall.update(
@@ -204,7 +204,12 @@ class Report {
 
   #over(view) {
     const selectors = THROUGHPUT.map(({ of }) => of);
-    this.rates.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, THROUGHPUT, rate));
+    this.rates.update(
+      view,
+      rateRows(view, selectors),
+      rateOverall(view, selectors),
+      rateSummary(view, THROUGHPUT, rate),
+    );
     const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
     const most = Math.max(0, ...points.map(({ value }) => value));
     this.lag.update(
@@ -218,7 +223,9 @@ class Report {
   #machine(view) {
     for (const { chart, name } of [this.cpus, this.pressure]) {
       const { lines, width_s: width, rows } = this.facts.charts[name];
-      const inside = rows.filter(([second]) => second * 1000 >= view.range.from - 1000 && second * 1000 < view.range.to);
+      const inside = rows.filter(
+        ([second]) => second * 1000 >= view.range.from - 1000 && second * 1000 < view.range.to,
+      );
       chart.update(
         view,
         inside.map(([second, ...values]) => ({ from: second * 1000, to: (second + width) * 1000, values })),

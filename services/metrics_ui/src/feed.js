@@ -125,8 +125,9 @@ export class Feed {
   #comeBack() {
     const { model } = this;
     const goesOn = this.#known.some(({ run_id: id, live }) => live && id === model?.runId);
-    if (goesOn && !model.live && !this.fromFile && this.#stream === null && this.#opening === "")
+    if (goesOn && !model.live && !this.fromFile && this.#stream === null && this.#opening === "") {
       this.#open(model.runId);
+    }
   }
 
   async #open(runId) {
@@ -195,8 +196,9 @@ export class Feed {
 
   async #fetchData(runId, query = "") {
     const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
-    if (!answer.ok)
+    if (!answer.ok) {
       throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
+    }
     return answer.json();
   }
 

@@ -81,7 +81,12 @@ export class Detail {
     if (!this.latencies) return;
     const bins = view.histBins(step.over);
     const hist = view.hist(step.latency);
-    this.latencies.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
+    this.latencies.over.update(
+      view,
+      percentileRows(bins),
+      percentileOverall(hist, view),
+      percentileSummary(view, bins),
+    );
     this.latencies.heat.update(view, bins, heatSummary(bins));
     this.latencies.curve.update([hist], curveSummary(hist));
     this.intervals.set(hist);

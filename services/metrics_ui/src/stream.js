@@ -18,8 +18,9 @@ export function eventReader() {
     const events = [];
     for (const line of lines) {
       if (line === "") {
-        if (fields.data.length > 0)
+        if (fields.data.length > 0) {
           events.push({ id: fields.id, event: fields.event || "message", data: fields.data.join("\n") });
+        }
         fields = { id: fields.id, event: "", data: [] };
       } else if (!line.startsWith(":")) {
         take(line, fields);

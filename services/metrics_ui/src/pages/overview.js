@@ -209,8 +209,9 @@ export class OverviewPage {
 
 /** Which latencies these are: the result's, or what was pushed in another range. */
 function aboutLatencies({ judged, history }) {
-  if (judged)
+  if (judged) {
     return "Latencies are those of the result: the first alert of each order that was due after the load had settled.";
+  }
   return history.judged === null
     ? ""
     : "Latencies are of the alerts that came in this range; those of the result are under “judged”.";

@@ -39,7 +39,7 @@ export function decodeCounts(text) {
   const indices = [];
   const numbers = [];
   let slot = 0;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     // In doubles, because the bit operators of the language end at 32 bits.
     let zigzag = 0;
     let scale = 1;

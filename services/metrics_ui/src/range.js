@@ -118,7 +118,8 @@ export function choiceOf(text) {
   const last = /^last-(\d+)$/.exec(text ?? "");
   if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1000 };
   const fixed = /^(\d+)-(\d+)$/.exec(text ?? "");
-  if (fixed && Number(fixed[2]) > Number(fixed[1]))
+  if (fixed && Number(fixed[2]) > Number(fixed[1])) {
     return { kind: "fixed", from: Number(fixed[1]), to: Number(fixed[2]) };
+  }
   return JUDGED;
 }

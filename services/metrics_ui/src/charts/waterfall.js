@@ -1,6 +1,6 @@
 /** Where the time goes: the stages' means one after the other, which add up to the mean of the whole. */
 
-import { h, setText, table } from "../dom.js";
+import { h, setText } from "../dom.js";
 import { NONE, fixed, inUnit, percentName, unitFor, whole } from "../format.js";
 import { meanUs, shownPercentile } from "../hdr.js";
 

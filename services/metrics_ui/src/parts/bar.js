@@ -120,7 +120,8 @@ function stateOf({ model, fromFile, loading, failure, reached, link }) {
   const ageMs = model.nowMs - newest;
   const phase = model.phase ? `${model.phase}, ` : "";
   if (link.state === "connecting") return { word: "connecting", text: phase.replace(", ", ""), level: "calm" };
-  if (newest > 0 && ageMs > STALE_MS)
+  if (newest > 0 && ageMs > STALE_MS) {
     return { word: "stale", text: `${phase}no push for ${duration(ageMs)}`, level: "bad" };
+  }
   return { word: "live", text: model.phase, level: "good" };
 }

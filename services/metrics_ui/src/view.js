@@ -236,8 +236,9 @@ export class View {
     if (bins.length === 0 || point.end <= bins[0].from) return;
     const first = Math.floor((bins[0].from - this.begin) / this.widthMs);
     let at = Math.max(0, Math.floor((point.start - this.begin) / this.widthMs) - first);
-    for (; at < bins.length && bins[at].from < point.end; at += 1)
+    for (; at < bins.length && bins[at].from < point.end; at += 1) {
       bins[at].value += point.value * share(point, bins[at]);
+    }
   }
 
   #once(what, of, compute) {

@@ -3,7 +3,7 @@
 import { toggleAllTables } from "./charts/figure.js";
 import { h, setText, show } from "./dom.js";
 import { takeDrops } from "./drops.js";
-import { Feed } from "./feed.js";
+import { Feed, messageOf } from "./feed.js";
 import { startKeys } from "./keys.js";
 import { AggregatorPage } from "./pages/aggregator.js";
 import { ComputationPage, ComputationsPage } from "./pages/computations.js";
@@ -22,26 +22,44 @@ import { View } from "./view.js";
 
 const TOAST_MS = 6000;
 
-/** What parts and pages are given: `feed`, `route`, `href`, `actions`, and the methods below. */
+/** @import {RunModel} from "./model.js" */
+/** @import {Choice} from "./range.js" */
+/** @import {Route} from "./router.js" */
+/** @import {Actions, App as Given, Page, Part} from "./types.js" */
+
+/** @implements {Given} */
 class App {
   feed = new Feed(() => this.draw());
   route = readRoute(location.hash);
   /** @type {View | null} what is shown */
   view = null;
   tables = false;
+  /** @type {Actions} */
   actions = {
     brush: (from, to) => this.choose({ kind: "fixed", from, to }),
     whole: () => this.choose(WHOLE),
   };
 
+  /** @type {Page | null} */
   #page = null;
   #shown = "";
   #series = 0;
   #drawing = false;
   #toastTimer = 0;
 
-  async start() {
+  constructor() {
     startTheme();
+    this.bar = new Bar(this);
+    this.range = new RangeBar(this);
+    this.dialog = helpDialog();
+    this.notice = h("p.notice", { role: "status" });
+    this.toast = h("p.toast", { role: "alert", hidden: true });
+    this.heading = h("h1.hidden");
+    this.place = h("div.place");
+    this.main = h("main", { id: "main", tabindex: -1 }, this.heading, this.notice, this.place);
+  }
+
+  async start() {
     this.#build();
     onTheme(() => this.draw());
     addEventListener("hashchange", () => this.#routed());
@@ -52,26 +70,37 @@ class App {
     setInterval(() => this.feed.second(), 1000);
   }
 
-  /** The address of a page, of this run with the range that is shown, or of another run. */
+  /** The open run; pages of a run are made only when there is one. @returns {RunModel} */
+  get model() {
+    if (this.feed.model === null) throw new Error("no run is open");
+    return this.feed.model;
+  }
+
+  /**
+   * The address of a page, of this run with the range that is shown, or of another run.
+   * @param {string} page
+   * @param {string} [item]
+   * @param {string} [run]
+   */
   href = (page, item = "", run = this.route.run) =>
     routeText({ ...this.route, ...(run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }), page, item, run });
 
-  /** Show another range. @param {import("./range.js").Choice} choice */
+  /** Show another range. @param {Choice} choice */
   choose(choice) {
     this.#replace({ choice });
   }
 
-  /** Show what is half a range's width earlier (-1) or later (1). */
+  /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
   move(direction) {
-    if (this.view) this.choose(moved(this.#range(), direction, this.view.span));
+    if (this.view) this.choose(moved(this.#range(this.view), direction, this.view.span));
   }
 
   /** Follow the newest data, with as wide a range as is shown. */
   goLive() {
-    if (this.view) this.choose(newest(this.#range()));
+    if (this.view) this.choose(newest(this.#range(this.view)));
   }
 
-  /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. */
+  /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. @param {number} direction */
   stepBins(direction) {
     if (!this.view) return;
     const widthMs = nextWidth(Math.max(this.route.widthMs, this.view.leastWidthMs), direction);
@@ -99,7 +128,7 @@ class App {
       location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
       this.#say(`Opened ${run} from ${file.name}.`);
     } catch (error) {
-      this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : error.message);
+      this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
     }
   }
 
@@ -114,14 +143,7 @@ class App {
   }
 
   #build() {
-    this.bar = new Bar(this);
-    this.range = new RangeBar(this);
-    this.dialog = helpDialog();
-    this.notice = h("p.notice", { role: "status" });
-    this.toast = h("p.toast", { role: "alert", hidden: true });
-    this.heading = h("h1.hidden");
-    this.place = h("div.place");
-    this.main = h("main", { id: "main", tabindex: -1 }, this.heading, this.notice, this.place);
+    /** @param {Event} event */
     const skip = (event) => {
       event.preventDefault(); // the fragment is the page's address
       this.main.focus();
@@ -139,6 +161,7 @@ class App {
   }
 
   #keys() {
+    /** @param {string} page */
     const go = (page) => () => {
       location.hash = this.href(page);
     };
@@ -162,11 +185,12 @@ class App {
     };
   }
 
-  /** The range as it is chosen: what is drawn may still be the one before. */
-  #range() {
-    return resolve(this.route.choice, this.view.span, this.feed.model.judged);
+  /** The range as it is chosen: what is drawn may still be the one before. @param {View} view */
+  #range({ span }) {
+    return resolve(this.route.choice, span, this.model.judged);
   }
 
+  /** @param {Partial<Route>} change */
   #replace(change) {
     this.route = { ...this.route, ...change };
     history.replaceState(null, "", routeText(this.route));
@@ -184,23 +208,29 @@ class App {
 
   #draw() {
     const { feed, route } = this;
-    const span = feed.model?.span() ?? null;
+    const { model } = feed;
+    const span = model?.span() ?? null;
     const withoutRun = route.page === "runs";
     if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED }; // it was of another run
-    this.view = span && this.#viewOf(span);
+    this.view = model && span && this.#viewOf(model, span);
     this.bar.update();
     show(this.range.element, span !== null && !withoutRun);
-    if (span && !withoutRun) this.range.update(this.view, this.#wholeOf(span));
+    if (this.view && !withoutRun) this.range.update(this.view, this.#wholeOf(this.view));
     setText(this.notice, span || withoutRun ? "" : this.#missing());
     show(this.notice, !span && !withoutRun);
-    const page = [route.page, route.item, withoutRun ? "" : feed.model?.runId].join("\u0000");
-    this.#turn(span || withoutRun ? page : "", span && !withoutRun ? feed.model.series.size : 0);
+    const page = [route.page, route.item, withoutRun ? "" : model?.runId].join("\u0000");
+    this.#turn(span || withoutRun ? page : "", model && span && !withoutRun ? model.series.size : 0);
     setText(this.heading, this.#page?.title ?? "Market Spread");
-    document.title = `${this.heading.textContent}${feed.model ? ` – ${feed.model.title}` : ""}`;
-    this.#page?.update(this.view);
+    document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
+    // Without a view only the list of runs is shown, which takes none.
+    this.#page?.update(/** @type {View} */ (this.view));
   }
 
-  /** Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series. */
+  /**
+   * Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series.
+   * @param {string} name
+   * @param {number} series
+   */
   #turn(name, series) {
     const other = this.#shown !== name;
     if (!other && this.#series === series) return;
@@ -212,23 +242,26 @@ class App {
     this.#series = series;
   }
 
+  /** @returns {Page} */
   #make() {
     const { page, item } = this.route;
     if (page === "workers") return item ? new WorkerPage(this, item) : new WorkersPage(this);
     if (page === "computations") return item ? new ComputationPage(this, item) : new ComputationsPage(this);
     if (page === "pipeline") return new PipelinePage(this, item);
-    return new { overview: OverviewPage, runs: RunsPage, aggregator: AggregatorPage }[page](this);
+    if (page === "runs") return new RunsPage(this);
+    return page === "aggregator" ? new AggregatorPage(this) : new OverviewPage(this);
   }
 
-  #viewOf(span) {
-    const range = resolve(this.route.choice, span, this.feed.model.judged);
-    return new View(this.feed.modelFor(range), range, span, { widthMs: this.route.widthMs, history: this.feed.model });
+  /** @param {RunModel} model @param {Part} span */
+  #viewOf(model, span) {
+    const range = resolve(this.route.choice, span, model.judged);
+    return new View(this.feed.modelFor(model, range), range, span, { widthMs: this.route.widthMs, history: model });
   }
 
-  #wholeOf(span) {
-    return this.view.range.whole && !this.route.widthMs
-      ? this.view
-      : new View(this.feed.model, { ...span, whole: true }, span);
+  /** A view of the whole run. @param {View} view what is shown */
+  #wholeOf(view) {
+    if (view.range.whole && !this.route.widthMs) return view;
+    return new View(view.history, { ...view.span, whole: true }, view.span);
   }
 
   #missing() {
@@ -238,6 +271,7 @@ class App {
     return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
   }
 
+  /** @param {string} text */
   #say(text) {
     setText(this.toast, text);
     show(this.toast, true);

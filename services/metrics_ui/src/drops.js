@@ -2,6 +2,7 @@
 
 /** @param {(file: File) => void} open called with a file that was dropped */
 export function takeDrops(open) {
+  /** @param {boolean} over */
   const mark = (over) => document.body.classList.toggle("dropping", over);
   addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -11,7 +12,7 @@ export function takeDrops(open) {
   addEventListener("drop", (event) => {
     event.preventDefault();
     mark(false);
-    const [file] = event.dataTransfer.files;
+    const file = event.dataTransfer?.files[0];
     if (file) open(file);
   });
 }

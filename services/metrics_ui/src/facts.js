@@ -4,16 +4,19 @@ import { percentile } from "./hdr.js";
 import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
 import { View } from "./view.js";
 
+/** @import {Limits, Part, SourceData} from "./types.js" */
+
 /**
  * @typedef {{source: string, silentMs: number, missing: number, dropped: number, duplicates: number,
  *            clockErrorUs: number, synchronised: boolean, restarts: number}} SourceFacts
- * @typedef {{late_us?: number, late_share_max?: number, stall_us?: number}} Limits  as the run controller has said them
  * @typedef {{live: boolean, verdict: string, failedChecks: {text: string, cause: string}[], limits: Limits, hosts: number,
  *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
  *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
  *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
  *            standstillMs: number, standstillAtS: number}} Facts
  */
+
+/** @typedef {Part & {value: number}} LagPoint */
 
 const ORDERS_FLOW_PER_S = 1;
 const FINE_BINS = 4000;
@@ -49,24 +52,24 @@ export function factsOf(view) {
 /**
  * Messages sent and not yet processed, in bins as fine as the data. The job's count is Spark's live one, up to 2 s old.
  * @param {View} view
- * @returns {{from: number, to: number, value: number}[]} value: at the bin's end
+ * @returns {LagPoint[]} value: at the bin's end
  */
 export function lagPoints(view) {
   const fine = new View(view.model, view.range, view.span, { bins: FINE_BINS, history: view.history });
   const processed = fine.totalBins(PROCESSED);
-  return fine
-    .totalBins(SENT)
-    .map(({ from, to, value }, at) => ({ from, to, sent: value, done: processed[at].value }))
-    .filter(({ sent, done }) => sent !== null && done !== null)
-    .map(({ from, to, sent, done }) => ({ from, to, value: Math.max(0, Math.round(sent - done)) }));
+  return fine.totalBins(SENT).flatMap(({ from, to, value: sent }, at) => {
+    const done = processed[at].value;
+    return sent === null || done === null ? [] : [{ from, to, value: Math.max(0, Math.round(sent - done)) }];
+  });
 }
 
 /**
  * The highest lag in each bin of the view, so that what rises and falls within a bin is not lost.
  * @param {View} view
- * @param {{from: number, to: number, value: number}[]} points as of `lagPoints`
+ * @param {LagPoint[]} points as of `lagPoints`
  */
 export function lagBins(view, points) {
+  /** @type {Map<number, LagPoint>} */
   const bins = new Map();
   for (const { from, to, value } of points) {
     const number = Math.floor(((from + to) / 2 - view.begin) / view.widthMs);
@@ -77,8 +80,14 @@ export function lagBins(view, points) {
   return [...bins.values()];
 }
 
-/** A source's epochs added up: what one process lost, and what its clock is like now. */
+/**
+ * A source's epochs added up: what one process lost, and what its clock is like now.
+ * @param {SourceData[]} sources
+ * @param {number} nowMs
+ * @returns {SourceFacts[]}
+ */
 function newestOfEach(sources, nowMs) {
+  /** @type {Map<string, SourceFacts>} */
   const bySource = new Map();
   for (const epoch of sources) {
     const known = bySource.get(epoch.source);
@@ -96,12 +105,16 @@ function newestOfEach(sources, nowMs) {
   return [...bySource.values()];
 }
 
-/** The longest time without an alert between two alerts of the measured load, or since the last one while it flows. */
+/**
+ * The longest time without an alert between two alerts of the measured load, or since the last one while it flows.
+ * @param {View} view
+ */
 function longestStandstill(view) {
   const times = view
-    .series({ name: ALERTS.name, labels: { phase: "measured" } })
+    .numbers({ name: ALERTS.name, labels: { phase: "measured" } })
     .flatMap(({ intervals }) => intervals)
     .filter(({ end, start, value }) => value > 0 && end > view.range.from && start < view.range.to)
+    .map(({ start, end }) => ({ start, end }))
     .sort((one, other) => one.start - other.start);
   const sentMs = view.lastMs(SENT) ?? 0;
   const sending = view.model.live && view.model.nowMs - sentMs < 3000 && (view.rate(SENT) ?? 0) > ORDERS_FLOW_PER_S;

@@ -4,6 +4,10 @@ import { LiveStream } from "./live.js";
 import { RunModel } from "./model.js";
 import { runInText } from "./runfile.js";
 
+/** @import {LinkState} from "./live.js" */
+/** @import {Range} from "./range.js" */
+/** @import {RunData, RunHead, TickData} from "./types.js" */
+
 /** How often the list of runs is asked for: while there is none to show, one that has ended, a live one. */
 const RUNS_EVERY_MS = { none: 1000, ended: 10_000, live: 30_000 };
 const SILENT_MS = 1500;
@@ -13,8 +17,9 @@ const BINS = 240;
 export class Feed {
   /** @type {RunModel | null} the run that is open */
   model = null;
-  /** Runs as /api/v1/runs has them, those out of files first. */
+  /** @type {RunHead[]} as /api/v1/runs has them, those out of files first */
   runs = [];
+  /** @type {{state: LinkState, retryMs: number}} */
   link = { state: "connecting", retryMs: 0 };
   loading = true;
   /** Why there is nothing to show; empty if there is, or may come. */
@@ -25,12 +30,16 @@ export class Feed {
   served = true;
   fromFile = false;
 
+  /** @type {Map<string, {data: RunData, head: RunHead}>} */
   #files = new Map();
+  /** @type {RunHead[]} */
   #known = [];
   #wanted = "";
   #opening = "";
+  /** @type {LiveStream | null} */
   #stream = null;
   #heardAt = 0;
+  /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
   #detail = null;
   #asked = "";
   #timer = 0;
@@ -43,7 +52,7 @@ export class Feed {
 
   /**
    * Begin with the run inside the page, or with those of the aggregator.
-   * @param {Object | null} embedded
+   * @param {RunData | null} embedded
    * @param {string} runId
    */
   async start(embedded, runId) {
@@ -87,17 +96,19 @@ export class Feed {
 
   /**
    * The run's data for a range: the aggregator's finer intervals of it, once they are here.
-   * @param {import("./range.js").Range} range
+   * @param {RunModel} model the run that is open
+   * @param {Range} range
    * @returns {RunModel}
    */
-  modelFor(range) {
-    const { model } = this;
+  modelFor(model, range) {
     const detail = this.#detail;
     if (detail && detail.tick === model.tick && detail.range.from <= range.from && detail.range.to >= range.to) {
       return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
     }
     const needed = Math.max(FINE_ENOUGH_MS, (2 * (range.to - range.from)) / BINS);
-    if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) this.#refine(range);
+    if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) {
+      this.#refine(model, range);
+    }
     return model;
   }
 
@@ -114,7 +125,7 @@ export class Feed {
       this.#comeBack();
     } catch (error) {
       this.reached = false;
-      if (!this.model) this.failure = `the aggregator does not answer (${error.message})`;
+      if (!this.model) this.failure = `the aggregator does not answer (${messageOf(error)})`;
     }
     this.#changed();
     const state = this.model ? (this.model.live ? "live" : "ended") : "none";
@@ -124,17 +135,20 @@ export class Feed {
   /** Follow the open run if it goes on after it was thought to have ended. */
   #comeBack() {
     const { model } = this;
-    const goesOn = this.#known.some(({ run_id: id, live }) => live && id === model?.runId);
+    if (!model) return;
+    const goesOn = this.#known.some(({ run_id: id, live }) => live && id === model.runId);
     if (goesOn && !model.live && !this.fromFile && this.#stream === null && this.#opening === "") {
       this.#open(model.runId);
     }
   }
 
+  /** @param {string} runId */
   async #open(runId) {
     this.#leave();
     this.#opening = runId;
-    if (this.#files.has(runId)) {
-      this.#show(this.#files.get(runId).data, true);
+    const file = this.#files.get(runId);
+    if (file) {
+      this.#show(file.data, true);
       return;
     }
     try {
@@ -144,11 +158,12 @@ export class Feed {
       if (this.#opening !== runId) return;
       this.#opening = "";
       this.model = null;
-      this.failure = error.message;
+      this.failure = messageOf(error);
       this.#changed();
     }
   }
 
+  /** @param {RunData} data @param {boolean} fromFile */
   #show(data, fromFile) {
     this.model = new RunModel(fromFile ? { ...data, live: false } : data);
     this.fromFile = fromFile;
@@ -166,10 +181,11 @@ export class Feed {
     this.#stream = null;
   }
 
+  /** @param {string} runId */
   #follow(runId) {
     const stream = new LiveStream({
       url: `api/v1/runs/${encodeURIComponent(runId)}/events`,
-      lastId: () => this.model.tick,
+      lastId: () => this.model?.tick ?? 0,
       onEvent: (event) => this.#heard(event),
       onReset: async () => {
         const data = await this.#fetchData(runId);
@@ -184,16 +200,20 @@ export class Feed {
     stream.start();
   }
 
+  /** @param {TickData} event */
   #heard(event) {
-    if (!this.model.apply(event)) {
-      this.#open(this.model.runId); // the aggregator has begun anew
+    const { model } = this;
+    if (!model) return;
+    if (!model.apply(event)) {
+      this.#open(model.runId); // the aggregator has begun anew
       return;
     }
     this.#heardAt = performance.now();
-    if (!this.model.live && this.model.verdict) this.#leave();
+    if (!model.live && model.verdict) this.#leave();
     this.#changed();
   }
 
+  /** @param {string} runId @param {string} [query] @returns {Promise<RunData>} */
   async #fetchData(runId, query = "") {
     const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
     if (!answer.ok) {
@@ -202,8 +222,8 @@ export class Feed {
     return answer.json();
   }
 
-  #refine(range) {
-    const { runId, tick, live } = this.model;
+  /** @param {RunModel} model @param {Range} range */
+  #refine({ runId, tick, live }, range) {
     const asked = `${runId} ${tick} ${range.from} ${range.to}`;
     if (this.#asked === asked) return;
     this.#asked = asked;
@@ -218,9 +238,10 @@ export class Feed {
     ); // what there is stays shown
   }
 
+  /** @param {RunData} data */
   #takeFile(data) {
     const { runId, title, phase, verdict } = new RunModel(data); // refused before anything is left
-    const { from_unix_ms: begin, to_unix_ms: end } = data.range ?? {};
+    /** @type {RunHead} */
     const head = {
       run_id: runId,
       title,
@@ -228,8 +249,8 @@ export class Feed {
       verdict,
       live: false,
       file: true,
-      begin_unix_ms: begin,
-      end_unix_ms: end,
+      begin_unix_ms: data.range?.from_unix_ms,
+      end_unix_ms: data.range?.to_unix_ms,
     };
     this.#files.set(runId, { data, head });
     this.#list();
@@ -245,4 +266,9 @@ export class Feed {
       ...this.#known.filter(({ run_id: id }) => !this.#files.has(id)),
     ];
   }
+}
+
+/** What an error says. @param {unknown} error */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
 }

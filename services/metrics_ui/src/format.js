@@ -26,7 +26,7 @@ export function fixed(value, digits) {
  * @returns {Unit}
  */
 export function unitFor(valuesUs) {
-  const positive = valuesUs.filter((value) => value !== null && value > 0);
+  const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
   if (positive.length === 0) return MILLI;
   const least = Math.min(...positive);
   const most = Math.max(...positive);
@@ -35,12 +35,21 @@ export function unitFor(valuesUs) {
   return least >= 100_000 ? COARSE : MILLI;
 }
 
-/** A latency in a given unit, without its name. @param {number | null} us @param {Unit} unit @returns {string} */
+/**
+ * A latency in a given unit, without its name.
+ * @param {number | null | undefined} us
+ * @param {Unit} unit
+ * @returns {string}
+ */
 export function inUnit(us, unit) {
   return us === null || us === undefined ? NONE : fixed(us / unit.us, unit.digits);
 }
 
-/** A latency with the unit that fits it, three digits or more. @param {number | null} us @returns {string} */
+/**
+ * A latency with the unit that fits it, three digits or more.
+ * @param {number | null | undefined} us
+ * @returns {string}
+ */
 export function latency(us) {
   if (us === null || us === undefined) return NONE;
   if (us < 1000) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
@@ -64,21 +73,23 @@ export function axisNumber(value) {
   return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
 }
 
-/** A rate, without its unit. @param {number | null} perSecond @returns {string} */
+/** A rate, without its unit. @param {number | null | undefined} perSecond @returns {string} */
 export function rate(perSecond) {
   if (perSecond === null || perSecond === undefined) return NONE;
   if (perSecond === 0) return "0";
   return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
 }
 
-/** Bytes in the unit that fits. @param {number | null} value @returns {string} */
+const BYTE_UNITS = [
+  { name: "GiB", size: 2 ** 30 },
+  { name: "MiB", size: 2 ** 20 },
+  { name: "KiB", size: 2 ** 10 },
+];
+
+/** Bytes in the unit that fits. @param {number | null | undefined} value @returns {string} */
 export function bytes(value) {
   if (value === null || value === undefined) return NONE;
-  for (const [name, size] of [
-    ["GiB", 2 ** 30],
-    ["MiB", 2 ** 20],
-    ["KiB", 2 ** 10],
-  ]) {
+  for (const { name, size } of BYTE_UNITS) {
     if (Math.abs(value) >= size) {
       return `${fixed(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
     }
@@ -104,7 +115,11 @@ export function duration(ms) {
   return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor((all % 3600) / 60))} min` : ""}`;
 }
 
-/** Time since the run's begin: 0:07, 12:30, 1:02:03; with decimals where asked for. @param {number} seconds */
+/**
+ * Time since the run's begin: 0:07, 12:30, 1:02:03; with decimals where asked for.
+ * @param {number} seconds
+ * @param {number} [digits]
+ */
 export function elapsed(seconds, digits = 0) {
   const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
   const sign = seconds < 0 && ticks > 0 ? "−" : "";
@@ -141,6 +156,7 @@ export function percentName(percent) {
   return `p${percent}`;
 }
 
+/** @param {number} number */
 function pad(number) {
   return String(number).padStart(2, "0");
 }

@@ -7,7 +7,7 @@ export const SLOTS = 23552;
 export const PERCENTS = [50, 95, 99, 99.9, 99.99];
 
 /** @typedef {{count: number, sumUs: number, minUs: number, maxUs: number, overflow: number, negative: number,
- *             indices: Int32Array, numbers: Float64Array, tooFew?: Object<string, number>}} Hist  A histogram; empty
+ *             indices: Int32Array, numbers: Float64Array, tooFew?: Record<string, number>}} Hist  A histogram; empty
  *   ones have min and max 0. tooFew: the percentiles that rest on too few clusters of time, as the run controller says. */
 
 const SCRATCH = new Float64Array(SLOTS);
@@ -142,7 +142,11 @@ export function supports(hist, percent) {
   return clustersOf(hist, percent) === undefined && hist.count * Math.round((100 - percent) * 1e6) >= 10 * 1e8;
 }
 
-/** In how many clusters of time a percentile lies, if these are too few to show it. @returns {number | undefined} */
+/**
+ * In how many clusters of time a percentile lies, if these are too few to show it.
+ * @param {Hist} hist
+ * @param {number} percent
+ */
 export function clustersOf({ tooFew }, percent) {
   return tooFew?.[`p${percent}`];
 }
@@ -180,6 +184,7 @@ export function confidence(hist, percent) {
  * @returns {Map<number, number>} row to count
  */
 export function countsByRow(hist) {
+  /** @type {Map<number, number>} */
   const rows = new Map();
   for (let i = 0; i < hist.indices.length; i += 1) {
     const row = rowOf(lowestValue(hist.indices[i]));
@@ -200,6 +205,7 @@ export function rowOf(valueUs) {
   return 4 * octave + Math.floor((valueUs / 2 ** octave - 1) * 4);
 }
 
+/** @param {Hist} hist @param {number[]} ranks ascending */
 function valuesAtRanks(hist, ranks) {
   if (hist.count === 0) return ranks.map(() => 0);
   const values = [];

@@ -25,7 +25,7 @@ export function share({ start, end }, { from, to }) {
   return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
 }
 
-/** What counters grew by in a range. @param {import("./model.js").Series[]} series @param {Span} range */
+/** What counters grew by in a range. @param {import("./model.js").NumberSeries[]} series @param {Span} range */
 export function grownIn(series, range) {
   return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share(point, range))));
 }

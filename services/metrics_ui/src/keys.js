@@ -4,7 +4,7 @@ const SEQUENCE_MS = 1200;
 
 /**
  * @param {Document} page
- * @param {Object<string, () => void>} actions by key, those after a g as "g o"
+ * @param {Record<string, () => void>} actions by key, those after a g as "g o"
  */
 export function startKeys(page, actions) {
   let prefixUntil = 0;
@@ -24,6 +24,7 @@ export function startKeys(page, actions) {
   });
 }
 
+/** @param {EventTarget | null} target */
 function typed(target) {
   return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
 }

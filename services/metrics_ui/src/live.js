@@ -5,6 +5,7 @@
 
 import { eventReader } from "./stream.js";
 
+/** @import {TickData} from "./types.js" */
 /** @typedef {"connecting" | "open" | "waiting" | "closed"} LinkState */
 
 const BACKOFF_MS = [500, 1000, 2000, 5000, 10_000];
@@ -12,6 +13,7 @@ const BACKOFF_MS = [500, 1000, 2000, 5000, 10_000];
 const DEAD_MS = 35_000;
 
 export class LiveStream {
+  /** @type {AbortController | null} */
   #aborter = null;
   #failures = 0;
   #timer = 0;
@@ -19,7 +21,7 @@ export class LiveStream {
   #closed = false;
 
   /**
-   * @param {{url: string, lastId: () => number, onEvent: (event: Object) => void, onReset: () => Promise<void>,
+   * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
    *          onState: (state: LinkState, retryMs: number) => void}} given
    *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
    */
@@ -46,10 +48,11 @@ export class LiveStream {
   }
 
   async #read() {
-    this.#aborter = new AbortController();
+    const aborter = new AbortController();
+    this.#aborter = aborter;
     this.#alive();
     const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
-    const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: this.#aborter.signal });
+    const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
     if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
     if (this.#closed) return;
     this.#failures = 0;
@@ -62,7 +65,7 @@ export class LiveStream {
       this.#alive();
       for (const event of parse(value)) {
         if (event.event === "reset") {
-          this.#aborter.abort();
+          aborter.abort();
           await this.given.onReset();
           return;
         }

@@ -8,13 +8,24 @@ import { decodeCounts, emptyHist, mergeHists } from "./hdr.js";
 /** Intervals of a series beyond which the older half is merged by pairs, so that a page may stay open for days. */
 const INTERVALS_MAX = 2000;
 
+/** @import {Hist} from "./hdr.js" */
+/** @import {Interval} from "./intervals.js" */
+/** @import {Labels, Note, Part, RunData, SeriesData, SourceData, TickData} from "./types.js" */
+/** @import {PointRow, SlotRow, TotalRow} from "./types.js" */
+
 /** @typedef {{start: number, end: number, value: number}} Point  What a counter grew by, or a gauge at its end. */
-/** @typedef {{start: number, end: number, text: string, hist: import("./hdr.js").Hist | null,
- *             head: number[]}} Slot  A histogram's interval, decoded when it is first needed. */
-/** @typedef {{name: string, kind: string, labels: Object<string, string>, total: any, intervals: any[]}} Series */
+/** @typedef {{start: number, end: number, text: string, hist: Hist | null, head: number[]}} Slot  A histogram's
+ *   interval, decoded when it is first needed. */
+/**
+ * @typedef {{name: string, kind: "counter" | "gauge", labels: Labels, total: number, intervals: Point[]}} NumberSeries
+ */
+/**
+ * @typedef {{name: string, kind: "histogram", labels: Labels, total: Slot | null, intervals: Slot[]}} HistogramSeries
+ */
+/** @typedef {NumberSeries | HistogramSeries} Series */
 
 export class RunModel {
-  /** @param {Object} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
+  /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
   constructor(data) {
     if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
     this.runId = data.run_id;
@@ -33,7 +44,7 @@ export class RunModel {
   }
 
   /**
-   * Take what is new. @param {Object} event the data of an SSE `data` event
+   * Take what is new. @param {TickData} event the data of an SSE `data` event
    * @returns {boolean} false if the event is not newer than what is known: the sender has begun anew
    */
   apply(event) {
@@ -78,17 +89,19 @@ export class RunModel {
    */
   get judged() {
     const judged = this.#verdictNote?.judged;
-    return judged?.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
+    return judged && judged.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
   }
 
   /**
    * The result's own histogram of a latency, which is of orders and not of when they were pushed; null if there is none.
    * @param {import("./view.js").Selector} of
+   * @returns {Hist | null}
    */
   judgedHist({ name, labels = {} }) {
+    /** @param {{name: string, labels: Labels}} given */
     const same = (given) => given.name === name && sameLabels(given.labels, labels);
     const found = this.#verdictNote?.judged?.series.find(same);
-    return found ? { ...histOf(readTotal(found.total)), tooFew: found.too_few } : null;
+    return found ? { ...histOf(slotOf(found.total)), tooFew: found.too_few } : null;
   }
 
   /** The latencies of the result as text: titles of columns, then a row each; empty if there are none. */
@@ -103,7 +116,7 @@ export class RunModel {
   /**
    * Series of that name whose labels are those given.
    * @param {string} name
-   * @param {Object} [labels]
+   * @param {Labels} [labels]
    * @returns {Series[]}
    */
   find(name, labels = {}) {
@@ -127,7 +140,7 @@ export class RunModel {
     return to > from ? { from, to } : null;
   }
 
-  /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. */
+  /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
   coarseness(range) {
     let longest = 0;
     for (const { kind, intervals } of this.series.values()) {
@@ -139,22 +152,24 @@ export class RunModel {
     return longest;
   }
 
+  /** @param {SeriesData} given */
   #take(given) {
     const key = `${given.name}\u0000${JSON.stringify(Object.entries(given.labels).sort())}`;
     const known = this.series.get(key);
-    const read = given.kind === "histogram" ? readSlot : readPoint;
-    const intervals = (given.intervals ?? []).map(read);
-    const total = given.kind === "histogram" ? readTotal(given.total) : given.total;
+    const read = readSeries(given);
     if (known === undefined) {
-      this.series.set(key, { name: given.name, kind: given.kind, labels: given.labels, total, intervals });
+      this.series.set(key, read);
       return;
     }
-    if (given.total !== undefined) known.total = total;
-    known.intervals.push(...intervals);
-    if (known.intervals.length > INTERVALS_MAX) known.intervals = coarsened(known);
+    if (given.total !== undefined) known.total = read.total;
+    // A series keeps its kind, so that both are of the same one.
+    /** @type {Interval[]} */ (known.intervals).push(...read.intervals);
+    if (known.intervals.length > INTERVALS_MAX) coarsen(known);
   }
 
+  /** @param {SourceData} changed */
   #takeSource(changed) {
+    /** @param {SourceData} known */
     const same = (known) =>
       known.source === changed.source &&
       known.epoch_unix_ns === changed.epoch_unix_ns &&
@@ -165,11 +180,13 @@ export class RunModel {
   }
 }
 
+/** @param {Labels} one @param {Labels} other */
 function sameLabels(one, other) {
   const names = Object.keys(one);
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }
 
+/** @param {Note[]} notes */
 function inOrder(notes) {
   return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
 }
@@ -183,7 +200,7 @@ export function outliersOf({ hist, head }) {
   return hist ? { negative: hist.negative, overflow: hist.overflow } : { negative: head[5], overflow: head[4] };
 }
 
-/** The histogram of an interval or a total, decoded once. @param {Slot} slot @returns {import("./hdr.js").Hist} */
+/** The histogram of an interval or a total, decoded once. @param {Slot} slot @returns {Hist} */
 export function histOf(slot) {
   if (slot.hist === null) {
     const [count, sumUs, minUs, maxUs, overflow, negative] = slot.head;
@@ -203,32 +220,61 @@ export function histOf(slot) {
   return slot.hist;
 }
 
-function readSlot(values) {
-  return { start: values[0], end: values[1], head: values.slice(2, 8), text: values[8], hist: null };
+/** @param {SeriesData} given @returns {Series} */
+function readSeries({ name, labels, ...given }) {
+  if (given.kind === "histogram") {
+    const total = given.total ? slotOf(given.total) : null;
+    return { name, kind: given.kind, labels, total, intervals: (given.intervals ?? []).map(readSlot) };
+  }
+  return { name, kind: given.kind, labels, total: given.total, intervals: (given.intervals ?? []).map(readPoint) };
 }
 
-function readTotal(values) {
-  return values === undefined || values === null
-    ? null
-    : { start: 0, end: 0, head: values.slice(0, 6), text: values[6], hist: null };
+/** @param {SlotRow} row @returns {Slot} */
+function readSlot([start, end, ...total]) {
+  return { ...slotOf(total), start, end };
 }
 
-function readPoint(values) {
-  return { start: values[0], end: values[1], value: values[2] };
+/** @param {TotalRow} row @returns {Slot} */
+function slotOf([count, sumUs, minUs, maxUs, overflow, negative, text]) {
+  return { start: 0, end: 0, head: [count, sumUs, minUs, maxUs, overflow, negative], text, hist: null };
 }
 
-/** The intervals with the older half merged by pairs: exactly for histograms and counters, a gauge's newer value. */
-function coarsened({ kind, intervals }) {
+/** @param {PointRow} row @returns {Point} */
+function readPoint([start, end, value]) {
+  return { start, end, value };
+}
+
+/**
+ * Merge the older half of the intervals by pairs: exactly for histograms and counters, a gauge's newer value.
+ * @param {Series} series
+ */
+function coarsen(series) {
+  if (series.kind === "histogram") {
+    series.intervals = halved(series.intervals, (older, newer) => ({
+      start: older.start,
+      end: newer.end,
+      head: [],
+      text: "",
+      hist: mergeHists([histOf(older), histOf(newer)]),
+    }));
+  } else {
+    const isCounter = series.kind === "counter";
+    series.intervals = halved(series.intervals, (older, newer) => ({
+      start: older.start,
+      end: newer.end,
+      value: isCounter ? older.value + newer.value : newer.value,
+    }));
+  }
+}
+
+/**
+ * @template {Interval} T
+ * @param {T[]} intervals
+ * @param {(older: T, newer: T) => T} merge
+ */
+function halved(intervals, merge) {
   const half = 2 * Math.floor(intervals.length / 4);
   const merged = [];
-  for (let i = 0; i < half; i += 2) {
-    const [older, newer] = [intervals[i], intervals[i + 1]];
-    const span = { start: older.start, end: newer.end };
-    if (kind === "histogram") {
-      merged.push({ ...span, head: [], text: "", hist: mergeHists([histOf(older), histOf(newer)]) });
-    } else {
-      merged.push({ ...span, value: kind === "counter" ? older.value + newer.value : newer.value });
-    }
-  }
+  for (let i = 0; i < half; i += 2) merged.push(merge(intervals[i], intervals[i + 1]));
   return [...merged, ...intervals.slice(half)];
 }

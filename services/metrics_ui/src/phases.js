@@ -1,6 +1,6 @@
 /** What the notes say of the run's phases: when the measured load flowed. Times are Unix milliseconds. */
 
-/** @typedef {{unix_ms: number, kind: string, name: string, text: string}} Note */
+/** @import {Note} from "./types.js" */
 
 const MEASURING = /measur/;
 

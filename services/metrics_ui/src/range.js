@@ -3,22 +3,26 @@
  * are milliseconds.
  */
 
-/** @typedef {{kind: "judged"} | {kind: "whole"} | {kind: "last", ms: number} | {kind: "fixed", from: number, to: number}} Choice */
+/**
+ * @typedef {{kind: "judged"} | {kind: "whole"} | {kind: "last", ms: number} | {kind: "fixed", from: number, to: number}} Choice
+ */
 /** @typedef {{from: number, to: number, whole: boolean}} Range */
 
 const SHORTEST_MS = 1000;
 const FOLLOW_MS = 60_000;
 const WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
 
+/** @type {Choice} */
 export const WHOLE = { kind: "whole" };
 /** What an address without a range shows: the part that was judged; the whole run before it is. */
+/** @type {Choice} */
 export const JUDGED = { kind: "judged" };
 
 /**
  * What the choice means for a run that has data in that span.
  * @param {Choice} choice
  * @param {{from: number, to: number}} span
- * @param {{from: number, to: number} | null} judged what the result is of
+ * @param {{from: number, to: number} | null} [judged] what the result is of
  * @returns {Range}
  */
 export function resolve(choice, span, judged = null) {
@@ -96,10 +100,12 @@ export function typedChoice(text, span) {
   const last = /^last (\d+)( s)?$/.exec(plain);
   if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1000 };
   const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
-  if (parts.length !== 2 || parts.includes(null) || parts[0] >= parts[1]) return null;
-  return { kind: "fixed", from: span.from + parts[0] * 1000, to: span.from + parts[1] * 1000 };
+  const [from, to] = parts;
+  if (parts.length !== 2 || from === null || to === null || from >= to) return null;
+  return { kind: "fixed", from: span.from + from * 1000, to: span.from + to * 1000 };
 }
 
+/** @param {string} text @returns {number | null} */
 function secondsOf(text) {
   if (!/^\d+(:\d{1,2}){0,2}(\.\d+)?$/.test(text)) return null;
   return text.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);

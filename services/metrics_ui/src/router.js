@@ -32,6 +32,7 @@ export function routeText({ page, item, run, choice, widthMs }) {
   return `#/${path}${query ? `?${query}` : ""}`;
 }
 
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);

@@ -8,21 +8,26 @@
 
 import { counted, duration, elapsed, latency, share, whole } from "./format.js";
 
+/** @import {Facts} from "./facts.js" */
+
 /** @typedef {{level: "trouble" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
 
 /** A process pushes once a second. */
 const SILENCE_MS = 3000;
+/** @type {Record<string, string>} */
 const DOERS = { system: "the system's doing", rig: "the rig's doing" };
 
+/** @param {string} text @param {string} page @returns {Finding} */
 const trouble = (text, page) => ({ level: "trouble", text, page });
+/** @param {string} text @param {string} page @returns {Finding} */
 const note = (text, page) => ({ level: "note", text, page });
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function failedChecks({ failedChecks: failed }) {
   return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function lateFrames({ framesLate, framesSent, verdict, limits }) {
   if (framesLate <= 0 || framesSent <= 0) return [];
   const { late_us: lateUs, late_share_max: allowed } = limits;
@@ -30,10 +35,10 @@ export function lateFrames({ framesLate, framesSent, verdict, limits }) {
   const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
   const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
   const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-  return [(!verdict && part > allowed ? trouble : note)(text, "computations/send_all")];
+  return [(!verdict && allowed !== undefined && part > allowed ? trouble : note)(text, "computations/send_all")];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function silentSources({ live, sources }) {
   if (!live) return [];
   return sources
@@ -43,7 +48,7 @@ export function silentSources({ live, sources }) {
     );
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function pushesLost({ sources, verdict }) {
   const say = verdict ? note : trouble; // the verdict has judged what was lost
   return sources
@@ -61,16 +66,17 @@ export function pushesLost({ sources, verdict }) {
     );
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function clocksAdrift({ sources, hosts }) {
   if (hosts < 2) return [];
+  /** @param {number} us */
   const bound = (us) => (us >= 0 ? `; the kernel bounds its error by ${latency(us)}` : "");
   return sources
     .filter(({ synchronised }) => !synchronised)
     .map(({ source, clockErrorUs: us }) => note(`${source}: its clock is not synchronised${bound(us)}.`, "pipeline"));
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function clocksCoarse({ sources, hosts, p50Us, count }) {
   if (count === 0 || hosts < 2) return [];
   return sources
@@ -83,7 +89,7 @@ export function clocksCoarse({ sources, hosts, p50Us, count }) {
     );
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function restarts({ queryRestarts, sources }) {
   const query = `The query was started again ${times(queryRestarts)} after a failure.`;
   const processes = sources.filter((source) => source.restarts > 0);
@@ -95,7 +101,7 @@ export function restarts({ queryRestarts, sources }) {
   ];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function duplicates({ alertsDuplicated, sources }) {
   const pushed = sources.reduce((sum, source) => sum + source.duplicates, 0);
   const alerts = `${counted(alertsDuplicated, "alert")} came again; the first of each order counts.`;
@@ -106,7 +112,7 @@ export function duplicates({ alertsDuplicated, sources }) {
   ];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function malformed({ malformed: messages, alertsUnreadable: records }) {
   const reported = `${counted(messages, "message")} malformed, reported to the topic invalid.`;
   const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
@@ -116,7 +122,7 @@ export function malformed({ malformed: messages, alertsUnreadable: records }) {
   ];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function refusedPushes({ refused, unwritten }) {
   const wrong = `${counted(refused, "push", "pushes")} refused as wrong; the log of the source says why.`;
   const waiting = `${counted(unwritten, "push", "pushes")} could not be written down; the source tries again.`;
@@ -126,26 +132,27 @@ export function refusedPushes({ refused, unwritten }) {
   ];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function historyDropped({ historyDropped: dropped }) {
   const text = `${counted(dropped, "interval")} of the history made room for others; totals have them.`;
   return dropped > 0 ? [note(text, "aggregator")] : [];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function messagesFailed({ failed }) {
   return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function stall({ standstillMs, standstillAtS, verdict, limits }) {
+  if (limits.stall_us === undefined) return [];
   const limitMs = limits.stall_us / 1000;
   if (!(standstillMs > limitMs)) return [];
   const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
   return [(verdict ? note : trouble)(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
 }
 
-/** @param {import("./facts.js").Facts} facts @returns {Finding[]} */
+/** @param {Facts} facts @returns {Finding[]} */
 export function outOfRange({ negative, overflow }) {
   const below = `${counted(negative, "value")} below zero counted as 0: clocks disagree.`;
   const above = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
@@ -171,7 +178,7 @@ export const RULES = [
 
 /**
  * Everything that is out of the ordinary, troubles first.
- * @param {import("./facts.js").Facts} facts
+ * @param {Facts} facts
  * @returns {Finding[]}
  */
 export function findings(facts) {
@@ -179,6 +186,7 @@ export function findings(facts) {
   return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
 }
 
+/** @param {number} number */
 function times(number) {
   return number === 1 ? "once" : `${whole(number)} times`;
 }

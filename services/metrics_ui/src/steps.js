@@ -1,9 +1,18 @@
 /** The drill-down, pipeline to worker to computation: which series say what of each step. */
 
+/** @import {RunModel} from "./model.js" */
+/** @import {Labels} from "./types.js" */
+/** @import {Selector} from "./view.js" */
+
 const PREFIX = "market_spread_";
 const MEASURED = { phase: "measured" };
 
-/** A selector by the metric's name without prefix. @param {string} name @param {Object<string, string>} [labels] */
+/**
+ * A selector by the metric's name without prefix.
+ * @param {string} name
+ * @param {Labels} [labels]
+ * @returns {Selector}
+ */
 export function metric(name, labels) {
   return labels === undefined ? { name: PREFIX + name } : { name: PREFIX + name, labels };
 }
@@ -29,17 +38,18 @@ export const STAGES = [
   { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" },
 ];
 
-/** @typedef {{title: string, of: import("./view.js").Selector, unit: string}} Throughput */
-/** @typedef {{level: string, id: string, title: string, about: string, latency: import("./view.js").Selector,
- *             over: import("./view.js").Selector[], throughput: Throughput[], workers: string}} Step
+/** @typedef {{title: string, of: Selector, unit: string}} Throughput */
+/** @typedef {{level: string, id: string, title: string, about: string, latency: Selector | null, over: Selector[],
+ *             throughput: Throughput[], workers: string}} Step
  *  latency: what the figures are of; over: what is drawn over time (warm-up too); workers: prefix of the sources. */
+/** @typedef {Step & {latency: Selector}} TimedStep  One that has a latency: all but some workers. */
 
 const OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
 const DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
 const READ = { title: "records read", of: RECORDS, unit: "records/s" };
 const ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
 
-/** @type {Step[]} */
+/** @type {TimedStep[]} */
 export const PIPELINES = [
   {
     level: "pipeline",
@@ -63,7 +73,7 @@ export const PIPELINES = [
   },
 ];
 
-/** @type {Step[]} */
+/** @type {TimedStep[]} */
 export const COMPUTATIONS = [
   {
     level: "computation",
@@ -113,6 +123,7 @@ export const COMPUTATIONS = [
   },
 ];
 
+/** @param {string} name */
 function stage(name) {
   return {
     latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
@@ -125,32 +136,39 @@ export function stageLatency(name) {
   return stage(name).latency;
 }
 
-/** The sources of a run, by name, each once. @param {import("./model.js").RunModel} model @returns {string[]} */
+/** The sources of a run, by name, each once. @param {RunModel} model @returns {string[]} */
 export function workers(model) {
   const pushed = [...model.series.values()].map(({ labels }) => labels.source);
   return [...new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
 }
 
+const WORK = [
+  { kind: "sender", work: "offers the load" },
+  { kind: "receiver", work: "takes the alerts" },
+  { kind: "job", work: "runs the pipeline in Spark" },
+];
+
 /** What a worker does, by the begin of its name. @param {string} source @returns {string} */
 export function workOf(source) {
-  const kinds = { sender: "offers the load", receiver: "takes the alerts", job: "runs the pipeline in Spark" };
-  const kind = Object.keys(kinds).find((name) => source.startsWith(name));
-  return kind ? kinds[kind] : "";
+  return WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "";
 }
 
-const MAIN_LATENCY = { sender: "sender_send_lag_seconds", receiver: "receiver_end_to_end_seconds" };
+const MAIN_LATENCY = [
+  { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
+  { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) },
+];
 
 /**
  * A worker as a step: the latency it records that matters most, and its counters.
- * @param {import("./model.js").RunModel} model
+ * @param {RunModel} model
  * @param {string} source
  * @returns {Step | null} null if nothing is known of that source
  */
 function workerStep(model, source) {
   if (!workers(model).includes(source)) return null;
+  /** @param {Selector} selector @returns {Selector} */
   const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
-  const kind = Object.keys(MAIN_LATENCY).find((name) => source.startsWith(name));
-  const main = kind ? metric(MAIN_LATENCY[kind], kind === "receiver" ? MEASURED : {}) : null;
+  const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
   const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
   return {
     level: "worker",
@@ -164,13 +182,24 @@ function workerStep(model, source) {
   };
 }
 
-/** The step of that level and id; null if there is none. @param {import("./model.js").RunModel} model */
+/**
+ * The step of that level and id; null if there is none.
+ * @param {RunModel} model
+ * @param {"pipeline" | "worker" | "computation"} level
+ * @param {string} id
+ * @returns {Step | null}
+ */
 export function stepOf(model, level, id) {
   if (level === "worker") return workerStep(model, id);
   return (level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
 }
 
-/** Histograms that a worker records, one for each set of labels. @param {import("./model.js").RunModel} model */
+/**
+ * Histograms that a worker records, one for each set of labels.
+ * @param {RunModel} model
+ * @param {string} source
+ * @returns {Selector[]}
+ */
 export function histogramsOf(model, source) {
   return [...model.series.values()]
     .filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up")

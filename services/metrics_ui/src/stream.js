@@ -1,6 +1,7 @@
 /** Server-sent events out of pieces of text, by the rules of the HTML standard. */
 
 /** @typedef {{id: string, event: string, data: string}} StreamEvent */
+/** @typedef {{id: string, event: string, data: string[]}} Fields */
 
 const LINE_MAX = 64 * 1024 * 1024;
 
@@ -10,11 +11,13 @@ const LINE_MAX = 64 * 1024 * 1024;
  */
 export function eventReader() {
   let rest = "";
+  /** @type {Fields} */
   let fields = { id: "", event: "", data: [] };
   return (piece) => {
     const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop();
+    rest = lines.pop() ?? "";
     if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
+    /** @type {StreamEvent[]} */
     const events = [];
     for (const line of lines) {
       if (line === "") {
@@ -30,6 +33,7 @@ export function eventReader() {
   };
 }
 
+/** @param {string} line @param {Fields} fields */
 function take(line, fields) {
   const colon = line.indexOf(":");
   const name = colon < 0 ? line : line.slice(0, colon);

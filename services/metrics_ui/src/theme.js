@@ -1,8 +1,12 @@
 /** Light or dark: as the system says, or as the reader chose; and the colours that canvases draw with. */
 
+/** @typedef {"light" | "dark"} Theme */
+
 const KEY = "market-spread-theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
+/** @type {Set<() => void>} */
 const listeners = new Set();
+/** @type {Map<string, string>} */
 let colours = new Map();
 
 /** Apply what was chosen, and follow the system where nothing was. */
@@ -11,7 +15,7 @@ export function startTheme() {
   dark.addEventListener("change", () => apply(stored()));
 }
 
-/** The theme that is shown. @returns {"light" | "dark"} */
+/** The theme that is shown. @returns {Theme} */
 export function theme() {
   return stored() ?? (dark.matches ? "dark" : "light");
 }
@@ -31,8 +35,11 @@ export function onTheme(listener) {
 
 /** The value of a colour of the style sheet. @param {string} name as in "--ink" @returns {string} */
 export function colour(name) {
-  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-  return colours.get(name);
+  const known = colours.get(name);
+  if (known !== undefined) return known;
+  const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  colours.set(name, found);
+  return found;
 }
 
 /** A colour as [red, green, blue], 0 to 255. @param {string} name */
@@ -41,6 +48,7 @@ export function channels(name) {
   return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
+/** @param {Theme | null} chosen */
 function apply(chosen) {
   if (chosen) document.documentElement.dataset.theme = chosen;
   else delete document.documentElement.dataset.theme;
@@ -49,16 +57,19 @@ function apply(chosen) {
 }
 
 // A file's page may have no storage: then the choice lasts as long as the page.
+/** @type {Theme | null} */
 let unstored = null;
 
+/** @returns {Theme | null} */
 function stored() {
   try {
-    return localStorage.getItem(KEY);
+    return /** @type {Theme | null} */ (localStorage.getItem(KEY));
   } catch {
     return unstored;
   }
 }
 
+/** @param {Theme | null} value */
 function remember(value) {
   unstored = value;
   try {

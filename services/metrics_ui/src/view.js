@@ -15,17 +15,24 @@ import { binWidth } from "./range.js";
 const AWAITED_MS = 3000;
 const BINS = 240;
 
-/** @typedef {{name: string, labels?: Object<string, string>}} Selector  Which series: the name, and labels to have. */
-/** @typedef {{from: number, to: number, hist: import("./hdr.js").Hist}} HistBin */
+/** @import {Hist} from "./hdr.js" */
+/** @import {HistogramSeries, NumberSeries, Point, RunModel, Series, Slot} from "./model.js" */
+/** @import {Range} from "./range.js" */
+/** @import {Labels, Part, ValueBin} from "./types.js" */
+
+/** @typedef {{name: string, labels?: Labels}} Selector  Which series: the name, and labels to have. */
+/** @typedef {Part & {hist: Hist}} HistBin */
+/** @typedef {Part & {value: number}} KnownBin */
 
 export class View {
+  /** @type {Map<string, unknown>} what was worked out, by method and argument */
   #kept = new Map();
 
   /**
-   * @param {import("./model.js").RunModel} model
-   * @param {import("./range.js").Range} range
-   * @param {{from: number, to: number}} span what the run has
-   * @param {{widthMs?: number, bins?: number, history?: import("./model.js").RunModel}} [more] widthMs: of the bins, else
+   * @param {RunModel} model
+   * @param {Range} range
+   * @param {Part} span what the run has
+   * @param {{widthMs?: number, bins?: number, history?: RunModel}} [more] widthMs: of the bins, else
    *   as fits; bins: at most so many; history: the whole run, where the model has that range only
    */
   constructor(model, range, span, { widthMs = 0, bins = BINS, history = model } = {}) {
@@ -49,23 +56,33 @@ export class View {
     return this.series(of).length > 0;
   }
 
-  /** @param {Selector | Selector[]} of one selector or several @returns {import("./model.js").Series[]} */
+  /** @param {Selector | Selector[]} of one selector or several @returns {Series[]} */
   series(of) {
     return this.#once("series", of, () => [of].flat().flatMap(({ name, labels }) => this.model.find(name, labels)));
   }
 
+  /** The same of counters and gauges: by its name a metric is of one kind. @param {Selector | Selector[]} of */
+  numbers(of) {
+    return /** @type {NumberSeries[]} */ (this.series(of));
+  }
+
+  /** The same of histograms. @param {Selector | Selector[]} of */
+  #histograms(of) {
+    return /** @type {HistogramSeries[]} */ (this.series(of));
+  }
+
   /**
-   * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up from measured load by a label, those of the
-   * time in which the measured load flowed.
+   * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up
+   * from measured load by a label, those of the time in which the measured load flowed.
    * @param {Selector | Selector[]} of
-   * @returns {import("./hdr.js").Hist}
+   * @returns {Hist}
    */
   hist(of) {
     return this.#once("hist", of, () => {
       const judged = this.judged && !Array.isArray(of) ? this.history.judgedHist(of) : null;
       if (judged) return judged;
       return mergeHists(
-        this.series(of).flatMap(({ labels, total, intervals }) => {
+        this.#histograms(of).flatMap(({ labels, total, intervals }) => {
           const range = "phase" in labels ? this.range : this.flow;
           if (range.whole) return total ? [histOf(total)] : [];
           return inside(intervals, range).map(histOf);
@@ -79,8 +96,10 @@ export class View {
    * @returns {{negative: number, overflow: number}}
    */
   outliers() {
-    const all = [...this.model.series.values()].filter(({ kind, total }) => kind === "histogram" && total);
-    const slots = all.flatMap(({ total, intervals }) => (this.range.whole ? [total] : inside(intervals, this.range)));
+    const slots = [...this.model.series.values()].flatMap(({ kind, total, intervals }) => {
+      if (kind !== "histogram" || total === null) return [];
+      return this.range.whole ? [total] : inside(intervals, this.range);
+    });
     const counts = slots.map(outliersOf);
     return {
       negative: sum(counts.map(({ negative }) => negative)),
@@ -95,11 +114,13 @@ export class View {
    */
   histBins(of) {
     return this.#once("histBins", of, () => {
+      /** @type {Map<number, Slot[]>} */
       const byBin = new Map();
-      for (const { intervals } of this.series(of)) {
+      for (const { intervals } of this.#histograms(of)) {
         for (const slot of inside(intervals, this.range)) {
           const bin = Math.floor((middle(slot) - this.begin) / this.widthMs);
-          if (byBin.has(bin)) byBin.get(bin).push(slot);
+          const known = byBin.get(bin);
+          if (known) known.push(slot);
           else byBin.set(bin, [slot]);
         }
       }
@@ -113,10 +134,14 @@ export class View {
     });
   }
 
-  /** What the counters grew by in the range; null if there is no such series. @param {Selector | Selector[]} of */
+  /**
+   * What the counters grew by in the range; null if there is no such series.
+   * @param {Selector | Selector[]} of
+   * @returns {number | null}
+   */
   grown(of) {
     return this.#once("grown", of, () => {
-      const found = this.series(of);
+      const found = this.numbers(of);
       if (found.length === 0) return null;
       return this.range.whole ? sum(found.map(({ total }) => total)) : grownIn(found, this.range);
     });
@@ -125,9 +150,10 @@ export class View {
   /**
    * What they grew by while the measured load flowed, as far as that is in the range.
    * @param {Selector | Selector[]} of
+   * @returns {number | null}
    */
   flowed(of) {
-    return this.#once("flowed", of, () => (this.has(of) ? grownIn(this.series(of), this.flow) : null));
+    return this.#once("flowed", of, () => (this.has(of) ? grownIn(this.numbers(of), this.flow) : null));
   }
 
   /**
@@ -145,12 +171,12 @@ export class View {
   /**
    * Growth a second, bin by bin; null in the newest bins of a live run, as long as what they come to is on its way.
    * @param {Selector | Selector[]} of
-   * @returns {{from: number, to: number, value: number | null}[]}
+   * @returns {ValueBin[]}
    */
   rateBins(of) {
     return this.#once("rateBins", of, () => {
       const bins = this.#emptyBins();
-      for (const { intervals } of this.series(of)) {
+      for (const { intervals } of this.numbers(of)) {
         for (const point of intervals) this.#spread(point, bins);
       }
       const awaited = this.#awaitedFrom(of);
@@ -165,13 +191,12 @@ export class View {
   /**
    * The sum of the counters since the begin of the run at the end of each bin; null as in `rateBins`.
    * @param {Selector | Selector[]} of
+   * @returns {ValueBin[]}
    */
   totalBins(of) {
     const before = { from: this.span.from - 1, to: this.range.from };
-    let total = grownIn(
-      [of].flat().flatMap(({ name, labels }) => this.history.find(name, labels)),
-      before,
-    );
+    const series = [of].flat().flatMap(({ name, labels }) => this.history.find(name, labels));
+    let total = grownIn(/** @type {NumberSeries[]} */ (series), before);
     return this.rateBins(of).map(({ from, to, value }) => {
       total += ((value ?? 0) * (to - from)) / 1000;
       return { from, to, value: value === null ? null : total };
@@ -181,12 +206,15 @@ export class View {
   /**
    * The gauges' newest values in each bin, summed over series; null where nothing is known.
    * @param {Selector | Selector[]} of
+   * @returns {ValueBin[]}
    */
   gaugeBins(of) {
     return this.#once("gaugeBins", of, () => {
+      /** @type {ValueBin[]} */
       const bins = this.#emptyBins().map((bin) => ({ ...bin, value: null }));
-      for (const { intervals } of this.series(of)) {
+      for (const { intervals } of this.numbers(of)) {
         let at = 0;
+        /** @type {number | null} */
         let newest = null;
         for (const bin of bins) {
           while (at < intervals.length && intervals[at].end <= bin.to) {
@@ -212,12 +240,16 @@ export class View {
     return ends.length > 0 ? Math.max(...ends) : null;
   }
 
-  /** From when on figures of a live run are still on their way; Infinity if none is. */
+  /**
+   * From when on figures of a live run are still on their way; Infinity if none is.
+   * @param {Selector | Selector[]} of
+   */
   #awaitedFrom(of) {
     const lastMs = this.lastMs(of) ?? -Infinity;
     return this.model.live && this.span.to - lastMs < AWAITED_MS ? lastMs : Infinity;
   }
 
+  /** @param {number} number @returns {Part} */
   #bin(number) {
     const from = this.begin + number * this.widthMs;
     return { from: Math.max(from, this.range.from), to: Math.min(from + this.widthMs, this.range.to) };
@@ -225,6 +257,7 @@ export class View {
 
   #emptyBins() {
     const first = Math.floor((this.range.from - this.begin) / this.widthMs);
+    /** @type {KnownBin[]} */
     const bins = [];
     for (let number = first; this.begin + number * this.widthMs < this.range.to; number += 1) {
       bins.push({ ...this.#bin(number), value: 0 });
@@ -232,6 +265,7 @@ export class View {
     return bins;
   }
 
+  /** @param {Point} point @param {KnownBin[]} bins */
   #spread(point, bins) {
     if (bins.length === 0 || point.end <= bins[0].from) return;
     const first = Math.floor((bins[0].from - this.begin) / this.widthMs);
@@ -241,9 +275,15 @@ export class View {
     }
   }
 
+  /**
+   * @template T
+   * @param {string} what
+   * @param {Selector | Selector[]} of
+   * @param {() => T} compute
+   */
   #once(what, of, compute) {
     const key = `${what} ${JSON.stringify(of)}`;
     if (!this.#kept.has(key)) this.#kept.set(key, compute());
-    return this.#kept.get(key);
+    return /** @type {T} */ (this.#kept.get(key));
   }
 }

@@ -23,10 +23,16 @@ const EXACT = new Map([
 ]);
 const TICKS = [...EXACT.keys()];
 
-/** @typedef {{title: string, colour: string, dash?: number[], width?: number}} Line */
+/** @import {Hist} from "../hdr.js" */
+/** @import {Line} from "../types.js" */
+
+/** @typedef {[xs: number[], ...lines: (number | null)[][]]} Columns */
 
 export class CurveChart {
+  /** @type {Columns | null} */
   #data = null;
+  /** @type {Hist[]} */
+  #hists = [];
 
   /** @param {{title: string, lines: Line[], height?: number}} given */
   constructor(given) {
@@ -48,12 +54,12 @@ export class CurveChart {
     this.element = this.figure.element;
   }
 
-  /** @param {import("../hdr.js").Hist[]} hists one a line @param {string} summary */
+  /** @param {Hist[]} hists one a line @param {string} summary */
   update(hists, summary) {
     const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
     const lines = hists.map((hist) => curveValues(hist, xs));
     const band = xs.map((x) => (x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]));
-    this.hists = hists;
+    this.#hists = hists;
     this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
@@ -72,6 +78,7 @@ export class CurveChart {
     this.place.release();
   }
 
+  /** @param {{width: number, height: number}} size */
   #make(size) {
     const { lines } = this.given;
     return new uPlot(
@@ -89,7 +96,11 @@ export class CurveChart {
             size: 26,
             space: 30,
             grid: { show: true, stroke: () => colour("--grid"), width: 1 },
-            splits: (plot) => TICKS.filter((tick) => tick >= plot.scales.x.min && tick <= plot.scales.x.max),
+            splits: ({
+              scales: {
+                x: { min = 0, max = 0 },
+              },
+            }) => TICKS.filter((tick) => tick >= min && tick <= max),
             filter: (_plot, splits) => splits,
             values: (plot, splits) => splits.map((x) => (plot.width < 420 && (x === 4 || x === 20) ? "" : nameAt(x))),
           }),
@@ -113,13 +124,17 @@ export class CurveChart {
     );
   }
 
-  /** Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time. */
+  /**
+   * Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time.
+   * @param {number | null} [index]
+   */
   #legend(index) {
     if (!this.#data) return;
     const [xs, , , ...columns] = this.#data;
     const at = index ?? xs.indexOf(100);
     this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
-    const isShown = (line) => at >= 0 && (index != null || clustersOf(this.hists[line], 99) === undefined);
+    /** @param {number} line */
+    const isShown = (line) => at >= 0 && (index != null || clustersOf(this.#hists[line], 99) === undefined);
     this.values.forEach((place, line) => setText(place, latency(isShown(line) ? (columns[line][at] ?? null) : null)));
   }
 }
@@ -135,17 +150,19 @@ function curvePoints(count) {
   return [...new Set([...points, ...TICKS.filter((tick) => tick <= count / 10)])].sort((one, other) => one - other);
 }
 
-/** The latency at each point, us; null beyond what the count supports. */
+/** The latency at each point, us; null beyond what the count supports. @param {Hist} hist @param {number[]} xs */
 function curveValues(hist, xs) {
   const supported = xs.filter((x) => x <= hist.count / 10);
   const values = percentiles(hist, supported.map(percentAt));
   return xs.map((_x, at) => (at < values.length ? values[at] : null));
 }
 
+/** @param {number} x */
 function percentAt(x) {
   return EXACT.get(x) ?? 100 * (1 - 1 / x);
 }
 
+/** @param {number} x */
 function nameAt(x) {
   if (EXACT.has(x)) return `p${EXACT.get(x)}`;
   return `p${percentAt(x).toFixed(Math.max(1, Math.floor(Math.log10(x))))}`;

@@ -3,6 +3,10 @@
 import { h, setAttribute, setText, show, svg, table } from "../dom.js";
 
 const TABLE_ROWS_MAX = 2000;
+/** @import {Cell, Line} from "../types.js" */
+/** @import {Table} from "../dom.js" */
+
+/** @type {Set<Figure>} */
 const figures = new Set();
 let allTables = false;
 let numbered = 0;
@@ -15,7 +19,9 @@ export function toggleAllTables() {
 }
 
 export class Figure {
+  /** @type {() => Cell[][]} */
   #rows = () => [];
+  /** @type {Table} */
   #table;
 
   /**
@@ -60,7 +66,7 @@ export class Figure {
 
   /**
    * A line in the legend, with a place for its value below its name.
-   * @param {{title: string, colour: string, dash?: number[], width?: number}} line
+   * @param {Line} line
    * @returns {HTMLElement} the place
    */
   addKey(line) {
@@ -69,13 +75,17 @@ export class Figure {
     return value;
   }
 
-  /** What the legend's values are of: a moment, or the range. */
+  /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
   setWhen(when, clock = "") {
     setText(this.when, when);
     setText(this.clock, clock);
   }
 
-  /** Say what is to be seen, and give the table's rows, which are worked out only if they are shown. */
+  /**
+   * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+   * @param {string} text
+   * @param {() => Cell[][]} rows
+   */
   describe(text, rows) {
     setText(this.summary, text);
     setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
@@ -109,6 +119,7 @@ export class Figure {
   }
 }
 
+/** @param {Line} line */
 function swatch({ colour, dash = [], width = 1.5 }) {
   const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
   line.style.setProperty("stroke", `var(${colour})`);

@@ -9,15 +9,21 @@ import { channels } from "../theme.js";
 
 const LEGEND_STEPS = 6;
 
+/** @import {Actions, Cell, Plot, PlotData} from "../types.js" */
+/** @import {HistBin, View} from "../view.js" */
+
 /** @typedef {{from: number, to: number, rows: Map<number, number>}} Column */
 
 export class Heatmap {
+  /** @type {View | null} */
   #view = null;
+  /** @type {Column[]} */
   #columns = [];
   #most = 1;
+  /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
   #rows = [40, 60];
 
-  /** @param {{title: string, actions: Object, height?: number}} given */
+  /** @param {{title: string, actions: Actions, height?: number}} given */
   constructor(given) {
     this.given = given;
     this.figure = new Figure({
@@ -40,7 +46,7 @@ export class Heatmap {
     this.element = this.figure.element;
   }
 
-  /** @param {import("../view.js").View} view @param {import("../view.js").HistBin[]} bins @param {string} summary */
+  /** @param {View} view @param {HistBin[]} bins @param {string} summary */
   update(view, bins, summary) {
     this.#view = view;
     this.#columns = heatColumns(bins);
@@ -52,9 +58,9 @@ export class Heatmap {
     this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
     this.#colourLegend();
     const plot = this.place.plot();
-    plot?.setData(this.#data());
-    this.#read(plot ?? { cursor: { left: -1 } });
-    this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table());
+    plot?.setData(this.#data(view));
+    this.#read(plot);
+    this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
   }
 
   release() {
@@ -62,11 +68,13 @@ export class Heatmap {
     this.place.release();
   }
 
-  #data() {
-    const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - this.#view.begin) / 1000);
+  /** @param {View} view @returns {PlotData} */
+  #data({ begin }) {
+    const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1000);
     return [xs, xs.map(() => null)];
   }
 
+  /** @param {{width: number, height: number}} size */
   #make(size) {
     const { actions } = this.given;
     const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
@@ -78,7 +86,7 @@ export class Heatmap {
         cursor: { ...timeCursor(), y: true, points: { show: false } },
         scales: {
           x: { time: false, range: () => this.#xRange() },
-          y: { distr: 3, range: () => this.#rows.map(rowLowest) },
+          y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] },
         },
         axes: [timeAxis(), latencyAxis()],
         series: [{}, {}],
@@ -89,17 +97,19 @@ export class Heatmap {
           setCursor: [(plot) => this.#read(plot)],
         },
       },
-      this.#view ? this.#data() : [[], []],
+      this.#view ? this.#data(this.#view) : [[], []],
       this.figure.plot,
     );
   }
 
+  /** @returns {[number, number]} */
   #xRange() {
     if (!this.#view) return [0, 1];
     const { begin, range } = this.#view;
     return [(range.from - begin) / 1000, (range.to - begin) / 1000];
   }
 
+  /** @param {Plot} plot */
   #paint(plot) {
     if (!this.#view) return;
     this.#colourLegend();
@@ -117,10 +127,10 @@ export class Heatmap {
     }
   }
 
-  /** The cell at the cursor. */
+  /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
   #read(plot) {
-    const { left, top } = plot.cursor;
-    if (!this.#view || left < 0) {
+    const { left = -1, top = -1 } = plot?.cursor ?? {};
+    if (!plot || !this.#view || left < 0) {
       this.figure.setWhen("range");
       setText(
         this.read,
@@ -150,8 +160,8 @@ export class Heatmap {
     this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
   }
 
-  #table() {
-    const { begin } = this.#view;
+  /** @param {View} view @returns {Cell[][]} */
+  #table({ begin }) {
     return this.#columns.flatMap(({ from, to, rows }) =>
       [...rows.entries()]
         .sort(([one], [other]) => one - other)
@@ -166,21 +176,26 @@ export class Heatmap {
   }
 }
 
-/** The bins as columns of counts by row. @param {import("../view.js").HistBin[]} bins @returns {Column[]} */
+/** The bins as columns of counts by row. @param {HistBin[]} bins @returns {Column[]} */
 function heatColumns(bins) {
   return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
 }
 
+/** @param {Map<number, number>} rows */
 function total(rows) {
   return [...rows.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Logarithmic, so that a single slow sample is seen beside thousands of fast ones. */
+/**
+ * Logarithmic, so that a single slow sample is seen beside thousands of fast ones.
+ * @param {number} count
+ * @param {number} most
+ */
 function depth(count, most) {
   return most <= 1 ? 1 : Math.log(count) / Math.log(most);
 }
 
-/** From pale over the accent to ink. */
+/** From pale over the accent to ink. @param {number} part 0 to 1 */
 function heat(part) {
   const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
   const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];

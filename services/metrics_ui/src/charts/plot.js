@@ -4,8 +4,14 @@ import { axisLatency, elapsed } from "../format.js";
 import { warmUp } from "../phases.js";
 import { colour, onTheme } from "../theme.js";
 
+/** @import {Actions, Plot, PlotAxis, PlotCursor, PlotHooks, PlotScale} from "../types.js" */
+/** @import {View} from "../view.js" */
+
 const SYNC_KEY = "time";
-/** Colours of what a report marks besides phases and events; a collection is a short line at the foot. */
+/**
+ * Colours of what a report marks besides phases and events; a collection is a short line at the foot.
+ * @type {Record<string, string>}
+ */
 const MARKS = { boundary: "--p999", gc: "--p95" };
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
@@ -14,7 +20,7 @@ export function axisFont(size = 11) {
   return `${size}px ${colour("--font")}`;
 }
 
-/** An axis with our colours. @param {Object} more of uPlot's axis options */
+/** An axis with our colours. @param {PlotAxis} more @returns {PlotAxis} */
 export function axis(more) {
   return {
     stroke: () => colour("--ink-2"),
@@ -48,7 +54,7 @@ export function latencyAxis() {
   });
 }
 
-/** The scale for it: from 1, 2 or 5 below the least value to 1, 2 or 5 above the greatest. */
+/** The scale for it: from 1, 2 or 5 below the least value to 1, 2 or 5 above the greatest. @returns {PlotScale} */
 export function latencyScale() {
   return {
     distr: 3,
@@ -59,17 +65,25 @@ export function latencyScale() {
 
 const MANTISSAS = [1, 2, 5, 10];
 
+/**
+ * @param {number} value
+ * @param {(value: number) => number} towards Math.floor or Math.ceil
+ */
 function roundLog(value, towards) {
   const decade = 10 ** Math.floor(Math.log10(value));
   const steps = MANTISSAS.map((mantissa) => mantissa * decade);
-  return towards === Math.floor
-    ? steps.filter((step) => step <= value * 1.000001).at(-1)
-    : steps.find((step) => step >= value * 0.999999);
+  const found =
+    towards === Math.floor
+      ? steps.filter((step) => step <= value * 1.000001).at(-1)
+      : steps.find((step) => step >= value * 0.999999);
+  return found ?? null;
 }
 
+/** @param {number} least @param {number} most */
 function logSplits(least, most) {
   const decades = Math.log10(most / least);
   const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
+  /** @type {number[]} */
   const splits = [];
   for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
     splits.push(
@@ -81,21 +95,25 @@ function logSplits(least, most) {
   return splits;
 }
 
-/** The options of a cursor that all time charts share, and of a brush that sets the range of all. */
+/**
+ * The options of a cursor that all time charts share, and of a brush that sets the range of all.
+ * @returns {PlotCursor}
+ */
 export function timeCursor() {
   return {
     y: false,
     sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
     drag: { x: true, y: false, setScale: false, dist: 4 },
     points: { size: 5, width: 1 },
-    bind: { dblclick: () => () => {} },
+    bind: { dblclick: () => () => null },
   };
 }
 
 /**
  * Hooks that turn a brush into a range, and a double click into the whole run.
  * @param {() => number} beginMs
- * @param {{brush: (fromMs: number, toMs: number) => void, whole: () => void}} actions
+ * @param {Actions} actions
+ * @returns {PlotHooks}
  */
 export function brushHooks(beginMs, actions) {
   return {
@@ -115,13 +133,15 @@ export function brushHooks(beginMs, actions) {
 
 /**
  * Draw the warm-up's shade and the phases' marks below the lines.
- * @param {() => {view: import("../view.js").View | null}} state
+ * @param {() => {view: View | null}} state
+ * @returns {(plot: Plot) => void}
  */
 export function marksHook(state) {
   return (plot) => {
     const { view } = state();
     if (!view) return;
     const { ctx, bbox } = plot;
+    /** @param {number} ms */
     const at = (ms) => plot.valToPos((ms - view.begin) / 1000, "x", true);
     ctx.save();
     ctx.beginPath();
@@ -150,10 +170,11 @@ export function marksHook(state) {
  * Keep a plot as wide as its place, and in the theme's colours. The plot is made when its place has a width.
  * @param {HTMLElement} place
  * @param {number} height
- * @param {(size: {width: number, height: number}) => Object} make gives the uPlot
- * @returns {{plot: () => Object | null, release: () => void}}
+ * @param {(size: {width: number, height: number}) => Plot} make
+ * @returns {{plot: () => Plot | null, release: () => void}}
  */
 export function placed(place, height, make) {
+  /** @type {Plot | null} */
   let plot = null;
   const fit = () => {
     const width = Math.floor(place.clientWidth);

@@ -8,16 +8,25 @@ import { warmUp } from "../phases.js";
 import { END_TO_END, SENT } from "../steps.js";
 import { colour, onTheme } from "../theme.js";
 
+/** @import {Range} from "../range.js" */
+/** @import {Actions, Note, Part} from "../types.js" */
+/** @import {View} from "../view.js" */
+
+/** @typedef {Part & {part: number}} ShapePoint  part: of the height */
+/** @typedef {{percent: number, tail: ShapePoint[], rate: ShapePoint[]}} Shape */
+/** @typedef {{whole: View, shape: Shape, range: Range}} Drawn */
+/** @typedef {(ms: number) => number} Place  Where a time is, in pixels. */
+
 const HEIGHT = 56;
 const FOOT = 14;
 
 export class Strip {
-  #whole = null;
-  #shape = null;
-  #range = null;
+  /** @type {Drawn | null} */
+  #drawn = null;
+  /** @type {number | null} where dragging began, ms */
   #from = null;
 
-  /** @param {{brush: (fromMs: number, toMs: number) => void, whole: () => void}} actions */
+  /** @param {Actions} actions */
   constructor(actions) {
     this.actions = actions;
     this.canvas = h("canvas.strip", { role: "img", height: HEIGHT });
@@ -33,17 +42,17 @@ export class Strip {
 
   /** Which percentile the line is. */
   get percent() {
-    return this.#shape?.percent ?? 99;
+    return this.#drawn?.shape.percent ?? 99;
   }
 
   /**
-   * @param {import("../view.js").View} whole a view of the whole run
-   * @param {import("../range.js").Range} range what is shown
+   * @param {View} whole a view of the whole run
+   * @param {Range} range what is shown
    */
   update(whole, range) {
-    if (this.#whole !== whole) this.#shape = shapeOf(whole);
-    this.#whole = whole;
-    this.#range = range;
+    const shape = this.#drawn?.whole === whole ? this.#drawn.shape : shapeOf(whole);
+    this.#drawn = { whole, shape, range };
+    /** @param {number} ms */
     const seconds = (ms) => elapsed((ms - whole.begin) / 1000);
     setAttribute(
       this.canvas,
@@ -57,26 +66,29 @@ export class Strip {
 
   #paint() {
     const width = this.element.clientWidth;
-    if (!this.#whole || width < 40) return;
+    const ctx = this.canvas.getContext("2d");
+    if (!this.#drawn || !ctx || width < 40) return;
+    const { whole, shape, range } = this.#drawn;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = width * ratio;
     this.canvas.height = HEIGHT * ratio;
-    const ctx = this.canvas.getContext("2d");
     ctx.scale(ratio, ratio);
-    const { span, model } = this.#whole;
+    const { span, model } = whole;
+    /** @type {Place} */
     const x = (ms) => ((ms - span.from) / (span.to - span.from)) * width;
     ctx.clearRect(0, 0, width, HEIGHT);
     for (const { from, to } of warmUp(model.notes, span)) {
       ctx.fillStyle = colour("--shade");
       ctx.fillRect(x(from), 0, x(to) - x(from), HEIGHT - FOOT);
     }
-    this.#area(ctx, this.#shape.rate, x, "--strip-rate");
-    this.#line(ctx, this.#shape.tail, x);
-    this.#times(ctx, width, x);
+    this.#area(ctx, shape.rate, x, "--strip-rate");
+    this.#line(ctx, shape.tail, x);
+    this.#times(ctx, whole, width, x);
     this.#phases(ctx, model.notes, x, width);
-    this.#frame(this.#range.from, this.#range.to, !this.#range.whole);
+    this.#frame(span, range, !range.whole);
   }
 
+  /** @param {CanvasRenderingContext2D} ctx @param {ShapePoint[]} points @param {Place} x @param {string} name */
   #area(ctx, points, x, name) {
     ctx.fillStyle = colour(name);
     for (const { from, to, part } of points) {
@@ -85,6 +97,7 @@ export class Strip {
     }
   }
 
+  /** @param {CanvasRenderingContext2D} ctx @param {ShapePoint[]} points @param {Place} x */
   #line(ctx, points, x) {
     ctx.strokeStyle = colour("--rate-2");
     ctx.lineWidth = 1.25;
@@ -99,8 +112,8 @@ export class Strip {
     ctx.stroke();
   }
 
-  #times(ctx, width, x) {
-    const { span, begin } = this.#whole;
+  /** @param {CanvasRenderingContext2D} ctx @param {View} whole @param {number} width @param {Place} x */
+  #times(ctx, { span, begin }, width, x) {
     const step =
       [5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400].find((s) => x(span.from + s * 1000) >= 64) ?? 86_400;
     ctx.fillStyle = colour("--ink-2");
@@ -118,6 +131,7 @@ export class Strip {
     ctx.stroke();
   }
 
+  /** @param {CanvasRenderingContext2D} ctx @param {Note[]} notes @param {Place} x @param {number} width */
   #phases(ctx, notes, x, width) {
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
@@ -141,46 +155,55 @@ export class Strip {
     });
   }
 
-  /** Frame a part of the run. */
-  #frame(fromMs, toMs, shown) {
-    const { span } = this.#whole;
+  /** Frame a part of the run. @param {Part} span of the run @param {Part} framed @param {boolean} shown */
+  #frame(span, framed, shown) {
     const scale = this.element.clientWidth / (span.to - span.from);
     this.window.hidden = !shown;
-    this.window.style.setProperty("left", `${(fromMs - span.from) * scale}px`);
-    this.window.style.setProperty("width", `${Math.max(3, (toMs - fromMs) * scale)}px`);
+    this.window.style.setProperty("left", `${(framed.from - span.from) * scale}px`);
+    this.window.style.setProperty("width", `${Math.max(3, (framed.to - framed.from) * scale)}px`);
   }
 
+  /** @param {PointerEvent} event */
   #down(event) {
-    if (event.button !== 0 || !this.#whole) return;
+    if (event.button !== 0 || !this.#drawn) return;
     this.canvas.setPointerCapture(event.pointerId);
-    this.#from = this.#msAt(event);
+    this.#from = this.#msAt(event, this.#drawn.whole.span);
   }
 
+  /** @param {PointerEvent} event */
   #move(event) {
-    if (this.#from === null) return;
-    const [from, to] = [this.#from, this.#msAt(event)].sort((one, other) => one - other);
-    this.#frame(from, to, true);
+    if (this.#from === null || !this.#drawn) return;
+    const { span } = this.#drawn.whole;
+    const [from, to] = [this.#from, this.#msAt(event, span)].sort((one, other) => one - other);
+    this.#frame(span, { from, to }, true);
   }
 
+  /** @param {PointerEvent} event */
   #up(event) {
-    if (this.#from === null) return;
-    const [from, to] = [this.#from, this.#msAt(event)].sort((one, other) => one - other);
-    const { span } = this.#whole;
+    if (this.#from === null || !this.#drawn) return;
+    const { whole, range } = this.#drawn;
+    const { span } = whole;
+    const [from, to] = [this.#from, this.#msAt(event, span)].sort((one, other) => one - other);
     this.#from = null;
     if (((to - from) / (span.to - span.from)) * this.element.clientWidth >= 4) this.actions.brush(from, to);
-    else this.update(this.#whole, this.#range);
+    else this.update(whole, range);
   }
 
-  #msAt(event) {
+  /** @param {PointerEvent} event @param {Part} span of the run */
+  #msAt(event, span) {
     const { left, width } = this.canvas.getBoundingClientRect();
-    const { span } = this.#whole;
     return span.from + Math.max(0, Math.min(1, (event.clientX - left) / width)) * (span.to - span.from);
   }
 }
 
-/** The highest percentile that most bins support, on a logarithmic scale, and the offered rate; as parts of the height. */
+/**
+ * The highest percentile that most bins support, on a logarithmic scale, and the offered rate.
+ * @param {View} view
+ * @returns {Shape}
+ */
 function shapeOf(view) {
   const bins = view.histBins({ name: END_TO_END.name });
+  /** @param {number} percent */
   const supported = (percent) => bins.filter(({ hist }) => supports(hist, percent)).length * 2 >= bins.length;
   const percent = PERCENTS.findLast((each) => each <= 99 && supported(each)) ?? PERCENTS[0];
   const known = bins.filter(({ hist }) => supports(hist, percent));
@@ -195,6 +218,8 @@ function shapeOf(view) {
       to,
       part: most > least ? (logs[at] - least) / (most - least) : 0.5,
     })),
-    rate: rates.filter(({ value }) => value > 0).map(({ from, to, value }) => ({ from, to, part: value / fastest })),
+    rate: rates.flatMap(({ from, to, value }) =>
+      value !== null && value > 0 ? [{ from, to, part: value / fastest }] : [],
+    ),
   };
 }

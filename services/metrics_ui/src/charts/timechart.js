@@ -6,22 +6,25 @@ import { setText } from "../dom.js";
 import { clockTime, elapsed } from "../format.js";
 import { colour } from "../theme.js";
 
-/**
- * @typedef {{title: string, colour: string, dash?: number[], width?: number, fill?: string}} Line
- * @typedef {{from: number, to: number, values: (number | null)[]}} Row  One bin with the value of each line.
- * @typedef {{label: string, values: (number | null)[]}} Overall  What the legend shows while no moment is pointed at.
- */
+/** @import {Actions, Line, Overall, Plot, Row} from "../types.js" */
+/** @import {View} from "../view.js" */
+
+/** @typedef {[xs: number[], ...lines: (number | null)[][]]} Columns */
 
 export class TimeChart {
+  /** @type {View | null} */
   #view = null;
+  /** @type {Columns | null} */
   #data = null;
+  /** @type {Row[]} */
   #rows = [];
+  /** @type {Overall} */
   #overall = { label: "", values: [] };
 
   /**
-   * @param {{title: string, unit: string, about?: string, lines: Line[], log?: boolean, height?: number,
+   * @param {{title: string, unit?: string, about?: string, lines: Line[], log?: boolean, height?: number,
    *          steps?: number[], tick: (value: number) => string, text: (value: number | null) => string,
-   *          actions: {brush: Function, whole: Function}}} given
+   *          actions: Actions}} given
    *   steps: between lines of the grid; tick: a value on the axis; text: a value in legend and table, with its unit.
    */
   constructor(given) {
@@ -38,12 +41,12 @@ export class TimeChart {
     this.element = this.figure.element;
   }
 
-  /** @param {import("../view.js").View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
+  /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
   update(view, rows, overall, summary) {
     this.#view = view;
     this.#rows = rows;
     this.#overall = overall;
-    this.#data = this.#columns();
+    this.#data = this.#columns(view);
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
     const text = this.given.text;
@@ -61,22 +64,27 @@ export class TimeChart {
     this.place.release();
   }
 
-  /** x and each line, with a gap where nothing was measured for more than two bins. */
-  #columns() {
-    const { begin, widthMs } = this.#view;
-    const columns = [[], ...this.given.lines.map(() => [])];
+  /** x and each line, with a gap where nothing was measured for more than two bins. @param {View} view */
+  #columns({ begin, widthMs }) {
+    /** @type {number[]} */
+    const xs = [];
+    /** @type {(number | null)[][]} */
+    const lines = this.given.lines.map(() => []);
+    /** @type {number | null} */
     let before = null;
     for (const { from, to, values } of this.#rows) {
       if (before !== null && from - before > 2 * widthMs) {
-        columns.forEach((column, at) => column.push(at === 0 ? ((before + from) / 2 - begin) / 1000 : null));
+        xs.push(((before + from) / 2 - begin) / 1000);
+        for (const line of lines) line.push(null);
       }
-      columns[0].push(((from + to) / 2 - begin) / 1000);
-      values.forEach((value, at) => columns[at + 1].push(value));
+      xs.push(((from + to) / 2 - begin) / 1000);
+      values.forEach((value, at) => lines[at].push(value));
       before = to;
     }
-    return columns;
+    return /** @type {Columns} */ ([xs, ...lines]);
   }
 
+  /** @param {{width: number, height: number}} size */
   #make(size) {
     const { lines, log = false, tick, steps } = this.given;
     const brush = brushHooks(() => this.#view?.begin ?? 0, this.given.actions);
@@ -103,12 +111,12 @@ export class TimeChart {
         ],
         series: [
           {},
-          ...lines.map((line) => ({
+          ...lines.map(({ fill, ...line }) => ({
             stroke: () => colour(line.colour),
-            fill: line.fill ? () => colour(line.fill) : undefined,
+            fill: fill ? () => colour(fill) : undefined,
             width: line.width ?? 1.5,
             dash: line.dash,
-            points: { show: (plot, at) => plot.data[at].filter((value) => value !== null).length < 2 },
+            points: { show: isLone },
           })),
         ],
         hooks: {
@@ -122,15 +130,16 @@ export class TimeChart {
     );
   }
 
+  /** @returns {[number, number]} */
   #xRange() {
     if (!this.#view) return [0, 1];
     const { begin, range } = this.#view;
     return [(range.from - begin) / 1000, (range.to - begin) / 1000];
   }
 
-  /** Values at the cursor, or those of the range. */
+  /** Values at the cursor, or those of the range. @param {number | null} [index] */
   #legend(index) {
-    if (!this.#data) return;
+    if (!this.#data || !this.#view) return;
     const { begin } = this.#view;
     const [xs, ...columns] = this.#data;
     const pointed = index !== null && index !== undefined && index < xs.length;
@@ -142,6 +151,17 @@ export class TimeChart {
   }
 }
 
+/** Whether a line has less than two points, so that only a mark shows it. @param {Plot} plot @param {number} at */
+function isLone(plot, at) {
+  return /** @type {Columns} */ (plot.data)[at].filter((value) => value !== null).length < 2;
+}
+
+/**
+ * @param {Plot} _plot
+ * @param {number} _least
+ * @param {number} most
+ * @returns {[number, number]}
+ */
 function zeroRange(_plot, _least, most) {
   return [0, most > 0 ? most * 1.08 : 1];
 }

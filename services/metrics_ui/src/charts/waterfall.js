@@ -4,6 +4,11 @@ import { h, setText } from "../dom.js";
 import { NONE, fixed, inUnit, percentName, unitFor, whole } from "../format.js";
 import { meanUs, shownPercentile } from "../hdr.js";
 
+/** @import {Hist} from "../hdr.js" */
+/** @import {Unit} from "../format.js" */
+
+/** @typedef {{element: HTMLElement, bar: HTMLElement, cells: HTMLElement[]}} StageRow */
+
 const SHOWN = [50, 99, 99.9];
 
 export class Waterfall {
@@ -11,7 +16,9 @@ export class Waterfall {
   constructor(stages) {
     this.stages = stages;
     const columns = ["mean", "share", ...SHOWN.map(percentName)];
+    /** @type {HTMLElement[]} */
     this.units = [];
+    /** @param {string} title */
     const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
     this.rows = stages.map((stage) => this.#row(stage.title, `${stage.from} → ${stage.to}`, stage.href));
     this.whole = this.#row("Whole", "intended → received", "#");
@@ -45,7 +52,7 @@ export class Waterfall {
     this.sum = h("p.summary");
   }
 
-  /** @param {import("../hdr.js").Hist[]} hists of the stages @param {import("../hdr.js").Hist} all of the whole */
+  /** @param {Hist[]} hists of the stages @param {Hist} all of the whole */
   update(hists, all) {
     const means = hists.map((hist) => meanUs(hist) ?? 0);
     const total = meanUs(all) ?? 0;
@@ -67,21 +74,21 @@ export class Waterfall {
     setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
   }
 
+  /** @param {string} text */
   #unit(text) {
     const element = h("span.unit", {}, text);
     if (text) this.units.push(element);
     return element;
   }
 
+  /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
   #row(title, way, href) {
     const bar = h("span.bar");
     const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
     const name = href === "#" ? title : h("a", { href }, title);
-    const link = name instanceof Node ? name : null;
     return {
       bar,
       cells,
-      link,
       element: h(
         "tr",
         {},
@@ -92,6 +99,11 @@ export class Waterfall {
     };
   }
 
+  /**
+   * @param {StageRow} row
+   * @param {Hist} hist
+   * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
+   */
   #fill({ bar, cells }, hist, { from, mean, total, unit }) {
     bar.style.setProperty("--from", String(total > 0 ? from / total : 0));
     bar.style.setProperty("--part", String(total > 0 ? mean / total : 0));

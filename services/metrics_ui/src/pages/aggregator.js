@@ -4,6 +4,9 @@ import { h, table } from "../dom.js";
 import { NONE, bytes, duration, latency, share, whole } from "../format.js";
 import { apart, keyFigures } from "../parts/figures.js";
 
+/** @import {App} from "../types.js" */
+/** @import {View} from "../view.js" */
+
 const COUNTS = [
   ["pushes", "pushes merged"],
   ["duplicates", "came again, left out"],
@@ -22,6 +25,7 @@ const COST_COLUMNS = ["p50", "p99", "max"];
 export class AggregatorPage {
   title = "Aggregator";
 
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.figures = keyFigures([
@@ -67,7 +71,7 @@ export class AggregatorPage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { model } = view;
     const own = model.aggregator;
@@ -97,6 +101,7 @@ export class AggregatorPage {
         source.clock_synchronised ? "yes" : "no",
       ]),
     );
+    /** @type {Map<string, number>} series by metric */
     const counts = new Map();
     for (const { name } of model.series.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
     this.metrics.setRows(

@@ -10,6 +10,13 @@ import { histRows, rateLines } from "../parts/lines.js";
 import { tabs } from "../parts/tabs.js";
 import { COMPUTATIONS, END_TO_END, PIPELINES, stepOf, workOf, workers } from "../steps.js";
 
+/** @import {Hist} from "../hdr.js" */
+/** @import {RunModel} from "../model.js" */
+/** @import {Step, TimedStep} from "../steps.js" */
+/** @import {App} from "../types.js" */
+/** @import {View} from "../view.js" */
+
+/** @type {{title: string, figure: (hist: Hist) => number | null}[]} */
 const OVER_TIME = [
   { title: "p50 of each computation", figure: (hist) => shownPercentile(hist, 50) },
   { title: "Maximum of each computation", figure: (hist) => (hist.count > 0 ? hist.maxUs : null) },
@@ -18,7 +25,7 @@ const OVER_TIME = [
 export class ComputationsPage {
   title = "Computations";
 
-  /** @param {Object} app */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.latencies = latencyTable("Latency of each computation", "computation");
@@ -58,9 +65,10 @@ export class ComputationsPage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { app } = this;
+    /** @param {TimedStep} step */
     const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
     this.latencies.set([
       ...COMPUTATIONS.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
@@ -98,10 +106,10 @@ export class ComputationsPage {
 }
 
 export class ComputationPage {
-  /** @param {Object} app @param {string} id */
+  /** @param {App} app @param {string} id */
   constructor(app, id) {
     this.app = app;
-    this.step = stepOf(app.feed.model, "computation", id);
+    this.step = stepOf(app.model, "computation", id);
     this.title = this.step?.title ?? "Computation";
     this.detail = this.step ? new Detail(this.step, app.actions) : null;
     this.others = latencyTable("The others of this pipeline", "computation");
@@ -116,7 +124,7 @@ export class ComputationPage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { app } = this;
     this.detail?.update(view);
@@ -139,6 +147,7 @@ export class ComputationPage {
   }
 }
 
+/** @param {App} app @param {string} current */
 function siblings(app, current) {
   return tabs(
     "Computations",
@@ -150,6 +159,7 @@ function siblings(app, current) {
   );
 }
 
+/** @param {RunModel} model @param {Step} step */
 function doneBy(model, step) {
   return workers(model)
     .filter((source) => source.startsWith(step.workers))

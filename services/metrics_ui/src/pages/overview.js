@@ -22,6 +22,11 @@ import {
 import { ALERTS, COMMITTED, DUE, END_TO_END, FAILED, PROCESSED, SEND_LAG, SENT, SERVICE, metric } from "../steps.js";
 import { View } from "../view.js";
 
+/** @import {LagPoint} from "../facts.js" */
+/** @import {Hist} from "../hdr.js" */
+/** @import {Actions, App} from "../types.js" */
+/** @import {Selector} from "../view.js" */
+
 const NOW_MS = 10_000;
 const THROUGHPUT = [
   { title: "offered", of: SENT },
@@ -33,23 +38,26 @@ const TRIPLE = [
   { title: "Actual send to receipt", of: SERVICE, page: "pipeline", item: "service" },
   { title: "Send lag, all messages", of: SEND_LAG, page: "computations", item: "send_all" },
 ];
-/** Titles with what is counted, and what is to be taken away from it. */
+/**
+ * Titles with what is counted, and what is to be taken away from it.
+ * @type {{title: string, of: Selector, less?: Selector}[]}
+ */
 const COUNTS = [
-  ["Due by the schedule", DUE],
-  ["Offered: sent", SENT],
-  ["Accepted: sent, and not lost at the broker", SENT, FAILED],
-  ["Lost at the broker", FAILED],
-  ["Processed, live", PROCESSED],
-  ["Processed, in committed batches", COMMITTED],
-  ["Alerts, the first of each order", ALERTS],
-  ["Alerts that came again", metric("receiver_alerts_duplicated_total")],
-  ["Malformed messages", metric("receiver_invalid_total")],
+  { title: "Due by the schedule", of: DUE },
+  { title: "Offered: sent", of: SENT },
+  { title: "Accepted: sent, and not lost at the broker", of: SENT, less: FAILED },
+  { title: "Lost at the broker", of: FAILED },
+  { title: "Processed, live", of: PROCESSED },
+  { title: "Processed, in committed batches", of: COMMITTED },
+  { title: "Alerts, the first of each order", of: ALERTS },
+  { title: "Alerts that came again", of: metric("receiver_alerts_duplicated_total") },
+  { title: "Malformed messages", of: metric("receiver_invalid_total") },
 ];
 
 export class OverviewPage {
   title = "Overview";
 
-  /** @param {Object} app see app.js */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     const { actions } = app;
@@ -136,9 +144,9 @@ export class OverviewPage {
       { label: "at the end", values: [points.at(-1)?.value ?? null] },
       lagSummary(view, points),
     );
-    for (const [chart, counters] of [
-      [this.rates, THROUGHPUT],
-      [this.alerts, ALERTED],
+    for (const { chart, counters } of [
+      { chart: this.rates, counters: THROUGHPUT },
+      { chart: this.alerts, counters: ALERTED },
     ]) {
       const selectors = counters.map(({ of }) => of);
       chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
@@ -159,10 +167,10 @@ export class OverviewPage {
     fillResultTable(this.result, view.history.latencyRows);
     show(this.result, view.judged);
     this.counts.setRows(
-      COUNTS.filter(([, of]) => view.has(of)).map(([title, of, less]) => [
+      COUNTS.filter(({ of }) => view.has(of)).map(({ title, of, less }) => [
         title,
-        whole(view.grown(of) - (less ? (view.grown(less) ?? 0) : 0)),
-        rate(view.rate(of) - (less ? (view.rate(less) ?? 0) : 0)),
+        whole((view.grown(of) ?? 0) - (less ? (view.grown(less) ?? 0) : 0)),
+        rate((view.rate(of) ?? 0) - (less ? (view.rate(less) ?? 0) : 0)),
       ]),
     );
     this.notes.setRows(
@@ -180,6 +188,7 @@ export class OverviewPage {
     for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
   }
 
+  /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
   #figures(view, hist, lag) {
     const { model, span } = view;
     const now = model.live
@@ -190,6 +199,7 @@ export class OverviewPage {
       unit: "/s",
       sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
     }));
+    const sentRate = view.rate(SENT) ?? 0;
     const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
     const latencies = PERCENTS.map((percent, at) =>
       percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min),
@@ -199,7 +209,7 @@ export class OverviewPage {
       {
         value: whole(lag?.value),
         unit: "messages",
-        sub: lag && view.rate(SENT) > 0 ? `${(lag.value / view.rate(SENT)).toFixed(2)} s of load` : "",
+        sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : "",
       },
       ...latencies,
       { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" },
@@ -207,7 +217,7 @@ export class OverviewPage {
   }
 }
 
-/** Which latencies these are: the result's, or what was pushed in another range. */
+/** Which latencies these are: the result's, or what was pushed in another range. @param {View} view */
 function aboutLatencies({ judged, history }) {
   if (judged) {
     return "Latencies are those of the result: the first alert of each order that was due after the load had settled.";
@@ -217,6 +227,7 @@ function aboutLatencies({ judged, history }) {
     : "Latencies are of the alerts that came in this range; those of the result are under “judged”.";
 }
 
+/** @param {string} title @param {string} unit @param {{title: string}[]} counters @param {Actions} actions */
 function rateChart(title, unit, counters, actions) {
   return new TimeChart({
     title,
@@ -229,10 +240,11 @@ function rateChart(title, unit, counters, actions) {
   });
 }
 
+/** @param {View} view @param {LagPoint[]} points */
 function lagSummary(view, points) {
   if (points.length === 0) return "The job has not counted anything yet.";
   const most = points.reduce((found, point) => (point.value > found.value ? point : found), points[0]);
-  const newest = counted(points.at(-1).value, "message");
+  const newest = counted(points[points.length - 1].value, "message");
   const when = elapsed((most.to - view.begin) / 1000);
   return `${newest} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; the job counts live, up to 2 s late`;
 }

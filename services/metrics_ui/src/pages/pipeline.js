@@ -8,11 +8,15 @@ import { Detail } from "../parts/detail.js";
 import { tabs } from "../parts/tabs.js";
 import { COMPUTATIONS, END_TO_END, PIPELINES, STAGES, stageLatency, stepOf, workOf, workers } from "../steps.js";
 
+/** @import {RunModel} from "../model.js" */
+/** @import {App, SourceData} from "../types.js" */
+/** @import {View} from "../view.js" */
+
 export class PipelinePage {
-  /** @param {Object} app @param {string} item which pipeline; the first if it is empty */
+  /** @param {App} app @param {string} item which pipeline; the first if it is empty */
   constructor(app, item) {
     this.app = app;
-    const step = stepOf(app.feed.model, "pipeline", item) ?? PIPELINES[0];
+    const step = stepOf(app.model, "pipeline", item) ?? PIPELINES[0];
     this.title = "Pipeline";
     const links = PIPELINES.map(({ id, title }) => ({
       title,
@@ -43,7 +47,7 @@ export class PipelinePage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { app } = this;
     this.waterfall.update(
@@ -77,11 +81,15 @@ export class PipelinePage {
   }
 }
 
+/** @param {SourceData | undefined} source */
 function errorText(source) {
   return source && source.clock_error_us >= 0 ? `±${latency(source.clock_error_us)}` : "unknown";
 }
 
-/** By how much the boundary between two stages may be wrong, from the clocks of the processes that stamp it. */
+/**
+ * By how much the boundary between two stages may be wrong, from the clocks of the processes that stamp it.
+ * @param {RunModel} model
+ */
 function clockSentence(model) {
   if (model.hosts === 1) return "All processes are on one host and read the same clock.";
   const newest = new Map(model.sources.map((source) => [source.source, source]));

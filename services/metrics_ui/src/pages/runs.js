@@ -3,10 +3,12 @@
 import { h, setText, table } from "../dom.js";
 import { NONE, dateTime, duration } from "../format.js";
 
+/** @import {App} from "../types.js" */
+
 export class RunsPage {
   title = "Runs";
 
-  /** @param {Object} app */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.table = table({
@@ -22,11 +24,12 @@ export class RunsPage {
       ],
     });
     this.note = h("p.about");
+    /** @type {HTMLInputElement} */
     const input = h("input.hidden", {
       type: "file",
       id: "run-file",
       accept: ".html,.json,text/html,application/json",
-      on: { change: (event) => this.#open(event.target) },
+      on: { change: () => this.#open(input) },
     });
     this.element = h(
       "section",
@@ -70,8 +73,9 @@ export class RunsPage {
 
   release() {}
 
+  /** @param {HTMLInputElement} input */
   async #open(input) {
-    const [file] = input.files;
+    const file = input.files?.[0];
     input.value = "";
     if (file) await this.app.openFile(file);
   }

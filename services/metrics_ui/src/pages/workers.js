@@ -20,14 +20,17 @@ import {
   workers,
 } from "../steps.js";
 
+/** @import {Actions, App, Cell} from "../types.js" */
+/** @import {Selector, View} from "../view.js" */
+
 export class WorkersPage {
   title = "Workers";
 
-  /** @param {Object} app */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.table = workerTable("The processes of this run");
-    this.sources = workers(app.feed.model);
+    this.sources = workers(app.model);
     this.cpu = cpuChart(this.sources, app.actions, 220);
     this.memory = memoryChart(this.sources, app.actions, 220);
     this.element = h(
@@ -39,7 +42,7 @@ export class WorkersPage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     this.table.set(view, this.app, workers(view.model));
     updateCpu(this.cpu, view, this.sources);
@@ -53,12 +56,12 @@ export class WorkersPage {
 }
 
 export class WorkerPage {
-  /** @param {Object} app @param {string} source */
+  /** @param {App} app @param {string} source */
   constructor(app, source) {
     this.app = app;
     this.source = source;
     this.title = source;
-    const step = stepOf(app.feed.model, "worker", source);
+    const step = stepOf(app.model, "worker", source);
     this.about = h(
       "p.about",
       {},
@@ -89,7 +92,7 @@ export class WorkerPage {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { app, source } = this;
     this.detail?.update(view);
@@ -123,10 +126,12 @@ export class WorkerPage {
   }
 }
 
+/** @param {Selector} selector @param {string} source @returns {Selector} */
 function ofSource({ name }, source) {
   return { name, labels: { source } };
 }
 
+/** @param {string[]} sources @param {Actions} actions @param {number} height */
 function cpuChart(sources, actions, height) {
   return new TimeChart({
     title: "CPU",
@@ -139,6 +144,7 @@ function cpuChart(sources, actions, height) {
   });
 }
 
+/** @param {string[]} sources @param {Actions} actions @param {number} height */
 function memoryChart(sources, actions, height) {
   return new TimeChart({
     title: "Memory, resident",
@@ -152,6 +158,7 @@ function memoryChart(sources, actions, height) {
   });
 }
 
+/** @param {TimeChart} chart @param {View} view @param {string[]} sources */
 function updateCpu(chart, view, sources) {
   const selectors = sources.map((source) => ofSource(CPU, source));
   const said = sources.map(
@@ -163,6 +170,7 @@ function updateCpu(chart, view, sources) {
   chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), said.join("; "));
 }
 
+/** @param {TimeChart} chart @param {View} view @param {string[]} sources */
 function updateMemory(chart, view, sources) {
   const selectors = sources.map((source) => ofSource(MEMORY, source));
   const values = selectors.map((selector) => view.gauge(selector));
@@ -170,10 +178,11 @@ function updateMemory(chart, view, sources) {
   chart.update(view, gaugeRows(view, selectors), { label: "at the end", values }, said);
 }
 
+/** @param {App} app @param {string} current */
 function siblings(app, current) {
   return tabs(
     "Workers",
-    ["", ...workers(app.feed.model)].map((source) => ({
+    ["", ...workers(app.model)].map((source) => ({
       title: source || "All",
       href: app.href("workers", source),
       current: source === current,
@@ -181,6 +190,7 @@ function siblings(app, current) {
   );
 }
 
+/** @param {string} caption */
 function workerTable(caption) {
   const made = table({
     caption,
@@ -198,23 +208,26 @@ function workerTable(caption) {
   });
   return {
     element: made.element,
+    /** @param {View} view @param {App} app @param {string[]} sources */
     set: (view, app, sources) => made.setRows(sources.map((source) => row(view, app, source))),
   };
 }
 
+/** @param {View} view @param {App} app @param {string} source @returns {Cell[]} */
 function row(view, app, source) {
   const own = { source };
   const messages = [SENT, PROCESSED].map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
   const ownCpu = { name: CPU.name, labels: own };
   const cpu = view.flowed(ownCpu);
+  const cpuRate = view.rate(ownCpu);
   const epochs = view.model.sources.filter((epoch) => epoch.source === source);
   const newest = epochs.at(-1);
-  const count = messages ? view.flowed(messages) : 0;
+  const count = messages ? (view.flowed(messages) ?? 0) : 0;
   return [
     { text: source, href: app.href("workers", source) },
     workOf(source),
     messages ? whole(view.rate(messages)) : NONE,
-    cpu === null ? NONE : fixed(view.rate(ownCpu), 2),
+    cpuRate === null ? NONE : fixed(cpuRate, 2),
     cpu !== null && count > 0 ? fixed((cpu * 1e6) / count, 2) : NONE,
     bytes(view.gauge({ name: MEMORY.name, labels: own })),
     whole(epochs.length || null),
@@ -223,15 +236,18 @@ function row(view, app, source) {
   ];
 }
 
-function titleOf({ name, labels }) {
+/** @param {Selector} selector */
+function titleOf({ name, labels = {} }) {
   const rest = Object.entries(labels).filter(([label]) => !["phase", "source", "run_id"].includes(label));
   return [plainName(name), ...rest.map(([, value]) => value)].join(", ").replaceAll("_", " ");
 }
 
+/** @param {number | null} value */
 function cores(value) {
   return value === null ? NONE : `${fixed(value, 2)} cores`;
 }
 
+/** @param {number | null} value */
 function seconds(value) {
   return value === null ? NONE : `${fixed(value, 1)} s`;
 }

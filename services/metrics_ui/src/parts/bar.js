@@ -14,10 +14,11 @@ const TITLES = {
 };
 const STALE_MS = 3000;
 
+/** @import {App} from "../types.js" */
 /** @typedef {{word: string, text: string, level: "good" | "calm" | "bad"}} State */
 
 export class Bar {
-  /** @param {Object} app see app.js */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.links = Object.fromEntries(Object.entries(TITLES).map(([page, title]) => [page, h("a", {}, title)]));
@@ -115,7 +116,8 @@ function stateOf({ model, fromFile, loading, failure, reached, link }) {
       level: "bad",
     };
   }
-  if (!model.live) return { word: "finished", text: model.span() ? `${dateTime(model.span().to)}` : "", level: "calm" };
+  const span = model.span();
+  if (!model.live) return { word: "finished", text: span ? dateTime(span.to) : "", level: "calm" };
   const newest = Math.max(0, ...model.sources.map(({ end_unix_ms: ms }) => ms));
   const ageMs = model.nowMs - newest;
   const phase = model.phase ? `${model.phase}, ` : "";

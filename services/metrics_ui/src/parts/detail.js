@@ -18,10 +18,15 @@ import {
   rateSummary,
 } from "./lines.js";
 
+/** @import {Hist} from "../hdr.js" */
+/** @import {Step} from "../steps.js" */
+/** @import {Actions} from "../types.js" */
+/** @import {HistBin, View} from "../view.js" */
+
 export class Detail {
   /**
-   * @param {import("../steps.js").Step} step
-   * @param {{brush: Function, whole: Function}} actions
+   * @param {Step} step
+   * @param {Actions} actions
    * @param {HTMLElement[]} [more] small charts to stand with those of throughput
    */
   constructor(step, actions, more = []) {
@@ -71,14 +76,14 @@ export class Detail {
     );
   }
 
-  /** @param {import("../view.js").View} view */
+  /** @param {View} view */
   update(view) {
     const { step } = this;
     for (const { chart, counters } of this.throughput) {
       const selectors = counters.map(({ of }) => of);
       chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
     }
-    if (!this.latencies) return;
+    if (!this.latencies || step.latency === null) return;
     const bins = view.histBins(step.over);
     const hist = view.hist(step.latency);
     this.latencies.over.update(
@@ -98,7 +103,7 @@ export class Detail {
   }
 }
 
-/** A histogram's percentiles in a sentence. @param {import("../hdr.js").Hist} hist */
+/** A histogram's percentiles in a sentence. @param {Hist} hist */
 function curveSummary(hist) {
   const known = PERCENTS.filter((percent) => supports(hist, percent));
   return `${counted(hist.count, "sample")}: ${[
@@ -107,6 +112,7 @@ function curveSummary(hist) {
   ].join(", ")}`;
 }
 
+/** @param {HistBin[]} bins */
 function heatSummary(bins) {
   const all = bins.reduce((sum, { hist }) => sum + hist.count, 0);
   const [least, most] = [

@@ -5,9 +5,12 @@ import { h } from "../dom.js";
 import { dateTime, whole } from "../format.js";
 import { toggleTheme } from "../theme.js";
 
+/** @import {Note, ReportData, ResultData, Verdict} from "../types.js" */
+
+/** @type {Record<string, string>} */
 const TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
 
-/** Workload, verdict, and why. @param {Object} facts @returns {HTMLElement} */
+/** Workload, verdict, and why. @param {ReportData} facts @returns {HTMLElement} */
 export function head({ result }) {
   const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
   const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
@@ -33,8 +36,9 @@ export function head({ result }) {
   );
 }
 
-/** The three verdicts, each with its evidence. @param {Object} facts @returns {HTMLElement} */
+/** The three verdicts, each with its evidence. @param {ResultData} result @returns {HTMLElement} */
 export function verdicts({ verdicts: given }) {
+  /** @param {boolean | null} holds @param {Verdict["evidence"]} evidence */
   const word = (holds, evidence) =>
     holds === null ? (evidence.length > 0 ? "not known" : "none asked for") : holds ? "yes" : "no";
   return h(
@@ -55,7 +59,7 @@ export function verdicts({ verdicts: given }) {
   );
 }
 
-/** What was out of the ordinary. @param {Object} facts @returns {HTMLElement} */
+/** What was out of the ordinary. @param {ReportData} facts @returns {HTMLElement} */
 export function anomalies({ anomalies: given }) {
   const lines = given.length > 0 ? given : ["Nothing."];
   return h(
@@ -70,7 +74,7 @@ export function anomalies({ anomalies: given }) {
   );
 }
 
-/** What the run was made of. @param {Object} facts @returns {HTMLElement} */
+/** What the run was made of. @param {ReportData} facts @returns {HTMLElement} */
 export function environment({ manifest, result }) {
   const sections = { ...manifest.sections, settings: result.settings };
   const known = Object.entries(sections).filter(([, values]) => Object.keys(values).length > 0);
@@ -98,12 +102,17 @@ export function environment({ manifest, result }) {
   );
 }
 
+/** @param {unknown} value */
 function factText(value) {
   if (value === null || value === undefined) return "not known";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Batch boundaries and collections as notes, which every time chart marks. @param {Object} facts */
+/**
+ * Batch boundaries and collections as notes, which every time chart marks.
+ * @param {ReportData} facts
+ * @returns {Note[]}
+ */
 export function marks({ boundaries, gc }) {
   return [
     ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({

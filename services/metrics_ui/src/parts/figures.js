@@ -2,9 +2,11 @@
 
 import { h, setText } from "../dom.js";
 
+/** @typedef {{value: string, unit?: string, sub?: string, small?: boolean}} KeyFigure */
+
 /**
  * @param {string[]} names
- * @returns {{element: HTMLElement, set: (values: {value: string, unit?: string, sub?: string, small?: boolean}[]) => void}}
+ * @returns {{element: HTMLElement, set: (values: KeyFigure[]) => void}}
  */
 export function keyFigures(names) {
   const parts = names.map((name) => ({

@@ -5,7 +5,12 @@ import { factsOf } from "../facts.js";
 import { counted } from "../format.js";
 import { findings } from "../rules.js";
 
+/** @import {RunModel} from "../model.js" */
+
+/** @typedef {{level: "trouble" | "note" | "none", text: string, page?: string}} Item */
+
 const SIGNS = { trouble: "▲", note: "•", none: "✓" };
+/** @type {Item} */
 const NOTHING = { level: "none", text: "Nothing is out of the ordinary." };
 
 export class Findings {
@@ -34,6 +39,7 @@ export class Findings {
     this.list.replaceChildren(...said.map((finding) => this.#item(finding)));
   }
 
+  /** @param {Item} item */
   #item({ level, text, page }) {
     const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
     const [name, ...item] = (page ?? "").split("/");
@@ -43,7 +49,11 @@ export class Findings {
   }
 }
 
-/** The verdict; why stands in the findings, if the run controller has said it check by check. */
+/**
+ * The verdict; why stands in the findings, if the run controller has said it check by check.
+ * @param {RunModel} model
+ * @returns {Item[]}
+ */
 function verdictOf({ notes }) {
   const verdict = notes.findLast(({ kind }) => kind === "verdict");
   if (!verdict) return [];

@@ -31,6 +31,7 @@ const NOTES = [
 /** @returns {{element: HTMLDialogElement, open: () => void}} */
 export function helpDialog() {
   const close = h("button", { type: "button", on: { click: () => element.close() } }, "close");
+  /** @type {HTMLDialogElement} */
   const element = h(
     "dialog.help",
     { "aria-labelledby": "help-title", on: { click: (event) => event.target === element && element.close() } },
@@ -63,5 +64,10 @@ export function helpDialog() {
       close,
     ),
   );
-  return { element, open: () => element.open || element.showModal() };
+  return {
+    element,
+    open: () => {
+      if (!element.open) element.showModal();
+    },
+  };
 }

@@ -5,6 +5,11 @@ import { apart } from "./figures.js";
 import { NONE, counted, inUnit, latency, percentName, unitFor, whole } from "../format.js";
 import { PERCENTS, clustersOf, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
 
+/** @import {Hist} from "../hdr.js" */
+/** @import {Unit} from "../format.js" */
+/** @import {Cell, ResultData} from "../types.js" */
+/** @import {KeyFigure} from "./figures.js" */
+
 const LISTED = [25, 50, 75, 90, 95, 99, 99.9, 99.99];
 
 const TOO_SMALL = "n too small";
@@ -12,7 +17,7 @@ const TOO_SMALL = "n too small";
 /**
  * @param {string} caption
  * @param {string} first the title of the first column
- * @returns {{element: HTMLElement, set: (rows: {title: any, hist: import("../hdr.js").Hist}[]) => void}}
+ * @returns {{element: HTMLElement, set: (rows: {title: Cell, hist: Hist}[]) => void}}
  */
 export function latencyTable(caption, first) {
   const columns = [first, "n", "mean", ...PERCENTS.map(percentName), "max"].map((title, at) => ({
@@ -39,7 +44,11 @@ export function latencyTable(caption, first) {
   };
 }
 
-/** A histogram's percentiles with their 95% intervals. @param {string} caption */
+/**
+ * A histogram's percentiles with their 95% intervals.
+ * @param {string} caption
+ * @returns {{element: HTMLElement, set: (hist: Hist) => void}}
+ */
 export function intervalTable(caption) {
   const columns = [
     { title: "percentile" },
@@ -75,6 +84,7 @@ export function intervalTable(caption) {
 
 /**
  * All latencies of the result, as the terminal and run.md have them, with intervals and clusters. Empty without rows.
+ * @param {Element} element
  * @param {string[][]} rows the titles of the columns first
  */
 export function fillResultTable(element, [head, ...rows]) {
@@ -85,20 +95,21 @@ export function fillResultTable(element, [head, ...rows]) {
   element.append(made.element);
 }
 
+/** @param {string} name @param {number | null} us @param {Hist} hist */
 function row(name, us, hist) {
   return [name, hist.count > 0 ? latency(us) : NONE, "", "", ""];
 }
 
 /**
  * A percentile with its unit, or that its samples or clusters are too few.
- * @param {import("../hdr.js").Hist} hist
+ * @param {Hist} hist
  * @param {number} percent
  */
 export function shownOr(hist, percent) {
   return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
 }
 
-/** Why a percentile is not shown. */
+/** Why a percentile is not shown. @param {Hist} hist @param {number} percent */
 function missing(hist, percent) {
   if (hist.count === 0) return NONE;
   const clusters = clustersOf(hist, percent);
@@ -107,10 +118,11 @@ function missing(hist, percent) {
 
 /**
  * A percentile as a key figure.
- * @param {import("../hdr.js").Hist} hist
+ * @param {Hist} hist
  * @param {number} percent
  * @param {string} sub what stands below it where it is shown
  * @param {number} [clustersMin] how many clusters it takes
+ * @returns {KeyFigure}
  */
 export function percentileFigure(hist, percent, sub, clustersMin) {
   const text = shownOr(hist, percent);
@@ -120,13 +132,19 @@ export function percentileFigure(hist, percent, sub, clustersMin) {
   return { value: text, sub: needed, small: true };
 }
 
-/** Percentiles and maximum of a range as key figures. @param {import("../hdr.js").Hist} hist */
+/** Percentiles and maximum of a range as key figures. @param {Hist} hist @returns {KeyFigure[]} */
 export function rangeFigures(hist) {
   const figures = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
   return [...figures, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
 }
 
-/** The same as result.json has them: the run's figures, whatever was pushed. @param {string[][]} rows see latencyRows */
+/**
+ * The same as result.json has them: the run's figures, whatever was pushed.
+ * @param {ResultData} result
+ * @param {string[][]} rows see latencyRows
+ * @param {number} clustersMin
+ * @returns {KeyFigure[]}
+ */
 export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
   const figures = PERCENTS.map((percent, at) => {
     const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
@@ -137,14 +155,17 @@ export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, 
   return [...figures, maxFigure(ns.max === null ? null : ns.max / 1000, count)];
 }
 
+/** @param {number | null} us @param {number} count */
 function maxFigure(us, count) {
   return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
 }
 
+/** @param {Hist} hist @param {number} percent @param {Unit} unit */
 function shown(hist, percent, unit) {
   return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
 }
 
+/** @param {Hist} hist @param {number} percent */
 function above(hist, percent) {
   return Math.round((hist.count * Math.round((100 - percent) * 1e6)) / 1e8);
 }

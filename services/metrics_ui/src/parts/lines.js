@@ -3,6 +3,11 @@
 import { elapsed, latency, percentName } from "../format.js";
 import { PERCENTS, shownPercentile } from "../hdr.js";
 
+/** @import {Hist} from "../hdr.js" */
+/** @import {Line, Overall, Row, ValueBin} from "../types.js" */
+/** @import {HistBin, Selector, View} from "../view.js" */
+
+/** @type {Line[]} */
 export const PERCENT_LINES = [
   { title: "p50", colour: "--p50", width: 2 },
   { title: "p95", colour: "--p95", dash: [7, 3] },
@@ -21,14 +26,15 @@ const RATE_LINES = [
   { colour: "--max", width: 1.5 },
 ];
 
-/** Lines for counters, in their order. @param {string[]} titles */
+/** Lines for counters, in their order. @param {string[]} titles @returns {Line[]} */
 export function rateLines(titles) {
   return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
 }
 
 /**
  * Rows of percentiles and maximum, one a bin; null where a bin has too few samples.
- * @param {import("../view.js").HistBin[]} bins
+ * @param {HistBin[]} bins
+ * @returns {Row[]}
  */
 export function percentileRows(bins) {
   return bins.map(({ from, to, hist }) => ({
@@ -40,9 +46,9 @@ export function percentileRows(bins) {
 
 /**
  * The same of the whole range, or of the result, for a legend.
- * @param {import("../hdr.js").Hist} hist
- * @param {import("../view.js").View} view
- * @returns {import("../charts/timechart.js").Overall}
+ * @param {Hist} hist
+ * @param {View} view
+ * @returns {Overall}
  */
 export function percentileOverall(hist, view) {
   return {
@@ -51,12 +57,12 @@ export function percentileOverall(hist, view) {
   };
 }
 
-/** Rates over the whole range. @param {import("../view.js").View} view @param {Object[]} selectors */
+/** Rates over the whole range. @param {View} view @param {Selector[]} selectors @returns {Overall} */
 export function rateOverall(view, selectors) {
   return { label: view.flowLabel, values: selectors.map((selector) => view.rate(selector)) };
 }
 
-/** Rates of several counters as rows. @param {import("../view.js").View} view @param {Object[]} selectors */
+/** Rates of several counters as rows. @param {View} view @param {Selector[]} selectors */
 export function rateRows(view, selectors) {
   return rowsOf(
     selectors.map((selector) => (view.has(selector) ? view.rateBins(selector) : null)),
@@ -64,7 +70,7 @@ export function rateRows(view, selectors) {
   );
 }
 
-/** Newest values of several gauges as rows. @param {import("../view.js").View} view @param {Object[]} selectors */
+/** Newest values of several gauges as rows. @param {View} view @param {Selector[]} selectors */
 export function gaugeRows(view, selectors) {
   return rowsOf(
     selectors.map((selector) => (view.has(selector) ? view.gaugeBins(selector) : null)),
@@ -74,21 +80,25 @@ export function gaugeRows(view, selectors) {
 
 /**
  * One figure of several histograms as rows; null where a bin of one has none.
- * @param {import("../view.js").View} view
- * @param {Object[][]} selectors for each line
- * @param {(hist: import("../hdr.js").Hist) => number | null} figure
+ * @param {View} view
+ * @param {Selector[][]} selectors for each line
+ * @param {(hist: Hist) => number | null} figure
+ * @returns {Row[]}
  */
 export function histRows(view, selectors, figure) {
+  /** @type {Map<number, Row>} */
   const byFrom = new Map();
   selectors.forEach((of, line) => {
     for (const { from, to, hist } of view.histBins(of)) {
-      if (!byFrom.has(from)) byFrom.set(from, { from, to, values: selectors.map(() => null) });
-      byFrom.get(from).values[line] = figure(hist);
+      const row = byFrom.get(from) ?? { from, to, values: selectors.map(() => null) };
+      row.values[line] = figure(hist);
+      byFrom.set(from, row);
     }
   });
   return [...byFrom.values()].sort((one, other) => one.from - other.from);
 }
 
+/** @param {(ValueBin[] | null)[]} columns @param {ValueBin[]} bins @returns {Row[]} */
 function rowsOf(columns, bins) {
   return columns.every((column) => column === null)
     ? []
@@ -97,27 +107,27 @@ function rowsOf(columns, bins) {
 
 /**
  * What the percentiles over time say, in a sentence or two.
- * @param {import("../view.js").View} view
- * @param {import("../view.js").HistBin[]} bins
+ * @param {View} view
+ * @param {HistBin[]} bins
  */
 export function percentileSummary(view, bins) {
   const rows = percentileRows(bins);
   const said = PERCENTS.flatMap((percent, at) => {
-    const known = rows.filter(({ values }) => values[at] !== null);
+    const known = rows.map(({ values }) => values[at]).filter((value) => value !== null);
     if (known.length === 0) return [];
-    const [least, most] = [Math.min, Math.max].map((of) => of(...known.map(({ values }) => values[at])));
+    const [least, most] = [Math.min(...known), Math.max(...known)];
     return [
       least === most
         ? `${percentName(percent)} ${latency(least)}`
         : `${percentName(percent)} ${latency(least)} to ${latency(most)}`,
     ];
   });
-  const slowest = rows.reduce((found, row) => (row.values.at(-1) > found.values.at(-1) ? row : found), rows[0]);
+  const slowest = bins.reduce((found, bin) => (bin.hist.maxUs > found.hist.maxUs ? bin : found), bins[0]);
   const missing = PERCENTS.filter((_percent, at) => rows.every(({ values }) => values[at] === null));
   const most = Math.max(...bins.map(({ hist }) => hist.count));
   return [
     said.join(", "),
-    slowest && `slowest ${latency(slowest.values.at(-1))} at ${elapsed((slowest.from - view.begin) / 1000)}`,
+    slowest && `slowest ${latency(slowest.hist.maxUs)} at ${elapsed((slowest.from - view.begin) / 1000)}`,
     missing.length > 0 &&
       `n too small for ${missing.map(percentName).join(", ")} in bins of ${view.widthMs / 1000} s (at most ${most} samples)`,
   ]
@@ -125,7 +135,12 @@ export function percentileSummary(view, bins) {
     .join("; ");
 }
 
-/** What rates over time say. @param {import("../view.js").View} view */
+/**
+ * What rates over time say.
+ * @param {View} view
+ * @param {{title: string, of: Selector}[]} throughput
+ * @param {(value: number | null) => string} text
+ */
 export function rateSummary(view, throughput, text) {
   return throughput
     .filter(({ of }) => view.has(of))

@@ -5,6 +5,11 @@ import { h, setAttribute, setText } from "../dom.js";
 import { duration, elapsed, percentName } from "../format.js";
 import { JUDGED, WHOLE, typedChoice } from "../range.js";
 
+/** @import {Choice} from "../range.js" */
+/** @import {App, Part} from "../types.js" */
+/** @import {View} from "../view.js" */
+
+/** @type {{title: string, choice: Choice}[]} */
 const PRESETS = [
   { title: "whole run", choice: WHOLE },
   { title: "last 1 min", choice: { kind: "last", ms: 60_000 } },
@@ -12,9 +17,10 @@ const PRESETS = [
 ];
 
 export class RangeBar {
+  /** @type {Part | null} */
   #span = null;
 
-  /** @param {Object} app see app.js */
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.strip = new Strip(app.actions);
@@ -54,6 +60,7 @@ export class RangeBar {
       "offered rate",
     );
     this.bins = h("span.length");
+    /** @param {string} title @param {() => void} click @param {string} sign @param {string} [key] */
     const step = (title, click, sign, key = sign) =>
       h("button", { type: "button", title: `${title} (${key})`, "aria-label": title, on: { click } }, sign);
     this.element = h(
@@ -84,12 +91,13 @@ export class RangeBar {
     );
   }
 
-  /** @param {import("../view.js").View} view what is shown @param {import("../view.js").View} whole the whole run */
+  /** @param {View} view what is shown @param {View} whole the whole run */
   update(view, whole) {
     const { app } = this;
     this.#span = view.span;
     this.strip.update(whole, view.range);
     setText(this.percent, percentName(this.strip.percent));
+    /** @param {number} ms */
     const at = (ms) => elapsed((ms - view.begin) / 1000);
     if (document.activeElement !== this.field) this.field.value = `${at(view.range.from)}–${at(view.range.to)}`;
     setText(this.length, duration(view.range.to - view.range.from));
@@ -106,6 +114,7 @@ export class RangeBar {
   }
 
   #typed() {
+    if (!this.#span) return;
     const choice = typedChoice(this.field.value, this.#span);
     setAttribute(this.field, "aria-invalid", choice === null ? "true" : null);
     if (choice !== null) {

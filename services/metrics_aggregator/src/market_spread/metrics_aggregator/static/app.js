@@ -5,7 +5,11 @@
   var SVG = "http://www.w3.org/2000/svg";
   function h(tag, attributes = {}, ...children) {
     const [name, ...classes] = tag.split(".");
-    return filled(document.createElement(name), classes, attributes, children);
+    const element = (
+      /** @type {ElementOf<Tag>} */
+      document.createElement(name)
+    );
+    return filled(element, classes, attributes, children);
   }
   function svg(tag, attributes = {}, ...children) {
     const [name, ...classes] = tag.split(".");
@@ -17,7 +21,13 @@
       if (value === true) element.setAttribute(name, "");
       else if (value !== false && value !== null && value !== void 0) element.setAttribute(name, String(value));
     }
-    for (const [name, listener] of Object.entries(on)) element.addEventListener(name, listener);
+    for (const [name, listener] of Object.entries(on)) {
+      element.addEventListener(
+        name,
+        /** @type {(event: Event) => unknown} */
+        listener
+      );
+    }
     element.append(...children.flat().filter((child) => child !== null && child !== false && child !== void 0));
     return element;
   }
@@ -88,7 +98,9 @@
     return allTables;
   }
   var Figure = class {
+    /** @type {() => Cell[][]} */
     #rows = () => [];
+    /** @type {Table} */
     #table;
     /**
      * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
@@ -131,7 +143,7 @@
     }
     /**
      * A line in the legend, with a place for its value below its name.
-     * @param {{title: string, colour: string, dash?: number[], width?: number}} line
+     * @param {Line} line
      * @returns {HTMLElement} the place
      */
     addKey(line) {
@@ -139,12 +151,16 @@
       this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
       return value;
     }
-    /** What the legend's values are of: a moment, or the range. */
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
     setWhen(when, clock = "") {
       setText(this.when, when);
       setText(this.clock, clock);
     }
-    /** Say what is to be seen, and give the table's rows, which are worked out only if they are shown. */
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     */
     describe(text, rows) {
       setText(this.summary, text);
       setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
@@ -190,7 +206,7 @@
     addEventListener("drop", (event) => {
       event.preventDefault();
       mark(false);
-      const [file] = event.dataTransfer.files;
+      const file = event.dataTransfer?.files[0];
       if (file) open(file);
     });
   }
@@ -202,7 +218,7 @@
     let fields = { id: "", event: "", data: [] };
     return (piece) => {
       const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop();
+      rest = lines.pop() ?? "";
       if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
       const events = [];
       for (const line of lines) {
@@ -230,13 +246,14 @@
   var BACKOFF_MS = [500, 1e3, 2e3, 5e3, 1e4];
   var DEAD_MS = 35e3;
   var LiveStream = class {
+    /** @type {AbortController | null} */
     #aborter = null;
     #failures = 0;
     #timer = 0;
     #watchdog = 0;
     #closed = false;
     /**
-     * @param {{url: string, lastId: () => number, onEvent: (event: Object) => void, onReset: () => Promise<void>,
+     * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
      *          onState: (state: LinkState, retryMs: number) => void}} given
      *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
      */
@@ -260,10 +277,11 @@
       this.#aborter?.abort();
     }
     async #read() {
-      this.#aborter = new AbortController();
+      const aborter = new AbortController();
+      this.#aborter = aborter;
       this.#alive();
       const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
-      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: this.#aborter.signal });
+      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
       if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
       if (this.#closed) return;
       this.#failures = 0;
@@ -276,7 +294,7 @@
         this.#alive();
         for (const event of parse(value)) {
           if (event.event === "reset") {
-            this.#aborter.abort();
+            aborter.abort();
             await this.given.onReset();
             return;
           }
@@ -448,7 +466,7 @@
   // src/model.js
   var INTERVALS_MAX = 2e3;
   var RunModel = class {
-    /** @param {Object} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
+    /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
     constructor(data) {
       if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
       this.runId = data.run_id;
@@ -465,7 +483,7 @@
       for (const given of data.series ?? []) this.#take(given);
     }
     /**
-     * Take what is new. @param {Object} event the data of an SSE `data` event
+     * Take what is new. @param {TickData} event the data of an SSE `data` event
      * @returns {boolean} false if the event is not newer than what is known: the sender has begun anew
      */
     apply(event) {
@@ -505,16 +523,17 @@
      */
     get judged() {
       const judged = this.#verdictNote?.judged;
-      return judged?.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
+      return judged && judged.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
     }
     /**
      * The result's own histogram of a latency, which is of orders and not of when they were pushed; null if there is none.
      * @param {import("./view.js").Selector} of
+     * @returns {Hist | null}
      */
     judgedHist({ name, labels = {} }) {
       const same = (given) => given.name === name && sameLabels(given.labels, labels);
       const found = this.#verdictNote?.judged?.series.find(same);
-      return found ? { ...histOf(readTotal(found.total)), tooFew: found.too_few } : null;
+      return found ? { ...histOf(slotOf(found.total)), tooFew: found.too_few } : null;
     }
     /** The latencies of the result as text: titles of columns, then a row each; empty if there are none. */
     get latencyRows() {
@@ -526,7 +545,7 @@
     /**
      * Series of that name whose labels are those given.
      * @param {string} name
-     * @param {Object} [labels]
+     * @param {Labels} [labels]
      * @returns {Series[]}
      */
     find(name, labels = {}) {
@@ -548,7 +567,7 @@
       }
       return to > from ? { from, to } : null;
     }
-    /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. */
+    /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
     coarseness(range) {
       let longest = 0;
       for (const { kind, intervals } of this.series.values()) {
@@ -559,20 +578,20 @@
       }
       return longest;
     }
+    /** @param {SeriesData} given */
     #take(given) {
       const key = `${given.name}\0${JSON.stringify(Object.entries(given.labels).sort())}`;
       const known = this.series.get(key);
-      const read = given.kind === "histogram" ? readSlot : readPoint;
-      const intervals = (given.intervals ?? []).map(read);
-      const total2 = given.kind === "histogram" ? readTotal(given.total) : given.total;
+      const read = readSeries(given);
       if (known === void 0) {
-        this.series.set(key, { name: given.name, kind: given.kind, labels: given.labels, total: total2, intervals });
+        this.series.set(key, read);
         return;
       }
-      if (given.total !== void 0) known.total = total2;
-      known.intervals.push(...intervals);
-      if (known.intervals.length > INTERVALS_MAX) known.intervals = coarsened(known);
+      if (given.total !== void 0) known.total = read.total;
+      known.intervals.push(...read.intervals);
+      if (known.intervals.length > INTERVALS_MAX) coarsen(known);
     }
+    /** @param {SourceData} changed */
     #takeSource(changed) {
       const same = (known) => known.source === changed.source && known.epoch_unix_ns === changed.epoch_unix_ns && known.epoch_unix_ms === changed.epoch_unix_ms;
       const at = this.sources.findIndex(same);
@@ -608,27 +627,44 @@
     }
     return slot.hist;
   }
-  function readSlot(values) {
-    return { start: values[0], end: values[1], head: values.slice(2, 8), text: values[8], hist: null };
+  function readSeries({ name, labels, ...given }) {
+    if (given.kind === "histogram") {
+      const total2 = given.total ? slotOf(given.total) : null;
+      return { name, kind: given.kind, labels, total: total2, intervals: (given.intervals ?? []).map(readSlot) };
+    }
+    return { name, kind: given.kind, labels, total: given.total, intervals: (given.intervals ?? []).map(readPoint) };
   }
-  function readTotal(values) {
-    return values === void 0 || values === null ? null : { start: 0, end: 0, head: values.slice(0, 6), text: values[6], hist: null };
+  function readSlot([start, end, ...total2]) {
+    return { ...slotOf(total2), start, end };
   }
-  function readPoint(values) {
-    return { start: values[0], end: values[1], value: values[2] };
+  function slotOf([count, sumUs, minUs, maxUs, overflow, negative, text]) {
+    return { start: 0, end: 0, head: [count, sumUs, minUs, maxUs, overflow, negative], text, hist: null };
   }
-  function coarsened({ kind, intervals }) {
+  function readPoint([start, end, value]) {
+    return { start, end, value };
+  }
+  function coarsen(series) {
+    if (series.kind === "histogram") {
+      series.intervals = halved(series.intervals, (older, newer) => ({
+        start: older.start,
+        end: newer.end,
+        head: [],
+        text: "",
+        hist: mergeHists([histOf(older), histOf(newer)])
+      }));
+    } else {
+      const isCounter = series.kind === "counter";
+      series.intervals = halved(series.intervals, (older, newer) => ({
+        start: older.start,
+        end: newer.end,
+        value: isCounter ? older.value + newer.value : newer.value
+      }));
+    }
+  }
+  function halved(intervals, merge) {
     const half = 2 * Math.floor(intervals.length / 4);
     const merged = [];
-    for (let i = 0; i < half; i += 2) {
-      const [older, newer] = [intervals[i], intervals[i + 1]];
-      const span = { start: older.start, end: newer.end };
-      if (kind === "histogram") {
-        merged.push({ ...span, head: [], text: "", hist: mergeHists([histOf(older), histOf(newer)]) });
-      } else {
-        merged.push({ ...span, value: kind === "counter" ? older.value + newer.value : newer.value });
-      }
-    }
+    for (let i = 0; i < half; i += 2) merged.push(merge(intervals[i], intervals[i + 1]));
     return [...merged, ...intervals.slice(half)];
   }
 
@@ -662,8 +698,9 @@
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
-    /** Runs as /api/v1/runs has them, those out of files first. */
+    /** @type {RunHead[]} as /api/v1/runs has them, those out of files first */
     runs = [];
+    /** @type {{state: LinkState, retryMs: number}} */
     link = { state: "connecting", retryMs: 0 };
     loading = true;
     /** Why there is nothing to show; empty if there is, or may come. */
@@ -673,12 +710,16 @@
     /** Whether there is an aggregator: not if this page is an exported file. */
     served = true;
     fromFile = false;
+    /** @type {Map<string, {data: RunData, head: RunHead}>} */
     #files = /* @__PURE__ */ new Map();
+    /** @type {RunHead[]} */
     #known = [];
     #wanted = "";
     #opening = "";
+    /** @type {LiveStream | null} */
     #stream = null;
     #heardAt = 0;
+    /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
     #detail = null;
     #asked = "";
     #timer = 0;
@@ -689,7 +730,7 @@
     }
     /**
      * Begin with the run inside the page, or with those of the aggregator.
-     * @param {Object | null} embedded
+     * @param {RunData | null} embedded
      * @param {string} runId
      */
     async start(embedded, runId) {
@@ -728,17 +769,19 @@
     }
     /**
      * The run's data for a range: the aggregator's finer intervals of it, once they are here.
-     * @param {import("./range.js").Range} range
+     * @param {RunModel} model the run that is open
+     * @param {Range} range
      * @returns {RunModel}
      */
-    modelFor(range) {
-      const { model } = this;
+    modelFor(model, range) {
       const detail = this.#detail;
       if (detail && detail.tick === model.tick && detail.range.from <= range.from && detail.range.to >= range.to) {
         return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
       }
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
-      if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) this.#refine(range);
+      if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) {
+        this.#refine(model, range);
+      }
       return model;
     }
     async #watchRuns() {
@@ -754,7 +797,7 @@
         this.#comeBack();
       } catch (error) {
         this.reached = false;
-        if (!this.model) this.failure = `the aggregator does not answer (${error.message})`;
+        if (!this.model) this.failure = `the aggregator does not answer (${messageOf(error)})`;
       }
       this.#changed();
       const state = this.model ? this.model.live ? "live" : "ended" : "none";
@@ -763,16 +806,19 @@
     /** Follow the open run if it goes on after it was thought to have ended. */
     #comeBack() {
       const { model } = this;
-      const goesOn = this.#known.some(({ run_id: id, live }) => live && id === model?.runId);
+      if (!model) return;
+      const goesOn = this.#known.some(({ run_id: id, live }) => live && id === model.runId);
       if (goesOn && !model.live && !this.fromFile && this.#stream === null && this.#opening === "") {
         this.#open(model.runId);
       }
     }
+    /** @param {string} runId */
     async #open(runId) {
       this.#leave();
       this.#opening = runId;
-      if (this.#files.has(runId)) {
-        this.#show(this.#files.get(runId).data, true);
+      const file = this.#files.get(runId);
+      if (file) {
+        this.#show(file.data, true);
         return;
       }
       try {
@@ -782,10 +828,11 @@
         if (this.#opening !== runId) return;
         this.#opening = "";
         this.model = null;
-        this.failure = error.message;
+        this.failure = messageOf(error);
         this.#changed();
       }
     }
+    /** @param {RunData} data @param {boolean} fromFile */
     #show(data, fromFile) {
       this.model = new RunModel(fromFile ? { ...data, live: false } : data);
       this.fromFile = fromFile;
@@ -801,10 +848,11 @@
       this.#stream?.close();
       this.#stream = null;
     }
+    /** @param {string} runId */
     #follow(runId) {
       const stream = new LiveStream({
         url: `api/v1/runs/${encodeURIComponent(runId)}/events`,
-        lastId: () => this.model.tick,
+        lastId: () => this.model?.tick ?? 0,
         onEvent: (event) => this.#heard(event),
         onReset: async () => {
           const data = await this.#fetchData(runId);
@@ -818,15 +866,19 @@
       this.#stream = stream;
       stream.start();
     }
+    /** @param {TickData} event */
     #heard(event) {
-      if (!this.model.apply(event)) {
-        this.#open(this.model.runId);
+      const { model } = this;
+      if (!model) return;
+      if (!model.apply(event)) {
+        this.#open(model.runId);
         return;
       }
       this.#heardAt = performance.now();
-      if (!this.model.live && this.model.verdict) this.#leave();
+      if (!model.live && model.verdict) this.#leave();
       this.#changed();
     }
+    /** @param {string} runId @param {string} [query] @returns {Promise<RunData>} */
     async #fetchData(runId, query = "") {
       const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
       if (!answer.ok) {
@@ -834,8 +886,8 @@
       }
       return answer.json();
     }
-    #refine(range) {
-      const { runId, tick, live } = this.model;
+    /** @param {RunModel} model @param {Range} range */
+    #refine({ runId, tick, live }, range) {
       const asked = `${runId} ${tick} ${range.from} ${range.to}`;
       if (this.#asked === asked) return;
       this.#asked = asked;
@@ -850,9 +902,9 @@
         }
       );
     }
+    /** @param {RunData} data */
     #takeFile(data) {
       const { runId, title, phase, verdict } = new RunModel(data);
-      const { from_unix_ms: begin, to_unix_ms: end } = data.range ?? {};
       const head = {
         run_id: runId,
         title,
@@ -860,8 +912,8 @@
         verdict,
         live: false,
         file: true,
-        begin_unix_ms: begin,
-        end_unix_ms: end
+        begin_unix_ms: data.range?.from_unix_ms,
+        end_unix_ms: data.range?.to_unix_ms
       };
       this.#files.set(runId, { data, head });
       this.#list();
@@ -877,6 +929,9 @@
       ];
     }
   };
+  function messageOf(error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 
   // src/keys.js
   var SEQUENCE_MS = 1200;
@@ -915,7 +970,7 @@
     return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
   function unitFor(valuesUs) {
-    const positive = valuesUs.filter((value) => value !== null && value > 0);
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
     if (positive.length === 0) return MILLI;
     const least = Math.min(...positive);
     const most = Math.max(...positive);
@@ -949,13 +1004,14 @@
     if (perSecond === 0) return "0";
     return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
   }
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
   function bytes(value) {
     if (value === null || value === void 0) return NONE;
-    for (const [name, size] of [
-      ["GiB", 2 ** 30],
-      ["MiB", 2 ** 20],
-      ["KiB", 2 ** 10]
-    ]) {
+    for (const { name, size } of BYTE_UNITS) {
       if (Math.abs(value) >= size) {
         return `${fixed(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
       }
@@ -1041,6 +1097,7 @@
   var COST_COLUMNS = ["p50", "p99", "max"];
   var AggregatorPage = class {
     title = "Aggregator";
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.figures = keyFigures([
@@ -1085,7 +1142,7 @@
         )
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { model } = view;
       const own = model.aggregator;
@@ -1163,8 +1220,11 @@
     return () => listeners.delete(listener);
   }
   function colour(name) {
-    if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-    return colours.get(name);
+    const known = colours.get(name);
+    if (known !== void 0) return known;
+    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+    return found;
   }
   function channels(name) {
     const hex = colour(name).replace("#", "");
@@ -1179,7 +1239,10 @@
   var unstored = null;
   function stored() {
     try {
-      return localStorage.getItem(KEY);
+      return (
+        /** @type {Theme | null} */
+        localStorage.getItem(KEY)
+      );
     } catch {
       return unstored;
     }
@@ -1238,7 +1301,8 @@
   function roundLog(value, towards) {
     const decade = 10 ** Math.floor(Math.log10(value));
     const steps = MANTISSAS.map((mantissa) => mantissa * decade);
-    return towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    return found ?? null;
   }
   function logSplits(least, most) {
     const decades = Math.log10(most / least);
@@ -1257,8 +1321,7 @@
       sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
       drag: { x: true, y: false, setScale: false, dist: 4 },
       points: { size: 5, width: 1 },
-      bind: { dblclick: () => () => {
-      } }
+      bind: { dblclick: () => () => null }
     };
   }
   function brushHooks(beginMs, actions) {
@@ -1328,14 +1391,18 @@
 
   // src/charts/timechart.js
   var TimeChart = class {
+    /** @type {View | null} */
     #view = null;
+    /** @type {Columns | null} */
     #data = null;
+    /** @type {Row[]} */
     #rows = [];
+    /** @type {Overall} */
     #overall = { label: "", values: [] };
     /**
-     * @param {{title: string, unit: string, about?: string, lines: Line[], log?: boolean, height?: number,
+     * @param {{title: string, unit?: string, about?: string, lines: Line[], log?: boolean, height?: number,
      *          steps?: number[], tick: (value: number) => string, text: (value: number | null) => string,
-     *          actions: {brush: Function, whole: Function}}} given
+     *          actions: Actions}} given
      *   steps: between lines of the grid; tick: a value on the axis; text: a value in legend and table, with its unit.
      */
     constructor(given) {
@@ -1351,12 +1418,12 @@
       this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {import("../view.js").View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
+    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
     update(view, rows, overall, summary) {
       this.#view = view;
       this.#rows = rows;
       this.#overall = overall;
-      this.#data = this.#columns();
+      this.#data = this.#columns(view);
       this.place.plot()?.setData(this.#data);
       this.#legend(this.place.plot()?.cursor.idx);
       const text = this.given.text;
@@ -1373,21 +1440,26 @@
       this.figure.release();
       this.place.release();
     }
-    /** x and each line, with a gap where nothing was measured for more than two bins. */
-    #columns() {
-      const { begin, widthMs } = this.#view;
-      const columns = [[], ...this.given.lines.map(() => [])];
+    /** x and each line, with a gap where nothing was measured for more than two bins. @param {View} view */
+    #columns({ begin, widthMs }) {
+      const xs = [];
+      const lines = this.given.lines.map(() => []);
       let before = null;
       for (const { from, to, values } of this.#rows) {
         if (before !== null && from - before > 2 * widthMs) {
-          columns.forEach((column, at) => column.push(at === 0 ? ((before + from) / 2 - begin) / 1e3 : null));
+          xs.push(((before + from) / 2 - begin) / 1e3);
+          for (const line of lines) line.push(null);
         }
-        columns[0].push(((from + to) / 2 - begin) / 1e3);
-        values.forEach((value, at) => columns[at + 1].push(value));
+        xs.push(((from + to) / 2 - begin) / 1e3);
+        values.forEach((value, at) => lines[at].push(value));
         before = to;
       }
-      return columns;
+      return (
+        /** @type {Columns} */
+        [xs, ...lines]
+      );
     }
+    /** @param {{width: number, height: number}} size */
     #make(size) {
       const { lines, log = false, tick, steps } = this.given;
       const brush = brushHooks(() => this.#view?.begin ?? 0, this.given.actions);
@@ -1412,12 +1484,12 @@
           ],
           series: [
             {},
-            ...lines.map((line) => ({
+            ...lines.map(({ fill, ...line }) => ({
               stroke: () => colour(line.colour),
-              fill: line.fill ? () => colour(line.fill) : void 0,
+              fill: fill ? () => colour(fill) : void 0,
               width: line.width ?? 1.5,
               dash: line.dash,
-              points: { show: (plot, at) => plot.data[at].filter((value) => value !== null).length < 2 }
+              points: { show: isLone }
             }))
           ],
           hooks: {
@@ -1430,14 +1502,15 @@
         this.figure.plot
       );
     }
+    /** @returns {[number, number]} */
     #xRange() {
       if (!this.#view) return [0, 1];
       const { begin, range } = this.#view;
       return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
     }
-    /** Values at the cursor, or those of the range. */
+    /** Values at the cursor, or those of the range. @param {number | null} [index] */
     #legend(index) {
-      if (!this.#data) return;
+      if (!this.#data || !this.#view) return;
       const { begin } = this.#view;
       const [xs, ...columns] = this.#data;
       const pointed = index !== null && index !== void 0 && index < xs.length;
@@ -1448,6 +1521,12 @@
       });
     }
   };
+  function isLone(plot, at) {
+    return (
+      /** @type {Columns} */
+      plot.data[at].filter((value) => value !== null).length < 2
+    );
+  }
   function zeroRange(_plot, _least, most) {
     return [0, most > 0 ? most * 1.08 : 1];
   }
@@ -1468,7 +1547,10 @@
   ]);
   var TICKS = [...EXACT.keys()];
   var CurveChart = class {
+    /** @type {Columns | null} */
     #data = null;
+    /** @type {Hist[]} */
+    #hists = [];
     /** @param {{title: string, lines: Line[], height?: number}} given */
     constructor(given) {
       this.given = given;
@@ -1487,12 +1569,12 @@
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {import("../hdr.js").Hist[]} hists one a line @param {string} summary */
+    /** @param {Hist[]} hists one a line @param {string} summary */
     update(hists, summary) {
       const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
       const lines = hists.map((hist) => curveValues(hist, xs));
       const band = xs.map((x) => x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]);
-      this.hists = hists;
+      this.#hists = hists;
       this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
       this.place.plot()?.setData(this.#data);
       this.#legend(this.place.plot()?.cursor.idx);
@@ -1510,6 +1592,7 @@
       this.figure.release();
       this.place.release();
     }
+    /** @param {{width: number, height: number}} size */
     #make(size) {
       const { lines } = this.given;
       return new uPlot(
@@ -1527,7 +1610,11 @@
               size: 26,
               space: 30,
               grid: { show: true, stroke: () => colour("--grid"), width: 1 },
-              splits: (plot) => TICKS.filter((tick) => tick >= plot.scales.x.min && tick <= plot.scales.x.max),
+              splits: ({
+                scales: {
+                  x: { min = 0, max = 0 }
+                }
+              }) => TICKS.filter((tick) => tick >= min && tick <= max),
               filter: (_plot, splits) => splits,
               values: (plot, splits) => splits.map((x) => plot.width < 420 && (x === 4 || x === 20) ? "" : nameAt(x))
             }),
@@ -1550,13 +1637,16 @@
         this.figure.plot
       );
     }
-    /** Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time. */
+    /**
+     * Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time.
+     * @param {number | null} [index]
+     */
     #legend(index) {
       if (!this.#data) return;
       const [xs, , , ...columns] = this.#data;
       const at = index ?? xs.indexOf(100);
       this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
-      const isShown = (line) => at >= 0 && (index != null || clustersOf(this.hists[line], 99) === void 0);
+      const isShown = (line) => at >= 0 && (index != null || clustersOf(this.#hists[line], 99) === void 0);
       this.values.forEach((place, line) => setText(place, latency(isShown(line) ? columns[line][at] ?? null : null)));
     }
   };
@@ -1581,11 +1671,14 @@
   // src/charts/heatmap.js
   var LEGEND_STEPS = 6;
   var Heatmap = class {
+    /** @type {View | null} */
     #view = null;
+    /** @type {Column[]} */
     #columns = [];
     #most = 1;
+    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
     #rows = [40, 60];
-    /** @param {{title: string, actions: Object, height?: number}} given */
+    /** @param {{title: string, actions: Actions, height?: number}} given */
     constructor(given) {
       this.given = given;
       this.figure = new Figure({
@@ -1607,7 +1700,7 @@
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {import("../view.js").View} view @param {import("../view.js").HistBin[]} bins @param {string} summary */
+    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
     update(view, bins, summary) {
       this.#view = view;
       this.#columns = heatColumns(bins);
@@ -1619,18 +1712,20 @@
       this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
       this.#colourLegend();
       const plot = this.place.plot();
-      plot?.setData(this.#data());
-      this.#read(plot ?? { cursor: { left: -1 } });
-      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table());
+      plot?.setData(this.#data(view));
+      this.#read(plot);
+      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
     }
     release() {
       this.figure.release();
       this.place.release();
     }
-    #data() {
-      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - this.#view.begin) / 1e3);
+    /** @param {View} view @returns {PlotData} */
+    #data({ begin }) {
+      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
       return [xs, xs.map(() => null)];
     }
+    /** @param {{width: number, height: number}} size */
     #make(size) {
       const { actions } = this.given;
       const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
@@ -1642,7 +1737,7 @@
           cursor: { ...timeCursor(), y: true, points: { show: false } },
           scales: {
             x: { time: false, range: () => this.#xRange() },
-            y: { distr: 3, range: () => this.#rows.map(rowLowest) }
+            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
           },
           axes: [timeAxis(), latencyAxis()],
           series: [{}, {}],
@@ -1653,15 +1748,17 @@
             setCursor: [(plot) => this.#read(plot)]
           }
         },
-        this.#view ? this.#data() : [[], []],
+        this.#view ? this.#data(this.#view) : [[], []],
         this.figure.plot
       );
     }
+    /** @returns {[number, number]} */
     #xRange() {
       if (!this.#view) return [0, 1];
       const { begin, range } = this.#view;
       return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
     }
+    /** @param {Plot} plot */
     #paint(plot) {
       if (!this.#view) return;
       this.#colourLegend();
@@ -1678,10 +1775,10 @@
         }
       }
     }
-    /** The cell at the cursor. */
+    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
     #read(plot) {
-      const { left, top } = plot.cursor;
-      if (!this.#view || left < 0) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
         this.figure.setWhen("range");
         setText(
           this.read,
@@ -1709,8 +1806,8 @@
       setText(this.most, whole(this.#most));
       this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
     }
-    #table() {
-      const { begin } = this.#view;
+    /** @param {View} view @returns {Cell[][]} */
+    #table({ begin }) {
       return this.#columns.flatMap(
         ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row3, count]) => [
           elapsed((from - begin) / 1e3),
@@ -1879,8 +1976,9 @@
     const byFrom = /* @__PURE__ */ new Map();
     selectors.forEach((of, line) => {
       for (const { from, to, hist } of view.histBins(of)) {
-        if (!byFrom.has(from)) byFrom.set(from, { from, to, values: selectors.map(() => null) });
-        byFrom.get(from).values[line] = figure(hist);
+        const row3 = byFrom.get(from) ?? { from, to, values: selectors.map(() => null) };
+        row3.values[line] = figure(hist);
+        byFrom.set(from, row3);
       }
     });
     return [...byFrom.values()].sort((one, other) => one.from - other.from);
@@ -1891,19 +1989,19 @@
   function percentileSummary(view, bins) {
     const rows = percentileRows(bins);
     const said = PERCENTS.flatMap((percent, at) => {
-      const known = rows.filter(({ values }) => values[at] !== null);
+      const known = rows.map(({ values }) => values[at]).filter((value) => value !== null);
       if (known.length === 0) return [];
-      const [least, most2] = [Math.min, Math.max].map((of) => of(...known.map(({ values }) => values[at])));
+      const [least, most2] = [Math.min(...known), Math.max(...known)];
       return [
         least === most2 ? `${percentName(percent)} ${latency(least)}` : `${percentName(percent)} ${latency(least)} to ${latency(most2)}`
       ];
     });
-    const slowest = rows.reduce((found, row3) => row3.values.at(-1) > found.values.at(-1) ? row3 : found, rows[0]);
+    const slowest = bins.reduce((found, bin) => bin.hist.maxUs > found.hist.maxUs ? bin : found, bins[0]);
     const missing2 = PERCENTS.filter((_percent, at) => rows.every(({ values }) => values[at] === null));
     const most = Math.max(...bins.map(({ hist }) => hist.count));
     return [
       said.join(", "),
-      slowest && `slowest ${latency(slowest.values.at(-1))} at ${elapsed((slowest.from - view.begin) / 1e3)}`,
+      slowest && `slowest ${latency(slowest.hist.maxUs)} at ${elapsed((slowest.from - view.begin) / 1e3)}`,
       missing2.length > 0 && `n too small for ${missing2.map(percentName).join(", ")} in bins of ${view.widthMs / 1e3} s (at most ${most} samples)`
     ].filter(Boolean).join("; ");
   }
@@ -1918,8 +2016,8 @@
   // src/parts/detail.js
   var Detail = class {
     /**
-     * @param {import("../steps.js").Step} step
-     * @param {{brush: Function, whole: Function}} actions
+     * @param {Step} step
+     * @param {Actions} actions
      * @param {HTMLElement[]} [more] small charts to stand with those of throughput
      */
     constructor(step, actions, more = []) {
@@ -1963,14 +2061,14 @@
         small.map((element) => h(`div.${size}`, {}, element))
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { step } = this;
       for (const { chart, counters } of this.throughput) {
         const selectors = counters.map(({ of }) => of);
         chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
       }
-      if (!this.latencies) return;
+      if (!this.latencies || step.latency === null) return;
       const bins = view.histBins(step.over);
       const hist = view.hist(step.latency);
       this.latencies.over.update(
@@ -2124,17 +2222,22 @@
     const pushed = [...model.series.values()].map(({ labels }) => labels.source);
     return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
   }
+  var WORK = [
+    { kind: "sender", work: "offers the load" },
+    { kind: "receiver", work: "takes the alerts" },
+    { kind: "job", work: "runs the pipeline in Spark" }
+  ];
   function workOf(source) {
-    const kinds = { sender: "offers the load", receiver: "takes the alerts", job: "runs the pipeline in Spark" };
-    const kind = Object.keys(kinds).find((name) => source.startsWith(name));
-    return kind ? kinds[kind] : "";
+    return WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "";
   }
-  var MAIN_LATENCY = { sender: "sender_send_lag_seconds", receiver: "receiver_end_to_end_seconds" };
+  var MAIN_LATENCY = [
+    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
+  ];
   function workerStep(model, source) {
     if (!workers(model).includes(source)) return null;
     const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
-    const kind = Object.keys(MAIN_LATENCY).find((name) => source.startsWith(name));
-    const main = kind ? metric(MAIN_LATENCY[kind], kind === "receiver" ? MEASURED : {}) : null;
+    const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
     const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
     return {
       level: "worker",
@@ -2165,7 +2268,7 @@
   ];
   var ComputationsPage = class {
     title = "Computations";
-    /** @param {Object} app */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.latencies = latencyTable("Latency of each computation", "computation");
@@ -2204,7 +2307,7 @@
         )
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { app } = this;
       const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
@@ -2242,10 +2345,10 @@
     }
   };
   var ComputationPage = class {
-    /** @param {Object} app @param {string} id */
+    /** @param {App} app @param {string} id */
     constructor(app, id) {
       this.app = app;
-      this.step = stepOf(app.feed.model, "computation", id);
+      this.step = stepOf(app.model, "computation", id);
       this.title = this.step?.title ?? "Computation";
       this.detail = this.step ? new Detail(this.step, app.actions) : null;
       this.others = latencyTable("The others of this pipeline", "computation");
@@ -2259,7 +2362,7 @@
         h("div.grid", {}, h("div.full", {}, this.others.element), h("div.full", {}, this.workers.element))
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { app } = this;
       this.detail?.update(view);
@@ -2357,8 +2460,9 @@
     const last = /^last (\d+)( s)?$/.exec(plain);
     if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1e3 };
     const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
-    if (parts.length !== 2 || parts.includes(null) || parts[0] >= parts[1]) return null;
-    return { kind: "fixed", from: span.from + parts[0] * 1e3, to: span.from + parts[1] * 1e3 };
+    const [from, to] = parts;
+    if (parts.length !== 2 || from === null || to === null || from >= to) return null;
+    return { kind: "fixed", from: span.from + from * 1e3, to: span.from + to * 1e3 };
   }
   function secondsOf(text) {
     if (!/^\d+(:\d{1,2}){0,2}(\.\d+)?$/.test(text)) return null;
@@ -2384,12 +2488,13 @@
   var AWAITED_MS = 3e3;
   var BINS2 = 240;
   var View = class {
+    /** @type {Map<string, unknown>} what was worked out, by method and argument */
     #kept = /* @__PURE__ */ new Map();
     /**
-     * @param {import("./model.js").RunModel} model
-     * @param {import("./range.js").Range} range
-     * @param {{from: number, to: number}} span what the run has
-     * @param {{widthMs?: number, bins?: number, history?: import("./model.js").RunModel}} [more] widthMs: of the bins, else
+     * @param {RunModel} model
+     * @param {Range} range
+     * @param {Part} span what the run has
+     * @param {{widthMs?: number, bins?: number, history?: RunModel}} [more] widthMs: of the bins, else
      *   as fits; bins: at most so many; history: the whole run, where the model has that range only
      */
     constructor(model, range, span, { widthMs = 0, bins = BINS2, history: history2 = model } = {}) {
@@ -2410,22 +2515,36 @@
     has(of) {
       return this.series(of).length > 0;
     }
-    /** @param {Selector | Selector[]} of one selector or several @returns {import("./model.js").Series[]} */
+    /** @param {Selector | Selector[]} of one selector or several @returns {Series[]} */
     series(of) {
       return this.#once("series", of, () => [of].flat().flatMap(({ name, labels }) => this.model.find(name, labels)));
     }
+    /** The same of counters and gauges: by its name a metric is of one kind. @param {Selector | Selector[]} of */
+    numbers(of) {
+      return (
+        /** @type {NumberSeries[]} */
+        this.series(of)
+      );
+    }
+    /** The same of histograms. @param {Selector | Selector[]} of */
+    #histograms(of) {
+      return (
+        /** @type {HistogramSeries[]} */
+        this.series(of)
+      );
+    }
     /**
-     * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up from measured load by a label, those of the
-     * time in which the measured load flowed.
+     * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up
+     * from measured load by a label, those of the time in which the measured load flowed.
      * @param {Selector | Selector[]} of
-     * @returns {import("./hdr.js").Hist}
+     * @returns {Hist}
      */
     hist(of) {
       return this.#once("hist", of, () => {
         const judged = this.judged && !Array.isArray(of) ? this.history.judgedHist(of) : null;
         if (judged) return judged;
         return mergeHists(
-          this.series(of).flatMap(({ labels, total: total2, intervals }) => {
+          this.#histograms(of).flatMap(({ labels, total: total2, intervals }) => {
             const range = "phase" in labels ? this.range : this.flow;
             if (range.whole) return total2 ? [histOf(total2)] : [];
             return inside(intervals, range).map(histOf);
@@ -2438,8 +2557,10 @@
      * @returns {{negative: number, overflow: number}}
      */
     outliers() {
-      const all = [...this.model.series.values()].filter(({ kind, total: total2 }) => kind === "histogram" && total2);
-      const slots = all.flatMap(({ total: total2, intervals }) => this.range.whole ? [total2] : inside(intervals, this.range));
+      const slots = [...this.model.series.values()].flatMap(({ kind, total: total2, intervals }) => {
+        if (kind !== "histogram" || total2 === null) return [];
+        return this.range.whole ? [total2] : inside(intervals, this.range);
+      });
       const counts = slots.map(outliersOf);
       return {
         negative: sum(counts.map(({ negative }) => negative)),
@@ -2454,10 +2575,11 @@
     histBins(of) {
       return this.#once("histBins", of, () => {
         const byBin = /* @__PURE__ */ new Map();
-        for (const { intervals } of this.series(of)) {
+        for (const { intervals } of this.#histograms(of)) {
           for (const slot of inside(intervals, this.range)) {
             const bin = Math.floor((middle(slot) - this.begin) / this.widthMs);
-            if (byBin.has(bin)) byBin.get(bin).push(slot);
+            const known = byBin.get(bin);
+            if (known) known.push(slot);
             else byBin.set(bin, [slot]);
           }
         }
@@ -2467,10 +2589,14 @@
         })).filter(({ hist }) => hist.count > 0);
       });
     }
-    /** What the counters grew by in the range; null if there is no such series. @param {Selector | Selector[]} of */
+    /**
+     * What the counters grew by in the range; null if there is no such series.
+     * @param {Selector | Selector[]} of
+     * @returns {number | null}
+     */
     grown(of) {
       return this.#once("grown", of, () => {
-        const found = this.series(of);
+        const found = this.numbers(of);
         if (found.length === 0) return null;
         return this.range.whole ? sum(found.map(({ total: total2 }) => total2)) : grownIn(found, this.range);
       });
@@ -2478,9 +2604,10 @@
     /**
      * What they grew by while the measured load flowed, as far as that is in the range.
      * @param {Selector | Selector[]} of
+     * @returns {number | null}
      */
     flowed(of) {
-      return this.#once("flowed", of, () => this.has(of) ? grownIn(this.series(of), this.flow) : null);
+      return this.#once("flowed", of, () => this.has(of) ? grownIn(this.numbers(of), this.flow) : null);
     }
     /**
      * What they grew by a second in that time, as far as it is known yet; null if there is no such series.
@@ -2496,12 +2623,12 @@
     /**
      * Growth a second, bin by bin; null in the newest bins of a live run, as long as what they come to is on its way.
      * @param {Selector | Selector[]} of
-     * @returns {{from: number, to: number, value: number | null}[]}
+     * @returns {ValueBin[]}
      */
     rateBins(of) {
       return this.#once("rateBins", of, () => {
         const bins = this.#emptyBins();
-        for (const { intervals } of this.series(of)) {
+        for (const { intervals } of this.numbers(of)) {
           for (const point of intervals) this.#spread(point, bins);
         }
         const awaited = this.#awaitedFrom(of);
@@ -2515,11 +2642,14 @@
     /**
      * The sum of the counters since the begin of the run at the end of each bin; null as in `rateBins`.
      * @param {Selector | Selector[]} of
+     * @returns {ValueBin[]}
      */
     totalBins(of) {
       const before = { from: this.span.from - 1, to: this.range.from };
+      const series = [of].flat().flatMap(({ name, labels }) => this.history.find(name, labels));
       let total2 = grownIn(
-        [of].flat().flatMap(({ name, labels }) => this.history.find(name, labels)),
+        /** @type {NumberSeries[]} */
+        series,
         before
       );
       return this.rateBins(of).map(({ from, to, value }) => {
@@ -2530,11 +2660,12 @@
     /**
      * The gauges' newest values in each bin, summed over series; null where nothing is known.
      * @param {Selector | Selector[]} of
+     * @returns {ValueBin[]}
      */
     gaugeBins(of) {
       return this.#once("gaugeBins", of, () => {
         const bins = this.#emptyBins().map((bin) => ({ ...bin, value: null }));
-        for (const { intervals } of this.series(of)) {
+        for (const { intervals } of this.numbers(of)) {
           let at = 0;
           let newest2 = null;
           for (const bin of bins) {
@@ -2558,11 +2689,15 @@
       const ends = this.series(of).flatMap(({ intervals }) => intervals.slice(-1).map(({ end }) => end));
       return ends.length > 0 ? Math.max(...ends) : null;
     }
-    /** From when on figures of a live run are still on their way; Infinity if none is. */
+    /**
+     * From when on figures of a live run are still on their way; Infinity if none is.
+     * @param {Selector | Selector[]} of
+     */
     #awaitedFrom(of) {
       const lastMs = this.lastMs(of) ?? -Infinity;
       return this.model.live && this.span.to - lastMs < AWAITED_MS ? lastMs : Infinity;
     }
+    /** @param {number} number @returns {Part} */
     #bin(number) {
       const from = this.begin + number * this.widthMs;
       return { from: Math.max(from, this.range.from), to: Math.min(from + this.widthMs, this.range.to) };
@@ -2575,6 +2710,7 @@
       }
       return bins;
     }
+    /** @param {Point} point @param {KnownBin[]} bins */
     #spread(point, bins) {
       if (bins.length === 0 || point.end <= bins[0].from) return;
       const first = Math.floor((bins[0].from - this.begin) / this.widthMs);
@@ -2583,10 +2719,19 @@
         bins[at].value += point.value * share2(point, bins[at]);
       }
     }
+    /**
+     * @template T
+     * @param {string} what
+     * @param {Selector | Selector[]} of
+     * @param {() => T} compute
+     */
     #once(what, of, compute) {
       const key = `${what} ${JSON.stringify(of)}`;
       if (!this.#kept.has(key)) this.#kept.set(key, compute());
-      return this.#kept.get(key);
+      return (
+        /** @type {T} */
+        this.#kept.get(key)
+      );
     }
   };
 
@@ -2622,7 +2767,10 @@
   function lagPoints(view) {
     const fine = new View(view.model, view.range, view.span, { bins: FINE_BINS, history: view.history });
     const processed = fine.totalBins(PROCESSED);
-    return fine.totalBins(SENT).map(({ from, to, value }, at) => ({ from, to, sent: value, done: processed[at].value })).filter(({ sent, done }) => sent !== null && done !== null).map(({ from, to, sent, done }) => ({ from, to, value: Math.max(0, Math.round(sent - done)) }));
+    return fine.totalBins(SENT).flatMap(({ from, to, value: sent }, at) => {
+      const done = processed[at].value;
+      return sent === null || done === null ? [] : [{ from, to, value: Math.max(0, Math.round(sent - done)) }];
+    });
   }
   function lagBins(view, points) {
     const bins = /* @__PURE__ */ new Map();
@@ -2652,7 +2800,7 @@
     return [...bySource.values()];
   }
   function longestStandstill(view) {
-    const times2 = view.series({ name: ALERTS.name, labels: { phase: "measured" } }).flatMap(({ intervals }) => intervals).filter(({ end, start, value }) => value > 0 && end > view.range.from && start < view.range.to).sort((one, other) => one.start - other.start);
+    const times2 = view.numbers({ name: ALERTS.name, labels: { phase: "measured" } }).flatMap(({ intervals }) => intervals).filter(({ end, start, value }) => value > 0 && end > view.range.from && start < view.range.to).map(({ start, end }) => ({ start, end })).sort((one, other) => one.start - other.start);
     const sentMs = view.lastMs(SENT) ?? 0;
     const sending = view.model.live && view.model.nowMs - sentMs < 3e3 && (view.rate(SENT) ?? 0) > ORDERS_FLOW_PER_S;
     if (sending && times2.length > 0) times2.push({ start: sentMs, end: sentMs });
@@ -2681,7 +2829,7 @@
     const late = lateUs === void 0 ? "late" : `more than ${latency(lateUs)} after their plan`;
     const may = allowed === void 0 ? "" : `; the run allows ${share(allowed)}`;
     const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-    return [(!verdict && part > allowed ? trouble : note)(text, "computations/send_all")];
+    return [(!verdict && allowed !== void 0 && part > allowed ? trouble : note)(text, "computations/send_all")];
   }
   function silentSources({ live, sources }) {
     if (!live) return [];
@@ -2758,6 +2906,7 @@
     return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
   function stall({ standstillMs, standstillAtS, verdict, limits }) {
+    if (limits.stall_us === void 0) return [];
     const limitMs = limits.stall_us / 1e3;
     if (!(standstillMs > limitMs)) return [];
     const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
@@ -2818,6 +2967,7 @@
       this.#shown = key;
       this.list.replaceChildren(...said.map((finding) => this.#item(finding)));
     }
+    /** @param {Item} item */
     #item({ level, text, page }) {
       const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
       const [name, ...item] = (page ?? "").split("/");
@@ -2846,19 +2996,19 @@
     { title: "Send lag, all messages", of: SEND_LAG, page: "computations", item: "send_all" }
   ];
   var COUNTS2 = [
-    ["Due by the schedule", DUE],
-    ["Offered: sent", SENT],
-    ["Accepted: sent, and not lost at the broker", SENT, FAILED],
-    ["Lost at the broker", FAILED],
-    ["Processed, live", PROCESSED],
-    ["Processed, in committed batches", COMMITTED],
-    ["Alerts, the first of each order", ALERTS],
-    ["Alerts that came again", metric("receiver_alerts_duplicated_total")],
-    ["Malformed messages", metric("receiver_invalid_total")]
+    { title: "Due by the schedule", of: DUE },
+    { title: "Offered: sent", of: SENT },
+    { title: "Accepted: sent, and not lost at the broker", of: SENT, less: FAILED },
+    { title: "Lost at the broker", of: FAILED },
+    { title: "Processed, live", of: PROCESSED },
+    { title: "Processed, in committed batches", of: COMMITTED },
+    { title: "Alerts, the first of each order", of: ALERTS },
+    { title: "Alerts that came again", of: metric("receiver_alerts_duplicated_total") },
+    { title: "Malformed messages", of: metric("receiver_invalid_total") }
   ];
   var OverviewPage = class {
     title = "Overview";
-    /** @param {Object} app see app.js */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       const { actions } = app;
@@ -2944,9 +3094,9 @@
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
         lagSummary(view, points)
       );
-      for (const [chart, counters] of [
-        [this.rates, THROUGHPUT],
-        [this.alerts, ALERTED2]
+      for (const { chart, counters } of [
+        { chart: this.rates, counters: THROUGHPUT },
+        { chart: this.alerts, counters: ALERTED2 }
       ]) {
         const selectors = counters.map(({ of }) => of);
         chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
@@ -2967,10 +3117,10 @@
       fillResultTable(this.result, view.history.latencyRows);
       show(this.result, view.judged);
       this.counts.setRows(
-        COUNTS2.filter(([, of]) => view.has(of)).map(([title, of, less]) => [
+        COUNTS2.filter(({ of }) => view.has(of)).map(({ title, of, less }) => [
           title,
-          whole(view.grown(of) - (less ? view.grown(less) ?? 0 : 0)),
-          rate(view.rate(of) - (less ? view.rate(less) ?? 0 : 0))
+          whole((view.grown(of) ?? 0) - (less ? view.grown(less) ?? 0 : 0)),
+          rate((view.rate(of) ?? 0) - (less ? view.rate(less) ?? 0 : 0))
         ])
       );
       this.notes.setRows(
@@ -2986,6 +3136,7 @@
     release() {
       for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
     }
+    /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
     #figures(view, hist, lag) {
       const { model, span } = view;
       const now = model.live ? new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span) : null;
@@ -2994,6 +3145,7 @@
         unit: "/s",
         sub: now ? `now ${rate(now.rate(of2))}` : `${whole(view.grown(of2))} in all`
       }));
+      const sentRate = view.rate(SENT) ?? 0;
       const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
       const latencies = PERCENTS.map(
         (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
@@ -3003,7 +3155,7 @@
         {
           value: whole(lag?.value),
           unit: "messages",
-          sub: lag && view.rate(SENT) > 0 ? `${(lag.value / view.rate(SENT)).toFixed(2)} s of load` : ""
+          sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : ""
         },
         ...latencies,
         { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" }
@@ -3030,7 +3182,7 @@
   function lagSummary(view, points) {
     if (points.length === 0) return "The job has not counted anything yet.";
     const most = points.reduce((found, point) => point.value > found.value ? point : found, points[0]);
-    const newest2 = counted(points.at(-1).value, "message");
+    const newest2 = counted(points[points.length - 1].value, "message");
     const when = elapsed((most.to - view.begin) / 1e3);
     return `${newest2} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; the job counts live, up to 2 s late`;
   }
@@ -3075,7 +3227,7 @@
       );
       this.sum = h("p.summary");
     }
-    /** @param {import("../hdr.js").Hist[]} hists of the stages @param {import("../hdr.js").Hist} all of the whole */
+    /** @param {Hist[]} hists of the stages @param {Hist} all of the whole */
     update(hists, all) {
       const means = hists.map((hist) => meanUs(hist) ?? 0);
       const total2 = meanUs(all) ?? 0;
@@ -3094,20 +3246,20 @@
       const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
       setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
     }
+    /** @param {string} text */
     #unit(text) {
       const element = h("span.unit", {}, text);
       if (text) this.units.push(element);
       return element;
     }
+    /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
     #row(title, way, href) {
       const bar = h("span.bar");
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
-      const link = name instanceof Node ? name : null;
       return {
         bar,
         cells,
-        link,
         element: h(
           "tr",
           {},
@@ -3117,6 +3269,11 @@
         )
       };
     }
+    /**
+     * @param {StageRow} row
+     * @param {Hist} hist
+     * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
+     */
     #fill({ bar, cells }, hist, { from, mean, total: total2, unit }) {
       bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
       bar.style.setProperty("--part", String(total2 > 0 ? mean / total2 : 0));
@@ -3132,10 +3289,10 @@
 
   // src/pages/pipeline.js
   var PipelinePage = class {
-    /** @param {Object} app @param {string} item which pipeline; the first if it is empty */
+    /** @param {App} app @param {string} item which pipeline; the first if it is empty */
     constructor(app, item) {
       this.app = app;
-      const step = stepOf(app.feed.model, "pipeline", item) ?? PIPELINES[0];
+      const step = stepOf(app.model, "pipeline", item) ?? PIPELINES[0];
       this.title = "Pipeline";
       const links = PIPELINES.map(({ id, title }) => ({
         title,
@@ -3165,7 +3322,7 @@
         h("div.grid", {}, h("div.full", {}, this.computations.element), h("div.full", {}, this.workers.element))
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { app } = this;
       this.waterfall.update(
@@ -3215,7 +3372,7 @@
   // src/pages/runs.js
   var RunsPage = class {
     title = "Runs";
-    /** @param {Object} app */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.table = table({
@@ -3235,7 +3392,7 @@
         type: "file",
         id: "run-file",
         accept: ".html,.json,text/html,application/json",
-        on: { change: (event) => this.#open(event.target) }
+        on: { change: () => this.#open(input) }
       });
       this.element = h(
         "section",
@@ -3275,8 +3432,9 @@
     }
     release() {
     }
+    /** @param {HTMLInputElement} input */
     async #open(input) {
-      const [file] = input.files;
+      const file = input.files?.[0];
       input.value = "";
       if (file) await this.app.openFile(file);
     }
@@ -3285,11 +3443,11 @@
   // src/pages/workers.js
   var WorkersPage = class {
     title = "Workers";
-    /** @param {Object} app */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.table = workerTable("The processes of this run");
-      this.sources = workers(app.feed.model);
+      this.sources = workers(app.model);
       this.cpu = cpuChart(this.sources, app.actions, 220);
       this.memory = memoryChart(this.sources, app.actions, 220);
       this.element = h(
@@ -3300,7 +3458,7 @@
         h("div.grid", {}, h("div.half", {}, this.cpu.element), h("div.half", {}, this.memory.element))
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       this.table.set(view, this.app, workers(view.model));
       updateCpu(this.cpu, view, this.sources);
@@ -3312,12 +3470,12 @@
     }
   };
   var WorkerPage = class {
-    /** @param {Object} app @param {string} source */
+    /** @param {App} app @param {string} source */
     constructor(app, source) {
       this.app = app;
       this.source = source;
       this.title = source;
-      const step = stepOf(app.feed.model, "worker", source);
+      const step = stepOf(app.model, "worker", source);
       this.about = h(
         "p.about",
         {},
@@ -3345,7 +3503,7 @@
         )
       );
     }
-    /** @param {import("../view.js").View} view */
+    /** @param {View} view */
     update(view) {
       const { app, source } = this;
       this.detail?.update(view);
@@ -3419,7 +3577,7 @@
   function siblings2(app, current) {
     return tabs(
       "Workers",
-      ["", ...workers(app.feed.model)].map((source) => ({
+      ["", ...workers(app.model)].map((source) => ({
         title: source || "All",
         href: app.href("workers", source),
         current: source === current
@@ -3443,6 +3601,7 @@
     });
     return {
       element: made.element,
+      /** @param {View} view @param {App} app @param {string[]} sources */
       set: (view, app, sources) => made.setRows(sources.map((source) => row2(view, app, source)))
     };
   }
@@ -3451,14 +3610,15 @@
     const messages = [SENT, PROCESSED].map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
     const ownCpu = { name: CPU.name, labels: own };
     const cpu = view.flowed(ownCpu);
+    const cpuRate = view.rate(ownCpu);
     const epochs = view.model.sources.filter((epoch) => epoch.source === source);
     const newest2 = epochs.at(-1);
-    const count = messages ? view.flowed(messages) : 0;
+    const count = messages ? view.flowed(messages) ?? 0 : 0;
     return [
       { text: source, href: app.href("workers", source) },
       workOf(source),
       messages ? whole(view.rate(messages)) : NONE,
-      cpu === null ? NONE : fixed(view.rate(ownCpu), 2),
+      cpuRate === null ? NONE : fixed(cpuRate, 2),
       cpu !== null && count > 0 ? fixed(cpu * 1e6 / count, 2) : NONE,
       bytes(view.gauge({ name: MEMORY.name, labels: own })),
       whole(epochs.length || null),
@@ -3466,7 +3626,7 @@
       newest2 && newest2.clock_error_us >= 0 ? `±${latency(newest2.clock_error_us)}` : "unknown"
     ];
   }
-  function titleOf({ name, labels }) {
+  function titleOf({ name, labels = {} }) {
     const rest = Object.entries(labels).filter(([label]) => !["phase", "source", "run_id"].includes(label));
     return [plainName(name), ...rest.map(([, value]) => value)].join(", ").replaceAll("_", " ");
   }
@@ -3488,7 +3648,7 @@
   };
   var STALE_MS = 3e3;
   var Bar = class {
-    /** @param {Object} app see app.js */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.links = Object.fromEntries(Object.entries(TITLES).map(([page, title]) => [page, h("a", {}, title)]));
@@ -3575,7 +3735,8 @@
         level: "bad"
       };
     }
-    if (!model.live) return { word: "finished", text: model.span() ? `${dateTime(model.span().to)}` : "", level: "calm" };
+    const span = model.span();
+    if (!model.live) return { word: "finished", text: span ? dateTime(span.to) : "", level: "calm" };
     const newest2 = Math.max(0, ...model.sources.map(({ end_unix_ms: ms }) => ms));
     const ageMs = model.nowMs - newest2;
     const phase = model.phase ? `${model.phase}, ` : "";
@@ -3643,18 +3804,23 @@
         close
       )
     );
-    return { element, open: () => element.open || element.showModal() };
+    return {
+      element,
+      open: () => {
+        if (!element.open) element.showModal();
+      }
+    };
   }
 
   // src/charts/strip.js
   var HEIGHT = 56;
   var FOOT = 14;
   var Strip = class {
-    #whole = null;
-    #shape = null;
-    #range = null;
+    /** @type {Drawn | null} */
+    #drawn = null;
+    /** @type {number | null} where dragging began, ms */
     #from = null;
-    /** @param {{brush: (fromMs: number, toMs: number) => void, whole: () => void}} actions */
+    /** @param {Actions} actions */
     constructor(actions) {
       this.actions = actions;
       this.canvas = h("canvas.strip", { role: "img", height: HEIGHT });
@@ -3669,16 +3835,15 @@
     }
     /** Which percentile the line is. */
     get percent() {
-      return this.#shape?.percent ?? 99;
+      return this.#drawn?.shape.percent ?? 99;
     }
     /**
-     * @param {import("../view.js").View} whole a view of the whole run
-     * @param {import("../range.js").Range} range what is shown
+     * @param {View} whole a view of the whole run
+     * @param {Range} range what is shown
      */
     update(whole2, range) {
-      if (this.#whole !== whole2) this.#shape = shapeOf(whole2);
-      this.#whole = whole2;
-      this.#range = range;
+      const shape = this.#drawn?.whole === whole2 ? this.#drawn.shape : shapeOf(whole2);
+      this.#drawn = { whole: whole2, shape, range };
       const seconds2 = (ms) => elapsed((ms - whole2.begin) / 1e3);
       setAttribute(
         this.canvas,
@@ -3689,25 +3854,27 @@
     }
     #paint() {
       const width = this.element.clientWidth;
-      if (!this.#whole || width < 40) return;
+      const ctx = this.canvas.getContext("2d");
+      if (!this.#drawn || !ctx || width < 40) return;
+      const { whole: whole2, shape, range } = this.#drawn;
       const ratio = window.devicePixelRatio || 1;
       this.canvas.width = width * ratio;
       this.canvas.height = HEIGHT * ratio;
-      const ctx = this.canvas.getContext("2d");
       ctx.scale(ratio, ratio);
-      const { span, model } = this.#whole;
+      const { span, model } = whole2;
       const x = (ms) => (ms - span.from) / (span.to - span.from) * width;
       ctx.clearRect(0, 0, width, HEIGHT);
       for (const { from, to } of warmUp(model.notes, span)) {
         ctx.fillStyle = colour("--shade");
         ctx.fillRect(x(from), 0, x(to) - x(from), HEIGHT - FOOT);
       }
-      this.#area(ctx, this.#shape.rate, x, "--strip-rate");
-      this.#line(ctx, this.#shape.tail, x);
-      this.#times(ctx, width, x);
+      this.#area(ctx, shape.rate, x, "--strip-rate");
+      this.#line(ctx, shape.tail, x);
+      this.#times(ctx, whole2, width, x);
       this.#phases(ctx, model.notes, x, width);
-      this.#frame(this.#range.from, this.#range.to, !this.#range.whole);
+      this.#frame(span, range, !range.whole);
     }
+    /** @param {CanvasRenderingContext2D} ctx @param {ShapePoint[]} points @param {Place} x @param {string} name */
     #area(ctx, points, x, name) {
       ctx.fillStyle = colour(name);
       for (const { from, to, part } of points) {
@@ -3715,6 +3882,7 @@
         ctx.fillRect(x(from), HEIGHT - FOOT - height, Math.max(1, x(to) - x(from) + 0.5), height);
       }
     }
+    /** @param {CanvasRenderingContext2D} ctx @param {ShapePoint[]} points @param {Place} x */
     #line(ctx, points, x) {
       ctx.strokeStyle = colour("--rate-2");
       ctx.lineWidth = 1.25;
@@ -3728,8 +3896,8 @@
       }
       ctx.stroke();
     }
-    #times(ctx, width, x) {
-      const { span, begin } = this.#whole;
+    /** @param {CanvasRenderingContext2D} ctx @param {View} whole @param {number} width @param {Place} x */
+    #times(ctx, { span, begin }, width, x) {
       const step = [5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400].find((s) => x(span.from + s * 1e3) >= 64) ?? 86400;
       ctx.fillStyle = colour("--ink-2");
       ctx.strokeStyle = colour("--grid");
@@ -3745,6 +3913,7 @@
       ctx.lineTo(width, HEIGHT - FOOT + 0.5);
       ctx.stroke();
     }
+    /** @param {CanvasRenderingContext2D} ctx @param {Note[]} notes @param {Place} x @param {number} width */
     #phases(ctx, notes, x, width) {
       ctx.textBaseline = "top";
       ctx.textAlign = "left";
@@ -3767,35 +3936,39 @@
         }
       });
     }
-    /** Frame a part of the run. */
-    #frame(fromMs, toMs, shown2) {
-      const { span } = this.#whole;
+    /** Frame a part of the run. @param {Part} span of the run @param {Part} framed @param {boolean} shown */
+    #frame(span, framed, shown2) {
       const scale = this.element.clientWidth / (span.to - span.from);
       this.window.hidden = !shown2;
-      this.window.style.setProperty("left", `${(fromMs - span.from) * scale}px`);
-      this.window.style.setProperty("width", `${Math.max(3, (toMs - fromMs) * scale)}px`);
+      this.window.style.setProperty("left", `${(framed.from - span.from) * scale}px`);
+      this.window.style.setProperty("width", `${Math.max(3, (framed.to - framed.from) * scale)}px`);
     }
+    /** @param {PointerEvent} event */
     #down(event) {
-      if (event.button !== 0 || !this.#whole) return;
+      if (event.button !== 0 || !this.#drawn) return;
       this.canvas.setPointerCapture(event.pointerId);
-      this.#from = this.#msAt(event);
+      this.#from = this.#msAt(event, this.#drawn.whole.span);
     }
+    /** @param {PointerEvent} event */
     #move(event) {
-      if (this.#from === null) return;
-      const [from, to] = [this.#from, this.#msAt(event)].sort((one, other) => one - other);
-      this.#frame(from, to, true);
+      if (this.#from === null || !this.#drawn) return;
+      const { span } = this.#drawn.whole;
+      const [from, to] = [this.#from, this.#msAt(event, span)].sort((one, other) => one - other);
+      this.#frame(span, { from, to }, true);
     }
+    /** @param {PointerEvent} event */
     #up(event) {
-      if (this.#from === null) return;
-      const [from, to] = [this.#from, this.#msAt(event)].sort((one, other) => one - other);
-      const { span } = this.#whole;
+      if (this.#from === null || !this.#drawn) return;
+      const { whole: whole2, range } = this.#drawn;
+      const { span } = whole2;
+      const [from, to] = [this.#from, this.#msAt(event, span)].sort((one, other) => one - other);
       this.#from = null;
       if ((to - from) / (span.to - span.from) * this.element.clientWidth >= 4) this.actions.brush(from, to);
-      else this.update(this.#whole, this.#range);
+      else this.update(whole2, range);
     }
-    #msAt(event) {
+    /** @param {PointerEvent} event @param {Part} span of the run */
+    #msAt(event, span) {
       const { left, width } = this.canvas.getBoundingClientRect();
-      const { span } = this.#whole;
       return span.from + Math.max(0, Math.min(1, (event.clientX - left) / width)) * (span.to - span.from);
     }
   };
@@ -3815,7 +3988,9 @@
         to,
         part: most > least ? (logs[at] - least) / (most - least) : 0.5
       })),
-      rate: rates.filter(({ value }) => value > 0).map(({ from, to, value }) => ({ from, to, part: value / fastest }))
+      rate: rates.flatMap(
+        ({ from, to, value }) => value !== null && value > 0 ? [{ from, to, part: value / fastest }] : []
+      )
     };
   }
 
@@ -3826,8 +4001,9 @@
     { title: "last 5 min", choice: { kind: "last", ms: 3e5 } }
   ];
   var RangeBar = class {
+    /** @type {Part | null} */
     #span = null;
-    /** @param {Object} app see app.js */
+    /** @param {App} app */
     constructor(app) {
       this.app = app;
       this.strip = new Strip(app.actions);
@@ -3895,7 +4071,7 @@
         )
       );
     }
-    /** @param {import("../view.js").View} view what is shown @param {import("../view.js").View} whole the whole run */
+    /** @param {View} view what is shown @param {View} whole the whole run */
     update(view, whole2) {
       const { app } = this;
       this.#span = view.span;
@@ -3916,6 +4092,7 @@
       setAttribute(this.follow, "aria-pressed", chosen.kind !== "fixed");
     }
     #typed() {
+      if (!this.#span) return;
       const choice = typedChoice(this.field.value, this.#span);
       setAttribute(this.field, "aria-invalid", choice === null ? "true" : null);
       if (choice !== null) {
@@ -3964,17 +4141,29 @@
     /** @type {View | null} what is shown */
     view = null;
     tables = false;
+    /** @type {Actions} */
     actions = {
       brush: (from, to) => this.choose({ kind: "fixed", from, to }),
       whole: () => this.choose(WHOLE2)
     };
+    /** @type {Page | null} */
     #page = null;
     #shown = "";
     #series = 0;
     #drawing = false;
     #toastTimer = 0;
-    async start() {
+    constructor() {
       startTheme();
+      this.bar = new Bar(this);
+      this.range = new RangeBar(this);
+      this.dialog = helpDialog();
+      this.notice = h("p.notice", { role: "status" });
+      this.toast = h("p.toast", { role: "alert", hidden: true });
+      this.heading = h("h1.hidden");
+      this.place = h("div.place");
+      this.main = h("main", { id: "main", tabindex: -1 }, this.heading, this.notice, this.place);
+    }
+    async start() {
       this.#build();
       onTheme(() => this.draw());
       addEventListener("hashchange", () => this.#routed());
@@ -3984,21 +4173,31 @@
       await this.feed.start(await embeddedRun(document), this.route.run);
       setInterval(() => this.feed.second(), 1e3);
     }
-    /** The address of a page, of this run with the range that is shown, or of another run. */
+    /** The open run; pages of a run are made only when there is one. @returns {RunModel} */
+    get model() {
+      if (this.feed.model === null) throw new Error("no run is open");
+      return this.feed.model;
+    }
+    /**
+     * The address of a page, of this run with the range that is shown, or of another run.
+     * @param {string} page
+     * @param {string} [item]
+     * @param {string} [run]
+     */
     href = (page, item = "", run = this.route.run) => routeText({ ...this.route, ...run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }, page, item, run });
-    /** Show another range. @param {import("./range.js").Choice} choice */
+    /** Show another range. @param {Choice} choice */
     choose(choice) {
       this.#replace({ choice });
     }
-    /** Show what is half a range's width earlier (-1) or later (1). */
+    /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
     move(direction) {
-      if (this.view) this.choose(moved(this.#range(), direction, this.view.span));
+      if (this.view) this.choose(moved(this.#range(this.view), direction, this.view.span));
     }
     /** Follow the newest data, with as wide a range as is shown. */
     goLive() {
-      if (this.view) this.choose(newest(this.#range()));
+      if (this.view) this.choose(newest(this.#range(this.view)));
     }
-    /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. */
+    /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. @param {number} direction */
     stepBins(direction) {
       if (!this.view) return;
       const widthMs = nextWidth(Math.max(this.route.widthMs, this.view.leastWidthMs), direction);
@@ -4022,7 +4221,7 @@
         location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
         this.#say(`Opened ${run} from ${file.name}.`);
       } catch (error) {
-        this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : error.message);
+        this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
       }
     }
     /** Draw what has changed, once for all changes of a moment. */
@@ -4035,14 +4234,6 @@
       });
     }
     #build() {
-      this.bar = new Bar(this);
-      this.range = new RangeBar(this);
-      this.dialog = helpDialog();
-      this.notice = h("p.notice", { role: "status" });
-      this.toast = h("p.toast", { role: "alert", hidden: true });
-      this.heading = h("h1.hidden");
-      this.place = h("div.place");
-      this.main = h("main", { id: "main", tabindex: -1 }, this.heading, this.notice, this.place);
       const skip = (event) => {
         event.preventDefault();
         this.main.focus();
@@ -4081,10 +4272,11 @@
         "-": () => this.stepBins(-1)
       };
     }
-    /** The range as it is chosen: what is drawn may still be the one before. */
-    #range() {
-      return resolve(this.route.choice, this.view.span, this.feed.model.judged);
+    /** The range as it is chosen: what is drawn may still be the one before. @param {View} view */
+    #range({ span }) {
+      return resolve(this.route.choice, span, this.model.judged);
     }
+    /** @param {Partial<Route>} change */
     #replace(change) {
       this.route = { ...this.route, ...change };
       history.replaceState(null, "", routeText(this.route));
@@ -4100,22 +4292,30 @@
     }
     #draw() {
       const { feed, route } = this;
-      const span = feed.model?.span() ?? null;
+      const { model } = feed;
+      const span = model?.span() ?? null;
       const withoutRun = route.page === "runs";
       if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED };
-      this.view = span && this.#viewOf(span);
+      this.view = model && span && this.#viewOf(model, span);
       this.bar.update();
       show(this.range.element, span !== null && !withoutRun);
-      if (span && !withoutRun) this.range.update(this.view, this.#wholeOf(span));
+      if (this.view && !withoutRun) this.range.update(this.view, this.#wholeOf(this.view));
       setText(this.notice, span || withoutRun ? "" : this.#missing());
       show(this.notice, !span && !withoutRun);
-      const page = [route.page, route.item, withoutRun ? "" : feed.model?.runId].join("\0");
-      this.#turn(span || withoutRun ? page : "", span && !withoutRun ? feed.model.series.size : 0);
+      const page = [route.page, route.item, withoutRun ? "" : model?.runId].join("\0");
+      this.#turn(span || withoutRun ? page : "", model && span && !withoutRun ? model.series.size : 0);
       setText(this.heading, this.#page?.title ?? "Market Spread");
-      document.title = `${this.heading.textContent}${feed.model ? ` – ${feed.model.title}` : ""}`;
-      this.#page?.update(this.view);
+      document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
+      this.#page?.update(
+        /** @type {View} */
+        this.view
+      );
     }
-    /** Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series. */
+    /**
+     * Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series.
+     * @param {string} name
+     * @param {number} series
+     */
     #turn(name, series) {
       const other = this.#shown !== name;
       if (!other && this.#series === series) return;
@@ -4126,19 +4326,24 @@
       this.#shown = name;
       this.#series = series;
     }
+    /** @returns {Page} */
     #make() {
       const { page, item } = this.route;
       if (page === "workers") return item ? new WorkerPage(this, item) : new WorkersPage(this);
       if (page === "computations") return item ? new ComputationPage(this, item) : new ComputationsPage(this);
       if (page === "pipeline") return new PipelinePage(this, item);
-      return new { overview: OverviewPage, runs: RunsPage, aggregator: AggregatorPage }[page](this);
+      if (page === "runs") return new RunsPage(this);
+      return page === "aggregator" ? new AggregatorPage(this) : new OverviewPage(this);
     }
-    #viewOf(span) {
-      const range = resolve(this.route.choice, span, this.feed.model.judged);
-      return new View(this.feed.modelFor(range), range, span, { widthMs: this.route.widthMs, history: this.feed.model });
+    /** @param {RunModel} model @param {Part} span */
+    #viewOf(model, span) {
+      const range = resolve(this.route.choice, span, model.judged);
+      return new View(this.feed.modelFor(model, range), range, span, { widthMs: this.route.widthMs, history: model });
     }
-    #wholeOf(span) {
-      return this.view.range.whole && !this.route.widthMs ? this.view : new View(this.feed.model, { ...span, whole: true }, span);
+    /** A view of the whole run. @param {View} view what is shown */
+    #wholeOf(view) {
+      if (view.range.whole && !this.route.widthMs) return view;
+      return new View(view.history, { ...view.span, whole: true }, view.span);
     }
     #missing() {
       const { failure, loading, model } = this.feed;
@@ -4146,6 +4351,7 @@
       if (model) return "The run has begun; nothing was pushed yet.";
       return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
     }
+    /** @param {string} text */
     #say(text) {
       setText(this.toast, text);
       show(this.toast, true);

@@ -92,6 +92,6 @@ def call(module_page: Page) -> Callable[..., Any]:
 
     def call(module: str, function: str, argument: object = None) -> Any:
         script = f"async ([path, argument]) => ({function})(await import(path), argument)"
-        return module_page.evaluate(script, [f"/static/js/{module}", argument])
+        return module_page.evaluate(script, [f"/src/{module}", argument])
 
     return call

@@ -1,4 +1,7 @@
-"""A web server for the page: its static files with the aggregator's headers, and a synthetic run as its API."""
+"""A web server for the page: its static files with the aggregator's headers, and a synthetic run as its API.
+
+Below /src/ are the modules that the page is built of, for tests of a single one.
+"""
 
 import asyncio
 import json
@@ -17,6 +20,7 @@ from starlette.routing import Route
 from market_spread.metrics_aggregator.page import STATIC, one_file
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, in_cells
 
+MODULES = Path(__file__).parents[2] / "services" / "metrics_ui" / "src"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -74,7 +78,8 @@ class Site:
         return Starlette(
             routes=[
                 Route("/", self._index),
-                Route("/static/{path:path}", self._file),
+                Route("/static/{path:path}", self._static),
+                Route("/src/{path:path}", self._module),
                 Route("/api/v1/runs", self._runs),
                 Route("/api/v1/runs/{run_id}/data", self._data),
                 Route("/api/v1/runs/{run_id}/events", self._events),
@@ -85,9 +90,15 @@ class Site:
     async def _index(self, _request: Request) -> Response:
         return HTMLResponse((STATIC / "index.html").read_text(), headers=HEADERS)
 
-    async def _file(self, request: Request) -> Response:
-        path = (STATIC / request.path_params["path"]).resolve()
-        if not path.is_relative_to(STATIC.resolve()) or not path.is_file():
+    async def _static(self, request: Request) -> Response:
+        return self._file(STATIC, request)
+
+    async def _module(self, request: Request) -> Response:
+        return self._file(MODULES, request)
+
+    def _file(self, folder: Path, request: Request) -> Response:
+        path = (folder / request.path_params["path"]).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file():
             return JSONResponse({"error": f"there is nothing at {request.url.path}"}, status_code=404)
         return FileResponse(path, headers=HEADERS, media_type=_media_type(path))
 

@@ -18,7 +18,7 @@ SENT = "market_spread_sender_messages_sent_total"
 SPAN = {"from": 1_000_000, "to": 1_090_000}
 
 VIEW = """const [{RunModel}, {View}, {resolve}] = await Promise.all(
-    ['/static/js/model.js', '/static/js/view.js', '/static/js/range.js'].map((path) => import(path)));
+    ['/src/model.js', '/src/view.js', '/src/range.js'].map((path) => import(path)));
   const viewOf = (model, choice) => new View(model, resolve(choice, model.span()), model.span());"""
 
 

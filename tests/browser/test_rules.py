@@ -170,7 +170,7 @@ SECOND_NS = 10**9
 FOUND = """async (rules, data) => {
   const names = ["model", "view", "facts", "range"];
   const [{RunModel}, {View}, {factsOf}, {JUDGED, resolve}] =
-    await Promise.all(names.map((name) => import(`/static/js/${name}.js`)));
+    await Promise.all(names.map((name) => import(`/src/${name}.js`)));
   const model = new RunModel(data);
   const span = model.span();
   const view = new View(model, resolve(JUDGED, span, model.judged), span);

@@ -1,6 +1,7 @@
 """What must hold of the repository as a whole: locks without addresses, layers, and versions that are pinned."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -20,9 +21,17 @@ PEERS = ROOT / "tests" / "benchmarks" / "peers" / "requirements"
 REQUIREMENTS = sorted([*(ROOT / "requirements").iterdir(), *PEERS.iterdir()])
 LOCKS = [path for path in REQUIREMENTS if path.suffix == ".txt"]
 PROJECTS = sorted(
-    path for path in ROOT.glob("*/**/pyproject.toml") if not any(part.startswith(".") for part in path.parts)
+    path
+    for path in ROOT.glob("*/**/pyproject.toml")
+    if "node_modules" not in path.parts and not any(part.startswith(".") for part in path.parts)
 )
-PRODUCT = [path for top in ("services", "spark", "loadgen", "charts") for path in (ROOT / top).rglob("*.py")]
+PRODUCT = [
+    path
+    for top in ("services", "spark", "loadgen", "charts")
+    for path in (ROOT / top).rglob("*.py")
+    if "node_modules" not in path.parts
+]
+PAGE = ROOT / "services" / "metrics_ui"
 VENDORED = sorted([*ROOT.glob("docs/vendor/*/vendor.lock"), *ROOT.glob("services/**/static/vendor/vendor.lock")])
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)
 
@@ -87,6 +96,17 @@ def test_every_locked_version_has_a_hash(path: Path) -> None:
     for entry in entries:
         assert PIN.match(entry), entry
         assert re.search(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$", entry, re.MULTILINE), entry
+
+
+def test_javascript_packages_are_pinned_and_locked_with_a_hash_and_no_address() -> None:
+    asked = json.loads((PAGE / "package.json").read_text())["devDependencies"]
+    locked = json.loads((PAGE / "package-lock.json").read_text())["packages"]
+
+    assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked
+    assert locked.pop("")["devDependencies"] == asked
+    for name, package in locked.items():
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, name
 
 
 def test_lock_of_the_installer_is_the_one_of_the_checkout() -> None:

@@ -2,12 +2,15 @@
 
 import re
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from market_spread.metrics_aggregator.page import STATIC
+
+MODULES = Path(__file__).parents[3] / "services" / "metrics_ui" / "src"
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,7 +88,7 @@ def test_lines_are_told_apart(lines: tuple[str, ...], theme: str, sight: str) ->
 
 
 def test_lines_of_a_chart_differ_in_their_dashes_or_widths() -> None:
-    text = (STATIC / "js" / "parts" / "lines.js").read_text()
+    text = (MODULES / "parts" / "lines.js").read_text()
 
     for name in ("PERCENT_LINES", "RATE_LINES"):
         block = re.search(rf"const {name} = \[(.*?)\];\n", text, re.DOTALL)

@@ -79,7 +79,7 @@ def test_page_and_its_files_are_served(rig: Rig) -> None:
 
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert rig.get("/", "HEAD").content == b""
-    script = rig.get("/static/js/hdr.js")
+    script = rig.get("/static/app.js")
     assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
     assert rig.get("/static/../web.py").status_code == 404
     assert rig.get("/static/%2e%2e/web.py").status_code == 404

@@ -1,4 +1,7 @@
-"""The web page as one file with a run's data inside, so that it opens from disk without a server."""
+"""The web page as one file with a run's data inside, so that it opens from disk without a server.
+
+Its scripts are built from services/metrics_ui by `make ui`.
+"""
 
 import gzip
 import re
@@ -9,9 +12,6 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 
-_ENTRIES = {"index.html": "js/app.js", "report.html": "js/report.js"}
-_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) (\w+))", re.MULTILINE)
 _STYLE = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">\n')
 _SCRIPT = re.compile(r'<script src="static/([^"]+)"[^>]*></script>\n')
 
@@ -47,9 +47,8 @@ def _run_data(data_json: str) -> str:
 def _around_data(page: str) -> tuple[str, str]:
     """What stands before and after the data."""
     index = (STATIC / page).read_text()
-    entry = _ENTRIES[page]
     styles = [_text(name) for name in _STYLE.findall(index)]
-    scripts = [_bundle(entry) if name == entry else _text(name) for name in _SCRIPT.findall(index)]
+    scripts = [_text(name) for name in _SCRIPT.findall(index)]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
@@ -62,38 +61,6 @@ def _around_data(page: str) -> tuple[str, str]:
         '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{meta}'
     )
     return head, "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>" + after
-
-
-def _bundle(entry: str = "js/app.js") -> str:
-    """All modules as one classic script: each a function that runs once, after those that it imports."""
-    order: list[str] = []
-    _visit(entry, order, above=())
-    return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_as_function(name) for name in order) + "})();\n"
-
-
-def _visit(name: str, order: list[str], *, above: tuple[str, ...]) -> None:
-    if name in above:
-        raise ValueError(f"the modules {' -> '.join((*above, name))} import each other; take one import away")
-    if name in order:
-        return
-    for _, path in _IMPORT.findall(_text(name)):
-        _visit(_resolved(name, path), order, above=(*above, name))
-    order.append(name)
-
-
-def _as_function(name: str) -> str:
-    text = _text(name)
-    exported = ", ".join(_EXPORT.findall(text))
-    code = _IMPORT.sub(lambda found: f'const {{{found[1]}}} = modules["{_resolved(name, found[2])}"];\n', text)
-    code = _EXPORT.sub("", code)
-    left = re.search(r"^(?:import|export)\b.*", code, re.MULTILINE)
-    if left:
-        raise ValueError(f'{name} has "{left[0]}"; use `import {{ … }} from "./…"` and `export` before a declaration')
-    return f'modules["{name}"] = (() => {{\n{code}return {{ {exported} }};\n}})();\n'
-
-
-def _resolved(importer: str, path: str) -> str:
-    return (STATIC / importer).parent.joinpath(path).resolve().relative_to(STATIC.resolve()).as_posix()
 
 
 def _text(name: str) -> str:

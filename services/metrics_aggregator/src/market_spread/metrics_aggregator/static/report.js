@@ -1,0 +1,2294 @@
+// Built by `make ui` from services/metrics_ui/src; change it there.
+"use strict";
+(() => {
+  // src/dom.js
+  var SVG = "http://www.w3.org/2000/svg";
+  function h(tag, attributes = {}, ...children) {
+    const [name, ...classes] = tag.split(".");
+    const element = (
+      /** @type {ElementOf<Tag>} */
+      document.createElement(name)
+    );
+    return filled(element, classes, attributes, children);
+  }
+  function svg(tag, attributes = {}, ...children) {
+    const [name, ...classes] = tag.split(".");
+    return filled(document.createElementNS(SVG, name), classes, attributes, children);
+  }
+  function filled(element, classes, { on = {}, ...attributes }, children) {
+    if (classes.length > 0) element.setAttribute("class", classes.join(" "));
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value !== null && value !== void 0) element.setAttribute(name, String(value));
+    }
+    for (const [name, listener] of Object.entries(on)) {
+      element.addEventListener(
+        name,
+        /** @type {(event: Event) => unknown} */
+        listener
+      );
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== false && child !== void 0));
+    return element;
+  }
+  function setText(element, text) {
+    if (element.textContent !== text) element.textContent = text;
+  }
+  function setAttribute(element, name, value) {
+    if (value === null || value === false) element.removeAttribute(name);
+    else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+  }
+  function show(element, shown2) {
+    if (element.hidden === shown2) element.hidden = !shown2;
+  }
+  function table({ caption, columns, quiet = false }) {
+    const units = columns.map(({ unit = "" }) => h("span.unit", {}, unit));
+    const head2 = h(
+      "tr",
+      {},
+      columns.map(({ title, numeric }, at) => h(numeric ? "th.number" : "th", { scope: "col" }, title, " ", units[at]))
+    );
+    const body = h("tbody");
+    const element = h(
+      "div.table",
+      { tabindex: 0, role: "region", "aria-label": caption },
+      h("table", {}, h(quiet ? "caption.hidden" : "caption", {}, caption), h("thead", {}, head2), body)
+    );
+    return {
+      element,
+      setUnits: (texts) => texts.forEach((text, at) => setText(units[at], text)),
+      setRows: (rows) => {
+        while (body.rows.length > rows.length) body.deleteRow(-1);
+        rows.forEach((cells, at) => fillRow(body.rows[at] ?? body.insertRow(), cells, columns));
+      }
+    };
+  }
+  function fillRow(row, cells, columns) {
+    cells.forEach((given, at) => {
+      let cell = row.cells[at];
+      if (!cell) {
+        cell = at === 0 ? h("th", { scope: "row" }) : h("td");
+        if (columns[at].numeric) cell.classList.add("number");
+        row.append(cell);
+      }
+      const { text, href, sub } = typeof given === "object" && given !== null ? given : { text: given };
+      if (href) fillLink(cell, String(text), href);
+      else setText(cell, String(text));
+      if (sub && !href) cell.append(h("span.sub", {}, sub));
+    });
+  }
+  function fillLink(cell, text, href) {
+    let link = cell.firstElementChild;
+    if (link?.tagName !== "A") {
+      cell.textContent = "";
+      link = cell.appendChild(h("a"));
+    }
+    setText(link, text);
+    setAttribute(link, "href", href);
+  }
+
+  // src/hdr.js
+  var SLOTS = 23552;
+  var PERCENTS = [50, 95, 99, 99.9, 99.99];
+  var SCRATCH = new Float64Array(SLOTS);
+  var NO_INDICES = new Int32Array(0);
+  var NO_NUMBERS = new Float64Array(0);
+  function emptyHist() {
+    return {
+      count: 0,
+      sumUs: 0,
+      minUs: 0,
+      maxUs: 0,
+      overflow: 0,
+      negative: 0,
+      indices: NO_INDICES,
+      numbers: NO_NUMBERS
+    };
+  }
+  function decodeCounts(text) {
+    const bytes = atob(text);
+    const indices = [];
+    const numbers = [];
+    let slot = 0;
+    for (let at = 0; at < bytes.length; ) {
+      let zigzag = 0;
+      let scale = 1;
+      for (let more = true; more; scale *= 128) {
+        if (at >= bytes.length) throw new RangeError(`the counts end inside a number, after ${bytes.length} bytes`);
+        const byte = bytes.charCodeAt(at);
+        at += 1;
+        more = byte >= 128 && scale < 2 ** 56;
+        zigzag += (more ? byte - 128 : byte) * scale;
+      }
+      if (zigzag % 2 === 1) {
+        slot += (zigzag + 1) / 2;
+      } else {
+        if (zigzag > 0) {
+          indices.push(slot);
+          numbers.push(zigzag / 2);
+        }
+        slot += 1;
+      }
+      if (slot > SLOTS) throw new RangeError(`the counts have more than ${SLOTS} buckets`);
+    }
+    return { indices: Int32Array.from(indices), numbers: Float64Array.from(numbers) };
+  }
+  function mergeHists(hists) {
+    const used = hists.filter((hist) => hist.count > 0);
+    if (used.length === 0) return emptyHist();
+    if (used.length === 1) return used[0];
+    const merged = { ...emptyHist(), minUs: Infinity };
+    let first = SLOTS;
+    let last = -1;
+    for (const hist of used) {
+      merged.count += hist.count;
+      merged.sumUs += hist.sumUs;
+      merged.minUs = Math.min(merged.minUs, hist.minUs);
+      merged.maxUs = Math.max(merged.maxUs, hist.maxUs);
+      merged.overflow += hist.overflow;
+      merged.negative += hist.negative;
+      const { indices: indices2, numbers: numbers2 } = hist;
+      for (let i = 0; i < indices2.length; i += 1) SCRATCH[indices2[i]] += numbers2[i];
+      if (indices2.length > 0) {
+        first = Math.min(first, indices2[0]);
+        last = Math.max(last, indices2[indices2.length - 1]);
+      }
+    }
+    const indices = [];
+    const numbers = [];
+    for (let slot = first; slot <= last; slot += 1) {
+      if (SCRATCH[slot] > 0) {
+        indices.push(slot);
+        numbers.push(SCRATCH[slot]);
+        SCRATCH[slot] = 0;
+      }
+    }
+    return { ...merged, indices: Int32Array.from(indices), numbers: Float64Array.from(numbers) };
+  }
+  function lowestValue(slot) {
+    const shift = Math.max((slot >> 10) - 1, 0);
+    return (slot - (shift << 10)) * 2 ** shift;
+  }
+  function highestValue(slot) {
+    return lowestValue(slot) + 2 ** Math.max((slot >> 10) - 1, 0) - 1;
+  }
+  function percentiles(hist, percents) {
+    return valuesAtRanks(
+      hist,
+      percents.map((percent) => Math.max(1, Math.floor(percent * hist.count / 100 + 0.5)))
+    );
+  }
+  function percentile(hist, percent) {
+    return percentiles(hist, [percent])[0];
+  }
+  function supports(hist, percent) {
+    return clustersOf(hist, percent) === void 0 && hist.count * Math.round((100 - percent) * 1e6) >= 10 * 1e8;
+  }
+  function clustersOf({ tooFew }, percent) {
+    return tooFew?.[`p${percent}`];
+  }
+  function shownPercentile(hist, percent) {
+    return supports(hist, percent) ? percentile(hist, percent) : null;
+  }
+  function meanUs(hist) {
+    return hist.count > 0 ? hist.sumUs / hist.count : null;
+  }
+  function confidence(hist, percent) {
+    const share3 = percent / 100;
+    const rank = share3 * hist.count;
+    const spread = 1.96 * Math.sqrt(hist.count * share3 * (1 - share3));
+    const low = Math.min(hist.count, Math.max(1, Math.floor(rank - spread)));
+    const high = Math.min(hist.count, Math.max(1, Math.ceil(rank + spread) + 1));
+    const [lowUs, highUs] = valuesAtRanks(hist, [low, high]);
+    return [lowUs, highUs];
+  }
+  function countsByRow(hist) {
+    const rows = /* @__PURE__ */ new Map();
+    for (let i = 0; i < hist.indices.length; i += 1) {
+      const row = rowOf(lowestValue(hist.indices[i]));
+      rows.set(row, (rows.get(row) ?? 0) + hist.numbers[i]);
+    }
+    return rows;
+  }
+  function rowLowest(row) {
+    return 2 ** Math.floor(row / 4) * (1 + row % 4 / 4);
+  }
+  function rowOf(valueUs) {
+    if (valueUs < 1) return 0;
+    const octave = 31 - Math.clz32(valueUs);
+    return 4 * octave + Math.floor((valueUs / 2 ** octave - 1) * 4);
+  }
+  function valuesAtRanks(hist, ranks) {
+    if (hist.count === 0) return ranks.map(() => 0);
+    const values = [];
+    let seen = 0;
+    let at = 0;
+    for (const rank of ranks) {
+      while (at < hist.numbers.length && seen + hist.numbers[at] < rank) {
+        seen += hist.numbers[at];
+        at += 1;
+      }
+      const slot = at < hist.numbers.length ? hist.indices[at] : SLOTS - 1;
+      values.push(Math.min(highestValue(slot), hist.maxUs));
+    }
+    return values;
+  }
+
+  // src/model.js
+  var INTERVALS_MAX = 2e3;
+  var RunModel = class {
+    /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
+    constructor(data) {
+      if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
+      this.runId = data.run_id;
+      this.title = data.title || data.run_id;
+      this.live = Boolean(data.live);
+      this.phase = data.phase ?? "";
+      this.tick = data.tick ?? 0;
+      this.nowMs = data.generated_unix_ms;
+      this.sources = data.sources ?? [];
+      this.aggregator = data.aggregator ?? {};
+      this.notes = inOrder(data.notes ?? []);
+      this.metrics = data.metrics ?? {};
+      this.series = /* @__PURE__ */ new Map();
+      for (const given of data.series ?? []) this.#take(given);
+    }
+    /**
+     * Take what is new. @param {TickData} event the data of an SSE `data` event
+     * @returns {boolean} false if the event is not newer than what is known: the sender has begun anew
+     */
+    apply(event) {
+      if (event.tick <= this.tick) return false;
+      this.tick = event.tick;
+      this.nowMs = event.now_unix_ms;
+      this.live = Boolean(event.live);
+      this.phase = event.phase ?? this.phase;
+      this.title = event.title || this.title;
+      for (const given of event.series ?? []) this.#take(given);
+      if (event.notes?.length) {
+        this.notes = inOrder([...this.notes, ...event.notes]);
+      }
+      for (const changed of event.sources ?? []) this.#takeSource(changed);
+      if (event.aggregator) this.aggregator = event.aggregator;
+      return true;
+    }
+    /** The newest verdict's name; empty as long as the run is not judged. */
+    get verdict() {
+      return this.#verdictNote?.name ?? "";
+    }
+    /** The checks of the verdict that failed. @returns {{check: string, text: string, cause: string}[]} */
+    get failed() {
+      return this.#verdictNote?.failed ?? [];
+    }
+    /** What the run is judged by, as its controller has said it: nothing is judged by what is not there. */
+    get limits() {
+      return this.notes.findLast(({ kind }) => kind === "limits")?.limits ?? {};
+    }
+    /** How many hosts, and so clocks, the processes are known to be on. */
+    get hosts() {
+      return new Set(this.sources.map(({ host }) => host).filter(Boolean)).size;
+    }
+    /**
+     * The part of the run that its result's latencies are of; null as long as there is none.
+     * @returns {{from: number, to: number} | null}
+     */
+    get judged() {
+      const judged = this.#verdictNote?.judged;
+      return judged && judged.series.length > 0 ? { from: judged.from_unix_ms, to: judged.to_unix_ms } : null;
+    }
+    /**
+     * The result's own histogram of a latency, which is of orders and not of when they were pushed; null if there is none.
+     * @param {import("./view.js").Selector} of
+     * @returns {Hist | null}
+     */
+    judgedHist({ name, labels = {} }) {
+      const same = (given) => given.name === name && sameLabels(given.labels, labels);
+      const found = this.#verdictNote?.judged?.series.find(same);
+      return found ? { ...histOf(slotOf(found.total)), tooFew: found.too_few } : null;
+    }
+    /** The latencies of the result as text: titles of columns, then a row each; empty if there are none. */
+    get latencyRows() {
+      return this.#verdictNote?.judged?.rows ?? [];
+    }
+    get #verdictNote() {
+      return this.notes.findLast(({ kind }) => kind === "verdict");
+    }
+    /**
+     * Series of that name whose labels are those given.
+     * @param {string} name
+     * @param {Labels} [labels]
+     * @returns {Series[]}
+     */
+    find(name, labels = {}) {
+      const wanted = Object.entries(labels);
+      return [...this.series.values()].filter(
+        (series) => series.name === name && wanted.every(([label, value]) => series.labels[label] === value)
+      );
+    }
+    /**
+     * From the first interval's begin to the last one's end; null if there is none.
+     * @returns {{from: number, to: number} | null}
+     */
+    span() {
+      let [from, to] = [Infinity, -Infinity];
+      for (const { intervals } of this.series.values()) {
+        if (intervals.length === 0) continue;
+        from = Math.min(from, intervals[0].start);
+        to = Math.max(to, intervals[intervals.length - 1].end);
+      }
+      return to > from ? { from, to } : null;
+    }
+    /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
+    coarseness(range) {
+      let longest = 0;
+      for (const { kind, intervals } of this.series.values()) {
+        if (kind !== "histogram") continue;
+        for (const { start: start2, end } of intervals) {
+          if (start2 >= range.from && start2 < range.to) longest = Math.max(longest, end - start2);
+        }
+      }
+      return longest;
+    }
+    /** @param {SeriesData} given */
+    #take(given) {
+      const key = `${given.name}\0${JSON.stringify(Object.entries(given.labels).sort())}`;
+      const known = this.series.get(key);
+      const read = readSeries(given);
+      if (known === void 0) {
+        this.series.set(key, read);
+        return;
+      }
+      if (given.total !== void 0) known.total = read.total;
+      known.intervals.push(...read.intervals);
+      if (known.intervals.length > INTERVALS_MAX) coarsen(known);
+    }
+    /** @param {SourceData} changed */
+    #takeSource(changed) {
+      const same = (known) => known.source === changed.source && known.epoch_unix_ns === changed.epoch_unix_ns && known.epoch_unix_ms === changed.epoch_unix_ms;
+      const at = this.sources.findIndex(same);
+      if (at < 0) this.sources = [...this.sources, changed];
+      else this.sources = this.sources.with(at, changed);
+    }
+  };
+  function sameLabels(one, other) {
+    const names = Object.keys(one);
+    return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  }
+  function inOrder(notes) {
+    return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
+  }
+  function outliersOf({ hist, head: head2 }) {
+    return hist ? { negative: hist.negative, overflow: hist.overflow } : { negative: head2[5], overflow: head2[4] };
+  }
+  function histOf(slot) {
+    if (slot.hist === null) {
+      const [count, sumUs, minUs, maxUs, overflow, negative] = slot.head;
+      const counts = count > 0 ? decodeCounts(slot.text) : emptyHist();
+      slot.hist = {
+        count,
+        sumUs,
+        minUs,
+        maxUs,
+        overflow,
+        negative,
+        indices: counts.indices,
+        numbers: counts.numbers
+      };
+      slot.text = "";
+    }
+    return slot.hist;
+  }
+  function readSeries({ name, labels, ...given }) {
+    if (given.kind === "histogram") {
+      const total2 = given.total ? slotOf(given.total) : null;
+      return { name, kind: given.kind, labels, total: total2, intervals: (given.intervals ?? []).map(readSlot) };
+    }
+    return { name, kind: given.kind, labels, total: given.total, intervals: (given.intervals ?? []).map(readPoint) };
+  }
+  function readSlot([start2, end, ...total2]) {
+    return { ...slotOf(total2), start: start2, end };
+  }
+  function slotOf([count, sumUs, minUs, maxUs, overflow, negative, text]) {
+    return { start: 0, end: 0, head: [count, sumUs, minUs, maxUs, overflow, negative], text, hist: null };
+  }
+  function readPoint([start2, end, value]) {
+    return { start: start2, end, value };
+  }
+  function coarsen(series) {
+    if (series.kind === "histogram") {
+      series.intervals = halved(series.intervals, (older, newer) => ({
+        start: older.start,
+        end: newer.end,
+        head: [],
+        text: "",
+        hist: mergeHists([histOf(older), histOf(newer)])
+      }));
+    } else {
+      const isCounter = series.kind === "counter";
+      series.intervals = halved(series.intervals, (older, newer) => ({
+        start: older.start,
+        end: newer.end,
+        value: isCounter ? older.value + newer.value : newer.value
+      }));
+    }
+  }
+  function halved(intervals, merge) {
+    const half = 2 * Math.floor(intervals.length / 4);
+    const merged = [];
+    for (let i = 0; i < half; i += 2) merged.push(merge(intervals[i], intervals[i + 1]));
+    return [...merged, ...intervals.slice(half)];
+  }
+
+  // src/charts/figure.js
+  var TABLE_ROWS_MAX = 2e3;
+  var figures = /* @__PURE__ */ new Set();
+  var allTables = false;
+  var numbered = 0;
+  function toggleAllTables() {
+    allTables = !allTables;
+    for (const figure of figures) figure.showTable(allTables);
+    return allTables;
+  }
+  var Figure = class {
+    /** @type {() => Cell[][]} */
+    #rows = () => [];
+    /** @type {Table} */
+    #table;
+    /**
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+     */
+    constructor({ title, unit = "", about = "", columns }) {
+      numbered += 1;
+      const id = `figure-${numbered}`;
+      this.title = title;
+      this.plot = h("div.plot", { role: "img", "aria-label": title });
+      this.when = h("b");
+      this.clock = h("span");
+      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+      this.summary = h("p.summary", { id: `${id}-summary` });
+      this.toggle = h(
+        "button.quiet",
+        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
+        "table"
+      );
+      setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.#table = table({
+        caption: `${title}${unit ? `, ${unit}` : ""}`,
+        columns: columns.map((column) => ({ numeric: true, ...column })),
+        quiet: true
+      });
+      this.twin = h("div.twin", { hidden: true }, this.#table.element);
+      this.element = h(
+        "figure.chart",
+        { "aria-labelledby": id },
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
+        this.legend,
+        this.plot,
+        this.twin,
+        this.summary,
+        about && h("p.about", {}, about)
+      );
+      this.tabled = false;
+      figures.add(this);
+      if (allTables) this.showTable(true);
+    }
+    /**
+     * A line in the legend, with a place for its value below its name.
+     * @param {Line} line
+     * @returns {HTMLElement} the place
+     */
+    addKey(line) {
+      const value = h("b");
+      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+      return value;
+    }
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+    setWhen(when, clock = "") {
+      setText(this.when, when);
+      setText(this.clock, clock);
+    }
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     */
+    describe(text, rows) {
+      setText(this.summary, text);
+      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+      this.#rows = rows;
+      if (this.tabled) this.#fill();
+    }
+    /** Put the unit of the twin's columns. @param {string[]} units */
+    setUnits(units) {
+      this.#table.setUnits(units);
+    }
+    /** The table instead of the chart, or the chart again. @param {boolean} shown */
+    showTable(shown2) {
+      this.tabled = shown2;
+      show(this.twin, shown2);
+      show(this.plot, !shown2);
+      setAttribute(this.toggle, "aria-pressed", shown2);
+      setText(this.toggle, shown2 ? "chart" : "table");
+      if (shown2) this.#fill();
+    }
+    /** No longer among those that `toggleAllTables` reaches. */
+    release() {
+      figures.delete(this);
+    }
+    #fill() {
+      const rows = this.#rows();
+      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+    }
+  };
+  function swatch({ colour: colour2, dash = [], width = 1.5 }) {
+    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    line.style.setProperty("stroke", `var(${colour2})`);
+    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  }
+
+  // src/format.js
+  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  var NONE = "–";
+  var MICRO = { name: "µs", us: 1, digits: 0 };
+  var MILLI = { name: "ms", us: 1e3, digits: 2 };
+  var COARSE = { name: "ms", us: 1e3, digits: 1 };
+  var SECOND = { name: "s", us: 1e6, digits: 2 };
+  function whole(value) {
+    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  }
+  function fixed(value, digits) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+  function unitFor(valuesUs) {
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
+    if (positive.length === 0) return MILLI;
+    const least = Math.min(...positive);
+    const most = Math.max(...positive);
+    if (most < 1e4 && least < 500) return MICRO;
+    if (least >= 1e7) return SECOND;
+    return least >= 1e5 ? COARSE : MILLI;
+  }
+  function inUnit(us, unit) {
+    return us === null || us === void 0 ? NONE : fixed(us / unit.us, unit.digits);
+  }
+  function latency(us) {
+    if (us === null || us === void 0) return NONE;
+    if (us < 1e3) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
+    if (us < 1e7) return `${fixed(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
+    return `${fixed(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  }
+  function axisLatency(us) {
+    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
+    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${+(us / 1e6).toPrecision(3)} s`;
+  }
+  function axisNumber(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
+  }
+  function rate(perSecond) {
+    if (perSecond === null || perSecond === void 0) return NONE;
+    if (perSecond === 0) return "0";
+    return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
+  }
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
+  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
+  function share(value) {
+    return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
+  }
+  function elapsed(seconds, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
+    const sign = seconds < 0 && ticks > 0 ? "−" : "";
+    const all = Math.floor(ticks / 10 ** digits);
+    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
+    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
+    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
+  }
+  function clockTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  }
+  function dateTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
+  }
+  function counted(number, noun, many = `${noun}s`) {
+    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
+  }
+  function percentName(percent) {
+    return `p${percent}`;
+  }
+  function pad(number) {
+    return String(number).padStart(2, "0");
+  }
+
+  // src/theme.js
+  var KEY = "market-spread-theme";
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  var listeners = /* @__PURE__ */ new Set();
+  var colours = /* @__PURE__ */ new Map();
+  function startTheme() {
+    apply(stored());
+    dark.addEventListener("change", () => apply(stored()));
+  }
+  function theme() {
+    return stored() ?? (dark.matches ? "dark" : "light");
+  }
+  function toggleTheme() {
+    const other = theme() === "dark" ? "light" : "dark";
+    remember(other === (dark.matches ? "dark" : "light") ? null : other);
+    apply(stored());
+  }
+  function onTheme(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+  function colour(name) {
+    const known = colours.get(name);
+    if (known !== void 0) return known;
+    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+    return found;
+  }
+  function channels(name) {
+    const hex = colour(name).replace("#", "");
+    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  }
+  function apply(chosen) {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    colours = /* @__PURE__ */ new Map();
+    for (const listener of listeners) listener();
+  }
+  var unstored = null;
+  function stored() {
+    try {
+      return (
+        /** @type {Theme | null} */
+        localStorage.getItem(KEY)
+      );
+    } catch {
+      return unstored;
+    }
+  }
+  function remember(value) {
+    unstored = value;
+    try {
+      if (value === null) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, value);
+    } catch {
+    }
+  }
+
+  // src/parts/document.js
+  var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
+  function head({ result }) {
+    const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
+    const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
+    const verdict = h("span.verdict", { "data-verdict": result.verdict }, result.verdict);
+    return h(
+      "header.report-head",
+      {},
+      h("div.tools", {}, tables, themes),
+      h("h1", {}, `${result.workload} `, verdict),
+      h(
+        "p.sub",
+        {},
+        `${result.run_id}, ${dateTime(Date.parse(result.started))}, ${result.mode}, ${whole(result.offered_rate_per_s)} messages/s for ${result.duration_s} s`
+      ),
+      result.self_test && h("p.sub.rig", {}, `${result.self_test.fits ? "" : "rig: "}${result.self_test.text}`),
+      result.reasons.length > 0 && h(
+        "ul.reasons",
+        {},
+        result.reasons.map((reason) => h("li", {}, reason))
+      )
+    );
+  }
+  function verdicts({ verdicts: given }) {
+    const word = (holds, evidence) => holds === null ? evidence.length > 0 ? "not known" : "none asked for" : holds ? "yes" : "no";
+    return h(
+      "section.verdicts",
+      { "aria-label": "Verdicts" },
+      Object.entries(given).map(
+        ([name, { holds, evidence }]) => h(
+          "div",
+          {},
+          h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+          h(
+            "ul",
+            {},
+            evidence.map((each) => h("li", { "data-holds": String(each.holds) }, each.text))
+          )
+        )
+      )
+    );
+  }
+  function anomalies({ anomalies: given }) {
+    const lines = given.length > 0 ? given : ["Nothing."];
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Out of the ordinary"),
+      h(
+        "ul.report-list",
+        {},
+        lines.map((line) => h("li", {}, line))
+      )
+    );
+  }
+  function environment({ manifest, result }) {
+    const sections = { ...manifest.sections, settings: result.settings };
+    const known = Object.entries(sections).filter(([, values]) => Object.keys(values).length > 0);
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Environment"),
+      h("p.about", {}, `Manifest ${result.manifest_sha256 ?? "none"}`),
+      h(
+        "div.facts",
+        {},
+        known.map(
+          ([name, values]) => h(
+            "details",
+            name === "cpu" || name === "code" ? { open: true } : {},
+            h("summary", {}, name.replaceAll("_", " ")),
+            h(
+              "dl",
+              {},
+              Object.entries(values).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, factText(value))])
+            )
+          )
+        )
+      )
+    );
+  }
+  function factText(value) {
+    if (value === null || value === void 0) return "not known";
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  }
+  function marks({ boundaries, gc }) {
+    return [
+      ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
+        unix_ms: ms,
+        kind: "boundary",
+        name: "batch boundary",
+        text: `${gap} ms`
+      })),
+      ...gc.map(([component, ms, length]) => ({ unix_ms: ms, kind: "gc", name: component, text: `${length} ms` }))
+    ];
+  }
+
+  // src/parts/figures.js
+  function keyFigures(names) {
+    const parts = names.map((name) => ({
+      name: h("dt", {}, name),
+      value: h("b"),
+      unit: h("span.unit"),
+      sub: h("span.sub")
+    }));
+    const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
+    return {
+      element: h("dl.figures", {}, groups),
+      set: (values) => values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+        setText(parts[at].value, value);
+        setText(parts[at].unit, unit);
+        setText(parts[at].sub, sub);
+        groups[at].classList.toggle("small", small);
+      })
+    };
+  }
+  function apart(text) {
+    const [value, unit = ""] = text.split(" ");
+    return { value, unit };
+  }
+
+  // src/parts/latencies.js
+  var TOO_SMALL = "n too small";
+  function latencyTable(caption, first) {
+    const columns = [first, "n", "mean", ...PERCENTS.map(percentName), "max"].map((title, at) => ({
+      title,
+      numeric: at > 0
+    }));
+    const made = table({ caption, columns });
+    return {
+      element: made.element,
+      set: (rows) => {
+        const hists = rows.map(({ hist }) => hist);
+        const unit = unitFor(hists.flatMap((hist) => [meanUs(hist), shownPercentile(hist, 50)]));
+        made.setUnits(columns.map((_column, at) => at > 1 ? unit.name : ""));
+        made.setRows(
+          rows.map(({ title, hist }) => [
+            title,
+            whole(hist.count),
+            inUnit(meanUs(hist), unit),
+            ...PERCENTS.map((percent) => shown(hist, percent, unit)),
+            inUnit(hist.count > 0 ? hist.maxUs : null, unit)
+          ])
+        );
+      }
+    };
+  }
+  function fillResultTable(element, [head2, ...rows]) {
+    if (!head2 || element.childElementCount > 0) return;
+    const columns = head2.map((title, at) => ({ title, numeric: at > 0 }));
+    const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+    made.setRows(rows);
+    element.append(made.element);
+  }
+  function shownOr(hist, percent) {
+    return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
+  }
+  function missing(hist, percent) {
+    if (hist.count === 0) return NONE;
+    const clusters = clustersOf(hist, percent);
+    return clusters === void 0 ? TOO_SMALL : `${NONE} (${counted(clusters, "cluster")})`;
+  }
+  function percentileFigure(hist, percent, sub, clustersMin) {
+    const text = shownOr(hist, percent);
+    if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+    const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
+    return { value: text, sub: needed, small: true };
+  }
+  function rangeFigures(hist) {
+    const figures2 = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
+    return [...figures2, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
+  }
+  function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+    const figures2 = PERCENTS.map((percent, at) => {
+      const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+      if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+      if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+    });
+    return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
+  }
+  function maxFigure(us, count) {
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+  }
+  function shown(hist, percent, unit) {
+    return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
+  }
+
+  // src/phases.js
+  var MEASURING = /measur/;
+  function measuredPart(notes, range) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const at = phases.findIndex(({ name }) => MEASURING.test(name));
+    if (at < 0) return range;
+    const from = Math.max(range.from, phases[at].unix_ms);
+    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
+    return to - from >= 1e3 ? { from, to } : range;
+  }
+  function warmUp(notes, span) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const measuring = phases.find(({ name }) => MEASURING.test(name));
+    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
+  }
+
+  // src/charts/plot.js
+  var SYNC_KEY = "time";
+  var MARKS = { boundary: "--p999", gc: "--p95" };
+  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+  function axisFont(size = 11) {
+    return `${size}px ${colour("--font")}`;
+  }
+  function axis(more) {
+    return {
+      stroke: () => colour("--ink-2"),
+      font: axisFont(),
+      grid: { stroke: () => colour("--grid"), width: 1 },
+      ticks: { show: false },
+      gap: 6,
+      ...more
+    };
+  }
+  function timeAxis() {
+    return axis({
+      size: 26,
+      grid: { show: false },
+      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
+      space: 64,
+      incrs: STEPS_S,
+      values: (_plot, splits) => splits.map((seconds) => elapsed(seconds))
+    });
+  }
+  function latencyAxis() {
+    return axis({
+      size: 58,
+      splits: (_plot, _axis, least, most) => logSplits(least, most),
+      filter: (_plot, splits) => splits,
+      values: (_plot, splits) => splits.map(axisLatency)
+    });
+  }
+  function latencyScale() {
+    return {
+      distr: 3,
+      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
+    };
+  }
+  var MANTISSAS = [1, 2, 5, 10];
+  function roundLog(value, towards) {
+    const decade = 10 ** Math.floor(Math.log10(value));
+    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
+    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    return found ?? null;
+  }
+  function logSplits(least, most) {
+    const decades = Math.log10(most / least);
+    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
+    const splits = [];
+    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
+      splits.push(
+        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
+      );
+    }
+    return splits;
+  }
+  function timeCursor() {
+    return {
+      y: false,
+      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      points: { size: 5, width: 1 },
+      bind: { dblclick: () => () => null }
+    };
+  }
+  function brushHooks(beginMs, actions) {
+    return {
+      init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4) return;
+          const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1e3);
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          if (plot.over.matches(":hover")) actions.brush(from, to);
+        }
+      ]
+    };
+  }
+  function marksHook(state) {
+    return (plot) => {
+      const { view } = state();
+      if (!view) return;
+      const { ctx, bbox } = plot;
+      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to } of warmUp(view.model.notes, view.span)) {
+        ctx.fillStyle = colour("--shade");
+        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      ctx.lineWidth = uPlot.pxRatio;
+      for (const { unix_ms: ms, kind } of view.model.notes) {
+        if (kind === "verdict" || kind === "limits") continue;
+        ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
+        ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
+        const x = Math.round(at(ms)) + 0.5;
+        ctx.beginPath();
+        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
+  }
+  function placed(place, height, make) {
+    let plot = null;
+    const fit = () => {
+      const width = Math.floor(place.clientWidth);
+      if (width < 40) return;
+      if (plot === null) plot = make({ width, height });
+      else if (plot.width !== width) plot.setSize({ width, height });
+    };
+    place.style.setProperty("height", `${height}px`);
+    const observer = new ResizeObserver(fit);
+    observer.observe(place);
+    const endTheme = onTheme(() => plot?.redraw(false, true));
+    fit();
+    return {
+      plot: () => plot,
+      release: () => {
+        observer.disconnect();
+        endTheme();
+        plot?.destroy();
+      }
+    };
+  }
+
+  // src/charts/curve.js
+  var STEPS_A_DECADE = 16;
+  var EXACT = /* @__PURE__ */ new Map([
+    [2, 50],
+    [4, 75],
+    [10, 90],
+    [20, 95],
+    [100, 99],
+    [1e3, 99.9],
+    [1e4, 99.99],
+    [1e5, 99.999],
+    [1e6, 99.9999],
+    [1e7, 99.99999]
+  ]);
+  var TICKS = [...EXACT.keys()];
+  var CurveChart = class {
+    /** @type {Columns | null} */
+    #data = null;
+    /** @type {Hist[]} */
+    #hists = [];
+    /** @param {{title: string, lines: Line[], height?: number}} given */
+    constructor(given) {
+      this.given = given;
+      this.figure = new Figure({
+        title: given.title,
+        unit: "latency over 1/(1−q)",
+        about: "What was observed, drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
+        columns: [
+          { title: "percentile" },
+          ...given.lines.flatMap(
+            (line, at) => at === 0 ? [{ title: line.title }, { title: "from" }, { title: "to" }] : [{ title: line.title }]
+          )
+        ]
+      });
+      this.values = given.lines.map((line) => this.figure.addKey(line));
+      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /** @param {Hist[]} hists one a line @param {string} summary */
+    update(hists, summary) {
+      const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
+      const lines = hists.map((hist) => curveValues(hist, xs));
+      const band = xs.map((x) => x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]);
+      this.#hists = hists;
+      this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
+      this.place.plot()?.setData(this.#data);
+      this.#legend(this.place.plot()?.cursor.idx);
+      this.figure.describe(
+        xs.length > 0 ? summary : "Too few samples for any percentile.",
+        () => xs.map((x, at) => [
+          nameAt(x),
+          ...lines.flatMap(
+            (line, number) => number === 0 ? [latency(line[at]), latency(band[at][0]), latency(band[at][1])] : [latency(line[at])]
+          )
+        ])
+      );
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { lines } = this.given;
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { y: false, drag: { x: false, y: false }, points: { size: 5, width: 1 } },
+          scales: {
+            x: { time: false, distr: 3, range: (_plot, _least, most) => [1, Math.max(most ?? 10, 10)] },
+            y: latencyScale()
+          },
+          axes: [
+            axis({
+              size: 26,
+              space: 30,
+              grid: { show: true, stroke: () => colour("--grid"), width: 1 },
+              splits: ({
+                scales: {
+                  x: { min = 0, max = 0 }
+                }
+              }) => TICKS.filter((tick) => tick >= min && tick <= max),
+              filter: (_plot, splits) => splits,
+              values: (plot, splits) => splits.map((x) => plot.width < 420 && (x === 4 || x === 20) ? "" : nameAt(x))
+            }),
+            latencyAxis()
+          ],
+          series: [
+            {},
+            ...[1, 2].map(() => ({ width: 0, points: { show: false } })),
+            ...lines.map((line) => ({
+              stroke: () => colour(line.colour),
+              width: line.width ?? 1.5,
+              dash: line.dash,
+              points: { show: false }
+            }))
+          ],
+          bands: [{ series: [1, 2], fill: () => colour("--band") }],
+          hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
+        },
+        this.#data ?? [[], [], [], ...lines.map(() => [])],
+        this.figure.plot
+      );
+    }
+    /**
+     * Latencies at the cursor; else those at the 99th percentile, where it rests on enough clusters of time.
+     * @param {number | null} [index]
+     */
+    #legend(index) {
+      if (!this.#data) return;
+      const [xs, , , ...columns] = this.#data;
+      const at = index ?? xs.indexOf(100);
+      this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
+      const isShown = (line) => at >= 0 && (index != null || clustersOf(this.#hists[line], 99) === void 0);
+      this.values.forEach((place, line) => setText(place, latency(isShown(line) ? columns[line][at] ?? null : null)));
+    }
+  };
+  function curvePoints(count) {
+    const points = [];
+    for (let step = 1; 10 ** (step / STEPS_A_DECADE) <= count / 10; step += 1) points.push(10 ** (step / STEPS_A_DECADE));
+    return [.../* @__PURE__ */ new Set([...points, ...TICKS.filter((tick) => tick <= count / 10)])].sort((one, other) => one - other);
+  }
+  function curveValues(hist, xs) {
+    const supported = xs.filter((x) => x <= hist.count / 10);
+    const values = percentiles(hist, supported.map(percentAt));
+    return xs.map((_x, at) => at < values.length ? values[at] : null);
+  }
+  function percentAt(x) {
+    return EXACT.get(x) ?? 100 * (1 - 1 / x);
+  }
+  function nameAt(x) {
+    if (EXACT.has(x)) return `p${EXACT.get(x)}`;
+    return `p${percentAt(x).toFixed(Math.max(1, Math.floor(Math.log10(x))))}`;
+  }
+
+  // src/charts/heatmap.js
+  var LEGEND_STEPS = 6;
+  var Heatmap = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Column[]} */
+    #columns = [];
+    #most = 1;
+    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
+    #rows = [40, 60];
+    /** @param {{title: string, actions: Actions, height?: number}} given */
+    constructor(given) {
+      this.given = given;
+      this.figure = new Figure({
+        title: given.title,
+        unit: "samples",
+        columns: [
+          { title: "from" },
+          { title: "to" },
+          { title: "latency from" },
+          { title: "below" },
+          { title: "samples" }
+        ]
+      });
+      this.ramp = h("span.ramp");
+      this.most = h("span");
+      this.read = h("b");
+      this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
+      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
+    update(view, bins, summary) {
+      this.#view = view;
+      this.#columns = heatColumns(bins);
+      this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
+      const [least, most] = [
+        Math.min(...bins.map(({ hist }) => hist.minUs)),
+        Math.max(...bins.map(({ hist }) => hist.maxUs))
+      ];
+      this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+      this.#colourLegend();
+      const plot = this.place.plot();
+      plot?.setData(this.#data(view));
+      this.#read(plot);
+      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** @param {View} view @returns {PlotData} */
+    #data({ begin }) {
+      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return [xs, xs.map(() => null)];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { actions } = this.given;
+      const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), y: true, points: { show: false } },
+          scales: {
+            x: { time: false, range: () => this.#xRange() },
+            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
+          },
+          axes: [timeAxis(), latencyAxis()],
+          series: [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#view ? this.#data(this.#view) : [[], []],
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      this.#colourLegend();
+      const { ctx } = plot;
+      const { begin } = this.#view;
+      for (const { from, to, rows } of this.#columns) {
+        const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
+        const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
+        for (const [row, count] of rows) {
+          const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
+          const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
+          ctx.fillStyle = heat(depth(count, this.#most));
+          ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
+        }
+      }
+    }
+    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(
+          this.read,
+          counted(
+            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
+            "sample"
+          )
+        );
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      if (!plot.over.matches(":hover")) {
+        setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
+        return;
+      }
+      const row = rowOf(plot.posToVal(top, "y"));
+      setText(
+        this.read,
+        `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`
+      );
+    }
+    #colourLegend() {
+      setText(this.most, whole(this.#most));
+      this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+    }
+    /** @param {View} view @returns {Cell[][]} */
+    #table({ begin }) {
+      return this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [
+          elapsed((from - begin) / 1e3),
+          elapsed((to - begin) / 1e3),
+          latency(rowLowest(row)),
+          latency(rowLowest(row + 1)),
+          whole(count)
+        ])
+      );
+    }
+  };
+  function heatColumns(bins) {
+    return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
+  }
+  function total(rows) {
+    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
+  }
+  function depth(count, most) {
+    return most <= 1 ? 1 : Math.log(count) / Math.log(most);
+  }
+  function heat(part) {
+    const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
+    const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
+    const within = part < 0.5 ? part * 2 : part * 2 - 1;
+    return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
+  }
+
+  // src/charts/timechart.js
+  var TimeChart = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Columns | null} */
+    #data = null;
+    /** @type {Row[]} */
+    #rows = [];
+    /** @type {Overall} */
+    #overall = { label: "", values: [] };
+    /**
+     * @param {{title: string, unit?: string, about?: string, lines: Line[], log?: boolean, height?: number,
+     *          steps?: number[], tick: (value: number) => string, text: (value: number | null) => string,
+     *          actions: Actions}} given
+     *   steps: between lines of the grid; tick: a value on the axis; text: a value in legend and table, with its unit.
+     */
+    constructor(given) {
+      this.given = given;
+      const { title, unit, about, lines } = given;
+      this.figure = new Figure({
+        title,
+        unit,
+        about,
+        columns: [{ title: "from" }, { title: "to" }, ...lines.map((line) => ({ title: line.title }))]
+      });
+      this.values = lines.map((line) => this.figure.addKey(line));
+      this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
+    update(view, rows, overall, summary) {
+      this.#view = view;
+      this.#rows = rows;
+      this.#overall = overall;
+      this.#data = this.#columns(view);
+      this.place.plot()?.setData(this.#data);
+      this.#legend(this.place.plot()?.cursor.idx);
+      const text = this.given.text;
+      this.figure.describe(
+        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        () => rows.map(({ from, to, values }) => [
+          elapsed((from - view.begin) / 1e3),
+          elapsed((to - view.begin) / 1e3),
+          ...values.map(text)
+        ])
+      );
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** x and each line, with a gap where nothing was measured for more than two bins. @param {View} view */
+    #columns({ begin, widthMs }) {
+      const xs = [];
+      const lines = this.given.lines.map(() => []);
+      let before = null;
+      for (const { from, to, values } of this.#rows) {
+        if (before !== null && from - before > 2 * widthMs) {
+          xs.push(((before + from) / 2 - begin) / 1e3);
+          for (const line of lines) line.push(null);
+        }
+        xs.push(((from + to) / 2 - begin) / 1e3);
+        values.forEach((value, at) => lines[at].push(value));
+        before = to;
+      }
+      return (
+        /** @type {Columns} */
+        [xs, ...lines]
+      );
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { lines, log = false, tick, steps } = this.given;
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.given.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: timeCursor(),
+          scales: {
+            x: { time: false, range: () => this.#xRange() },
+            y: log ? latencyScale() : { range: zeroRange }
+          },
+          axes: [
+            timeAxis(),
+            log ? latencyAxis() : axis({
+              size: 58,
+              space: 34,
+              values: (_plot, splits) => splits.map(tick),
+              ...steps ? { incrs: steps } : {}
+            })
+          ],
+          series: [
+            {},
+            ...lines.map(({ fill, ...line }) => ({
+              stroke: () => colour(line.colour),
+              fill: fill ? () => colour(fill) : void 0,
+              width: line.width ?? 1.5,
+              dash: line.dash,
+              points: { show: isLone }
+            }))
+          ],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            setCursor: [(plot) => this.#legend(plot.cursor.idx)]
+          }
+        },
+        this.#data ?? [[], ...lines.map(() => [])],
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** Values at the cursor, or those of the range. @param {number | null} [index] */
+    #legend(index) {
+      if (!this.#data || !this.#view) return;
+      const { begin } = this.#view;
+      const [xs, ...columns] = this.#data;
+      const pointed = index !== null && index !== void 0 && index < xs.length;
+      if (pointed) this.figure.setWhen(elapsed(xs[index]), clockTime(begin + xs[index] * 1e3));
+      else this.figure.setWhen(this.#overall.label);
+      this.values.forEach((place, line) => {
+        setText(place, this.given.text((pointed ? columns[line][index] : this.#overall.values[line]) ?? null));
+      });
+    }
+  };
+  function isLone(plot, at) {
+    return (
+      /** @type {Columns} */
+      plot.data[at].filter((value) => value !== null).length < 2
+    );
+  }
+  function zeroRange(_plot, _least, most) {
+    return [0, most > 0 ? most * 1.08 : 1];
+  }
+
+  // src/charts/waterfall.js
+  var SHOWN = [50, 99, 99.9];
+  var Waterfall = class {
+    /** @param {{title: string, from: string, to: string, href: string}[]} stages in their order */
+    constructor(stages) {
+      this.stages = stages;
+      const columns = ["mean", "share", ...SHOWN.map(percentName)];
+      this.units = [];
+      const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
+      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href));
+      this.whole = this.#row("Whole", "intended → received", "#");
+      this.whole.element.classList.add("whole");
+      this.element = h(
+        "div.table",
+        { tabindex: 0, role: "region", "aria-label": "Stage waterfall" },
+        h(
+          "table.waterfall",
+          {},
+          h("caption.hidden", {}, "Stages of the way of an order, by mean, with their percentiles"),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "stage"),
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              columns.map(number)
+            )
+          ),
+          h(
+            "tbody",
+            {},
+            this.rows.map(({ element }) => element),
+            this.whole.element
+          )
+        )
+      );
+      this.sum = h("p.summary");
+    }
+    /** @param {Hist[]} hists of the stages @param {Hist} all of the whole */
+    update(hists, all) {
+      const means = hists.map((hist) => meanUs(hist) ?? 0);
+      const total2 = meanUs(all) ?? 0;
+      const unit = unitFor([...means, total2]);
+      for (const element of this.units) setText(element, unit.name);
+      let before = 0;
+      this.rows.forEach((row, at) => {
+        this.#fill(row, hists[at], { from: before, mean: means[at], total: total2, unit });
+        before += means[at];
+      });
+      this.#fill(this.whole, all, { from: 0, mean: total2, total: total2, unit });
+      const sumUs = hists.reduce((sum2, hist) => sum2 + hist.sumUs, 0);
+      const exact = sumUs === all.sumUs && hists.every(({ count }) => count === all.count);
+      const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
+      const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
+      const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
+      setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
+    }
+    /** @param {string} text */
+    #unit(text) {
+      const element = h("span.unit", {}, text);
+      if (text) this.units.push(element);
+      return element;
+    }
+    /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
+    #row(title, way, href) {
+      const bar = h("span.bar");
+      const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
+      const name = href === "#" ? title : h("a", { href }, title);
+      return {
+        bar,
+        cells,
+        element: h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
+          h("td.bars", { "aria-hidden": "true" }, bar),
+          cells
+        )
+      };
+    }
+    /**
+     * @param {StageRow} row
+     * @param {Hist} hist
+     * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
+     */
+    #fill({ bar, cells }, hist, { from, mean: mean2, total: total2, unit }) {
+      bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
+      const values = SHOWN.map((percent) => shownPercentile(hist, percent));
+      const texts = [
+        inUnit(hist.count > 0 ? mean2 : null, unit),
+        total2 > 0 ? `${fixed(100 * mean2 / total2, 1)}%` : NONE,
+        ...values.map((value) => inUnit(value, unit))
+      ];
+      texts.forEach((text, at) => setText(cells[at], text));
+    }
+  };
+
+  // src/steps.js
+  var PREFIX = "market_spread_";
+  var MEASURED = { phase: "measured" };
+  function metric(name, labels) {
+    return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
+  }
+  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED);
+  var SERVICE = metric("receiver_service_seconds", MEASURED);
+  var SEND_LAG = metric("sender_send_lag_seconds");
+  var SENT = metric("sender_messages_sent_total");
+  var DUE = metric("sender_messages_due_total");
+  var FAILED = metric("sender_messages_failed_total");
+  var RECORDS = metric("job_records_read_total");
+  var PROCESSED = metric("job_messages_processed_total");
+  var COMMITTED = metric("job_messages_committed_total");
+  var ALERTS = metric("receiver_alerts_total");
+  var CPU = metric("process_cpu_seconds_total");
+  var MEMORY = metric("process_memory_bytes");
+  var STAGES = [
+    { stage: "send_lag", id: "send", title: "Send lag", from: "intended", to: "sent" },
+    { stage: "ingest", id: "ingest", title: "Broker and read", from: "sent", to: "read by Spark" },
+    { stage: "compute", id: "compute", title: "Computation", from: "read by Spark", to: "emitted" },
+    { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" }
+  ];
+  var OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
+  var DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
+  var READ = { title: "records read", of: RECORDS, unit: "records/s" };
+  var ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
+  var PIPELINES = [
+    {
+      level: "pipeline",
+      id: "market_spread",
+      title: "Intended send to receipt",
+      about: "From the moment an order was due by the schedule to the receipt of its alert.",
+      latency: END_TO_END,
+      over: [metric("receiver_end_to_end_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    },
+    {
+      level: "pipeline",
+      id: "service",
+      title: "Actual send to receipt",
+      about: "From the moment an order was sent to the receipt of its alert; the sender's lateness is not in it.",
+      latency: SERVICE,
+      over: [metric("receiver_service_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    }
+  ];
+  var COMPUTATIONS = [
+    {
+      level: "computation",
+      id: "send",
+      title: "Send lag, orders with an alert",
+      about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+      ...stage("send_lag"),
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "send_all",
+      title: "Send lag, all messages",
+      about: "From the intended to the actual send of every message, as the sender saw it.",
+      latency: SEND_LAG,
+      over: [SEND_LAG],
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "ingest",
+      title: "Broker and read",
+      about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+      ...stage("ingest"),
+      throughput: [READ],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "compute",
+      title: "Computation",
+      about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+      ...stage("compute"),
+      throughput: [DONE],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "deliver",
+      title: "Sink and delivery",
+      about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+      ...stage("delivery"),
+      throughput: [ALERTED],
+      workers: "receiver"
+    }
+  ];
+  function stage(name) {
+    return {
+      latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
+      over: [metric("receiver_stage_seconds", { stage: name })]
+    };
+  }
+  function stageLatency(name) {
+    return stage(name).latency;
+  }
+  var MAIN_LATENCY = [
+    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
+  ];
+
+  // src/intervals.js
+  function middle({ start: start2, end }) {
+    return (start2 + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start: start2, end }, { from, to }) {
+    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
+
+  // src/range.js
+  var WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
+  function binWidth(range, coarsenessMs, most) {
+    const least = Math.max((range.to - range.from) / most, coarsenessMs * 0.9);
+    return 1e3 * (WIDTHS_S.find((width) => width * 1e3 >= least) ?? Math.ceil(least / 36e5) * 3600);
+  }
+
+  // src/view.js
+  var AWAITED_MS = 3e3;
+  var BINS = 240;
+  var View = class {
+    /** @type {Map<string, unknown>} what was worked out, by method and argument */
+    #kept = /* @__PURE__ */ new Map();
+    /**
+     * @param {RunModel} model
+     * @param {Range} range
+     * @param {Part} span what the run has
+     * @param {{widthMs?: number, bins?: number, history?: RunModel}} [more] widthMs: of the bins, else
+     *   as fits; bins: at most so many; history: the whole run, where the model has that range only
+     */
+    constructor(model, range, span, { widthMs = 0, bins = BINS, history = model } = {}) {
+      this.model = model;
+      this.history = history;
+      this.range = range;
+      this.span = span;
+      this.begin = span.from;
+      this.leastWidthMs = binWidth(range, model.coarseness(range), bins);
+      this.widthMs = Math.max(widthMs, this.leastWidthMs);
+      this.seconds = (range.to - range.from) / 1e3;
+      const { judged } = history;
+      this.judged = judged !== null && judged.from === range.from && judged.to === range.to;
+      this.flow = measuredPart(model.notes, range);
+      this.flowLabel = this.flow.from === range.from && this.flow.to === range.to ? "range" : "measured";
+    }
+    /** Whether anything was pushed for it. @param {Selector | Selector[]} of */
+    has(of) {
+      return this.series(of).length > 0;
+    }
+    /** @param {Selector | Selector[]} of one selector or several @returns {Series[]} */
+    series(of) {
+      return this.#once("series", of, () => [of].flat().flatMap(({ name, labels }) => this.model.find(name, labels)));
+    }
+    /** The same of counters and gauges: by its name a metric is of one kind. @param {Selector | Selector[]} of */
+    numbers(of) {
+      return (
+        /** @type {NumberSeries[]} */
+        this.series(of)
+      );
+    }
+    /** The same of histograms. @param {Selector | Selector[]} of */
+    #histograms(of) {
+      return (
+        /** @type {HistogramSeries[]} */
+        this.series(of)
+      );
+    }
+    /**
+     * All values in the range, merged; of what was judged, those of the result. Of a series that does not tell warm-up
+     * from measured load by a label, those of the time in which the measured load flowed.
+     * @param {Selector | Selector[]} of
+     * @returns {Hist}
+     */
+    hist(of) {
+      return this.#once("hist", of, () => {
+        const judged = this.judged && !Array.isArray(of) ? this.history.judgedHist(of) : null;
+        if (judged) return judged;
+        return mergeHists(
+          this.#histograms(of).flatMap(({ labels, total: total2, intervals }) => {
+            const range = "phase" in labels ? this.range : this.flow;
+            if (range.whole) return total2 ? [histOf(total2)] : [];
+            return inside(intervals, range).map(histOf);
+          })
+        );
+      });
+    }
+    /**
+     * How many values of all histograms were below 0, and above 1 hour.
+     * @returns {{negative: number, overflow: number}}
+     */
+    outliers() {
+      const slots = [...this.model.series.values()].flatMap(({ kind, total: total2, intervals }) => {
+        if (kind !== "histogram" || total2 === null) return [];
+        return this.range.whole ? [total2] : inside(intervals, this.range);
+      });
+      const counts = slots.map(outliersOf);
+      return {
+        negative: sum(counts.map(({ negative }) => negative)),
+        overflow: sum(counts.map(({ overflow }) => overflow))
+      };
+    }
+    /**
+     * The values in bins of `widthMs`, those without any left out.
+     * @param {Selector | Selector[]} of
+     * @returns {HistBin[]}
+     */
+    histBins(of) {
+      return this.#once("histBins", of, () => {
+        const byBin = /* @__PURE__ */ new Map();
+        for (const { intervals } of this.#histograms(of)) {
+          for (const slot of inside(intervals, this.range)) {
+            const bin = Math.floor((middle(slot) - this.begin) / this.widthMs);
+            const known = byBin.get(bin);
+            if (known) known.push(slot);
+            else byBin.set(bin, [slot]);
+          }
+        }
+        return [...byBin.entries()].sort(([one], [other]) => one - other).map(([bin, slots]) => ({
+          ...this.#bin(bin),
+          hist: mergeHists(slots.map(histOf))
+        })).filter(({ hist }) => hist.count > 0);
+      });
+    }
+    /**
+     * What the counters grew by in the range; null if there is no such series.
+     * @param {Selector | Selector[]} of
+     * @returns {number | null}
+     */
+    grown(of) {
+      return this.#once("grown", of, () => {
+        const found = this.numbers(of);
+        if (found.length === 0) return null;
+        return this.range.whole ? sum(found.map(({ total: total2 }) => total2)) : grownIn(found, this.range);
+      });
+    }
+    /**
+     * What they grew by while the measured load flowed, as far as that is in the range.
+     * @param {Selector | Selector[]} of
+     * @returns {number | null}
+     */
+    flowed(of) {
+      return this.#once("flowed", of, () => this.has(of) ? grownIn(this.numbers(of), this.flow) : null);
+    }
+    /**
+     * What they grew by a second in that time, as far as it is known yet; null if there is no such series.
+     * @param {Selector | Selector[]} of
+     * @returns {number | null}
+     */
+    rate(of) {
+      const grown = this.flowed(of);
+      const { from } = this.flow;
+      const to = Math.min(this.flow.to, this.#awaitedFrom(of));
+      return grown === null || to <= from ? null : grown * 1e3 / (to - from);
+    }
+    /**
+     * Growth a second, bin by bin; null in the newest bins of a live run, as long as what they come to is on its way.
+     * @param {Selector | Selector[]} of
+     * @returns {ValueBin[]}
+     */
+    rateBins(of) {
+      return this.#once("rateBins", of, () => {
+        const bins = this.#emptyBins();
+        for (const { intervals } of this.numbers(of)) {
+          for (const point of intervals) this.#spread(point, bins);
+        }
+        const awaited = this.#awaitedFrom(of);
+        return bins.map(({ from, to, value }) => ({
+          from,
+          to,
+          value: to > awaited ? null : value * 1e3 / (to - from)
+        }));
+      });
+    }
+    /**
+     * The sum of the counters since the begin of the run at the end of each bin; null as in `rateBins`.
+     * @param {Selector | Selector[]} of
+     * @returns {ValueBin[]}
+     */
+    totalBins(of) {
+      const before = { from: this.span.from - 1, to: this.range.from };
+      const series = [of].flat().flatMap(({ name, labels }) => this.history.find(name, labels));
+      let total2 = grownIn(
+        /** @type {NumberSeries[]} */
+        series,
+        before
+      );
+      return this.rateBins(of).map(({ from, to, value }) => {
+        total2 += (value ?? 0) * (to - from) / 1e3;
+        return { from, to, value: value === null ? null : total2 };
+      });
+    }
+    /**
+     * The gauges' newest values in each bin, summed over series; null where nothing is known.
+     * @param {Selector | Selector[]} of
+     * @returns {ValueBin[]}
+     */
+    gaugeBins(of) {
+      return this.#once("gaugeBins", of, () => {
+        const bins = this.#emptyBins().map((bin) => ({ ...bin, value: null }));
+        for (const { intervals } of this.numbers(of)) {
+          let at = 0;
+          let newest = null;
+          for (const bin of bins) {
+            while (at < intervals.length && intervals[at].end <= bin.to) {
+              newest = intervals[at].value;
+              at += 1;
+            }
+            if (newest !== null) bin.value = (bin.value ?? 0) + newest;
+          }
+        }
+        return bins;
+      });
+    }
+    /** The gauges' values at the end of the range, summed. @param {Selector | Selector[]} of @returns {number | null} */
+    gauge(of) {
+      const bins = this.gaugeBins(of);
+      return bins.length > 0 ? bins[bins.length - 1].value : null;
+    }
+    /** When the series had their last interval; null if they have none. @param {Selector | Selector[]} of */
+    lastMs(of) {
+      const ends = this.series(of).flatMap(({ intervals }) => intervals.slice(-1).map(({ end }) => end));
+      return ends.length > 0 ? Math.max(...ends) : null;
+    }
+    /**
+     * From when on figures of a live run are still on their way; Infinity if none is.
+     * @param {Selector | Selector[]} of
+     */
+    #awaitedFrom(of) {
+      const lastMs = this.lastMs(of) ?? -Infinity;
+      return this.model.live && this.span.to - lastMs < AWAITED_MS ? lastMs : Infinity;
+    }
+    /** @param {number} number @returns {Part} */
+    #bin(number) {
+      const from = this.begin + number * this.widthMs;
+      return { from: Math.max(from, this.range.from), to: Math.min(from + this.widthMs, this.range.to) };
+    }
+    #emptyBins() {
+      const first = Math.floor((this.range.from - this.begin) / this.widthMs);
+      const bins = [];
+      for (let number = first; this.begin + number * this.widthMs < this.range.to; number += 1) {
+        bins.push({ ...this.#bin(number), value: 0 });
+      }
+      return bins;
+    }
+    /** @param {Point} point @param {KnownBin[]} bins */
+    #spread(point, bins) {
+      if (bins.length === 0 || point.end <= bins[0].from) return;
+      const first = Math.floor((bins[0].from - this.begin) / this.widthMs);
+      let at = Math.max(0, Math.floor((point.start - this.begin) / this.widthMs) - first);
+      for (; at < bins.length && bins[at].from < point.end; at += 1) {
+        bins[at].value += point.value * share2(point, bins[at]);
+      }
+    }
+    /**
+     * @template T
+     * @param {string} what
+     * @param {Selector | Selector[]} of
+     * @param {() => T} compute
+     */
+    #once(what, of, compute) {
+      const key = `${what} ${JSON.stringify(of)}`;
+      if (!this.#kept.has(key)) this.#kept.set(key, compute());
+      return (
+        /** @type {T} */
+        this.#kept.get(key)
+      );
+    }
+  };
+
+  // src/facts.js
+  var FINE_BINS = 4e3;
+  function lagPoints(view) {
+    const fine = new View(view.model, view.range, view.span, { bins: FINE_BINS, history: view.history });
+    const processed = fine.totalBins(PROCESSED);
+    return fine.totalBins(SENT).flatMap(({ from, to, value: sent }, at) => {
+      const done = processed[at].value;
+      return sent === null || done === null ? [] : [{ from, to, value: Math.max(0, Math.round(sent - done)) }];
+    });
+  }
+  function lagBins(view, points) {
+    const bins = /* @__PURE__ */ new Map();
+    for (const { from, to, value } of points) {
+      const number = Math.floor(((from + to) / 2 - view.begin) / view.widthMs);
+      const known = bins.get(number);
+      if (known) Object.assign(known, { to, value: Math.max(known.value, value) });
+      else bins.set(number, { from, to, value });
+    }
+    return [...bins.values()];
+  }
+
+  // src/parts/lines.js
+  var PERCENT_LINES = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "p95", colour: "--p95", dash: [7, 3] },
+    { title: "p99", colour: "--p99", width: 2 },
+    { title: "p99.9", colour: "--p999", dash: [3, 2] },
+    { title: "p99.99", colour: "--p9999", dash: [8, 3, 2, 3] },
+    { title: "max", colour: "--max", width: 1 }
+  ];
+  var RATE_LINES = [
+    { colour: "--rate-1", width: 2 },
+    { colour: "--rate-2", dash: [6, 3], width: 1.5 },
+    { colour: "--rate-3", dash: [2, 2], width: 1.5 },
+    { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
+    { colour: "--p9999", dash: [1, 3], width: 2 },
+    { colour: "--max", width: 1.5 }
+  ];
+  function rateLines(titles) {
+    return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
+  }
+  function percentileRows(bins) {
+    return bins.map(({ from, to, hist }) => ({
+      from,
+      to,
+      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.maxUs]
+    }));
+  }
+  function percentileOverall(hist, view) {
+    return {
+      label: view.judged ? "result" : "range",
+      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.count > 0 ? hist.maxUs : null]
+    };
+  }
+  function rateOverall(view, selectors) {
+    return { label: view.flowLabel, values: selectors.map((selector) => view.rate(selector)) };
+  }
+  function rateRows(view, selectors) {
+    return rowsOf(
+      selectors.map((selector) => view.has(selector) ? view.rateBins(selector) : null),
+      view.rateBins([])
+    );
+  }
+  function rowsOf(columns, bins) {
+    return columns.every((column) => column === null) ? [] : bins.map(({ from, to }, at) => ({ from, to, values: columns.map((column) => column?.[at].value ?? null) }));
+  }
+  function percentileSummary(view, bins) {
+    const rows = percentileRows(bins);
+    const said = PERCENTS.flatMap((percent, at) => {
+      const known = rows.map(({ values }) => values[at]).filter((value) => value !== null);
+      if (known.length === 0) return [];
+      const [least, most2] = [Math.min(...known), Math.max(...known)];
+      return [
+        least === most2 ? `${percentName(percent)} ${latency(least)}` : `${percentName(percent)} ${latency(least)} to ${latency(most2)}`
+      ];
+    });
+    const slowest = bins.reduce((found, bin) => bin.hist.maxUs > found.hist.maxUs ? bin : found, bins[0]);
+    const missing2 = PERCENTS.filter((_percent, at) => rows.every(({ values }) => values[at] === null));
+    const most = Math.max(...bins.map(({ hist }) => hist.count));
+    return [
+      said.join(", "),
+      slowest && `slowest ${latency(slowest.hist.maxUs)} at ${elapsed((slowest.from - view.begin) / 1e3)}`,
+      missing2.length > 0 && `n too small for ${missing2.map(percentName).join(", ")} in bins of ${view.widthMs / 1e3} s (at most ${most} samples)`
+    ].filter(Boolean).join("; ");
+  }
+  function rateSummary(view, throughput, text) {
+    return throughput.filter(({ of }) => view.has(of)).map(({ title, of }) => {
+      const values = view.rateBins(of).map(({ value }) => value).filter((value) => value !== null);
+      const flow = view.flowLabel === "measured" ? " while measuring" : "";
+      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
+    }).join("; ");
+  }
+
+  // src/parts/reportcharts.js
+  var THROUGHPUT = [
+    { title: "offered", of: SENT },
+    { title: "processed", of: PROCESSED }
+  ];
+  var TRIPLE = [
+    { title: "Intended send to receipt", of: END_TO_END },
+    { title: "Actual send to receipt", of: SERVICE },
+    { title: "Send lag, all messages", of: SEND_LAG }
+  ];
+  var COLOURS = ["--p50", "--p99", "--p95", "--p999", "--p9999", "--max"];
+  var ReportCharts = class {
+    /** @type {Part | null} what the reader has chosen */
+    #chosen = null;
+    /**
+     * @param {ReportData} facts what the run controller says
+     * @param {RunModel} model what the processes pushed
+     * @param {Part} span of it
+     */
+    constructor(facts, model, span) {
+      this.facts = facts;
+      this.model = model;
+      this.span = span;
+      const actions = {
+        brush: (from, to) => this.#choose({ from, to }),
+        whole: () => this.#choose(null)
+      };
+      this.key = keyFigures([
+        ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
+        "max",
+        "achieved",
+        "CPU of the job",
+        "backlog, most"
+      ]);
+      this.over = new TimeChart({
+        title: "Latency, intended send to receipt",
+        unit: "log scale",
+        lines: PERCENT_LINES,
+        log: true,
+        height: 260,
+        tick: axisLatency,
+        text: latency,
+        actions
+      });
+      this.curve = new CurveChart({
+        title: "Percentile curves",
+        height: 260,
+        lines: [
+          { title: "intended to receipt", colour: "--p50", width: 2 },
+          { title: "actual to receipt", colour: "--p99", dash: [7, 3] },
+          { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 }
+        ]
+      });
+      this.heat = new Heatmap({ title: "Latency over time", actions });
+      this.rates = new TimeChart({
+        title: "Throughput",
+        unit: "messages/s",
+        lines: rateLines(THROUGHPUT.map(({ title }) => title)),
+        tick: axisNumber,
+        text: rate,
+        height: 170,
+        actions
+      });
+      this.lag = new TimeChart({
+        title: "Backlog",
+        unit: "messages, the highest in each bin",
+        lines: [{ title: "backlog", colour: "--p50", fill: "--band" }],
+        tick: axisNumber,
+        text: whole,
+        height: 170,
+        actions
+      });
+      this.cpus = this.#seriesChart("CPUs in use", "cpus", actions);
+      this.pressure = this.#seriesChart("Time waited for a resource, and stolen", "pressure", actions);
+      this.waterfall = new Waterfall(STAGES.map((stage2) => ({ ...stage2, href: "#" })));
+      this.triple = latencyTable("The triple of latencies", "from, to");
+      this.element = h(
+        "main",
+        {},
+        this.key.element,
+        h(
+          "p.about.marks-key",
+          {},
+          "On the time axes: ",
+          h("i.boundary"),
+          "batch boundaries",
+          h("i.gc"),
+          "collections of the job's and the broker's JVM of 5 ms or more. Drag to look closer, double click for all."
+        ),
+        h(
+          "div.grid",
+          {},
+          h("div.half", {}, this.over.element),
+          h("div.half", {}, this.curve.element),
+          h("div.half", {}, this.heat.element),
+          h("div.half", {}, this.rates.element, this.lag.element),
+          h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
+          h("div.full", {}, this.triple.element),
+          h("div.half", {}, this.cpus.chart.element),
+          h("div.half", {}, this.pressure.chart.element)
+        )
+      );
+    }
+    draw() {
+      const { model, span } = this;
+      const measured = measuredPart(model.notes, { ...span, whole: true });
+      const shown2 = this.#chosen ?? { from: measured.from, to: measured.to };
+      const judged = this.#chosen ?? model.judged ?? shown2;
+      const view = new View(model, { ...shown2, whole: false }, span);
+      this.#figures(new View(model, { ...judged, whole: false }, span), view);
+      this.#over(view);
+      this.#machine(view);
+    }
+    /** @param {string} title @param {"cpus" | "pressure"} name @param {Actions} actions @returns {MachineChart} */
+    #seriesChart(title, name, actions) {
+      const { lines } = this.facts.charts[name];
+      const text = name === "cpus" ? cpusOrNone : shareOrNone;
+      const chart = new TimeChart({
+        title,
+        lines: lines.map((line, at) => ({ title: line, colour: COLOURS[at % COLOURS.length] })),
+        tick: name === "cpus" ? axisNumber : share,
+        text,
+        height: 170,
+        actions
+      });
+      return { chart, name };
+    }
+    /** @param {Part | null} range */
+    #choose(range) {
+      this.#chosen = range;
+      this.draw();
+    }
+    /** @param {View} judged @param {View} view */
+    #figures(judged, view) {
+      const hist = judged.hist(END_TO_END);
+      const { result, latencies, clusters_min: clustersMin } = this.facts;
+      this.key.set([
+        ...this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin),
+        { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
+        { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
+        { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
+      ]);
+      const hists = TRIPLE.map(({ of }) => judged.hist(of));
+      this.curve.update(
+        hists,
+        TRIPLE.map(
+          ({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`
+        ).join("; ")
+      );
+      this.triple.set(TRIPLE.map(({ title }, at) => ({ title: { text: title }, hist: hists[at] })));
+      this.waterfall.update(
+        STAGES.map(({ stage: stage2 }) => judged.hist(stageLatency(stage2))),
+        hist
+      );
+      const bins = view.histBins({ name: END_TO_END.name });
+      this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
+      this.heat.update(view, bins, `${whole(hist.count)} samples; the darker, the more of them`);
+    }
+    /** @param {View} view */
+    #over(view) {
+      const selectors = THROUGHPUT.map(({ of }) => of);
+      this.rates.update(
+        view,
+        rateRows(view, selectors),
+        rateOverall(view, selectors),
+        rateSummary(view, THROUGHPUT, rate)
+      );
+      const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
+      const most = Math.max(0, ...points.map(({ value }) => value));
+      this.lag.update(
+        view,
+        lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
+        { label: "at the end", values: [points.at(-1)?.value ?? null] },
+        `${whole(most)} messages at most were sent and not yet processed; the job counts live, up to 2 s late`
+      );
+    }
+    /** @param {View} view */
+    #machine(view) {
+      for (const { chart, name } of [this.cpus, this.pressure]) {
+        const { lines, width_s: width, rows } = this.facts.charts[name];
+        const inside2 = rows.filter(
+          ([second]) => second * 1e3 >= view.range.from - 1e3 && second * 1e3 < view.range.to
+        );
+        chart.update(
+          view,
+          inside2.map(([second, ...values]) => ({ from: second * 1e3, to: (second + width) * 1e3, values })),
+          { label: "mean", values: lines.map((_line, at) => mean(inside2.map(([, ...values]) => values[at]))) },
+          lines.map((line, at) => `${line}: ${chart.given.text(mean(inside2.map(([, ...values]) => values[at])))}`).join(", ")
+        );
+      }
+    }
+  };
+  function mean(values) {
+    const known = values.filter((value) => value !== null);
+    return known.length > 0 ? known.reduce((sum2, value) => sum2 + value, 0) / known.length : null;
+  }
+  function cpusOrNone(value) {
+    return value === null ? "–" : fixed(value, 2);
+  }
+  function shareOrNone(value) {
+    return value === null ? "–" : share(value);
+  }
+
+  // src/runfile.js
+  var ELEMENT_ID = "run-data";
+  async function embeddedRun(page) {
+    const element = page.getElementById(ELEMENT_ID);
+    return element ? unpacked(element.textContent) : null;
+  }
+  async function unpacked(base64) {
+    const packed = Uint8Array.from(atob(base64.replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  // src/report.js
+  function build(facts, data) {
+    const model = data && new RunModel({ ...data, notes: [...data.notes ?? [], ...marks(facts)] });
+    const span = model?.span() ?? null;
+    document.title = `${facts.result.run_id} – Market Spread`;
+    const latencies = h("section");
+    fillResultTable(latencies, facts.latencies);
+    document.body.append(head(facts), verdicts(facts.result), anomalies(facts), latencies);
+    if (model && span) {
+      const charts = new ReportCharts(facts, model, span);
+      document.body.append(charts.element);
+      charts.draw();
+      onTheme(() => charts.draw());
+    } else {
+      document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
+    }
+    document.body.append(environment(facts));
+  }
+  async function start() {
+    startTheme();
+    build(JSON.parse(document.getElementById("report-data")?.textContent ?? ""), await embeddedRun(document));
+  }
+  start();
+})();

@@ -1,0 +1,283 @@
+/** The page: which run, page and range the address names, and drawing them when something has changed. */
+
+import { toggleAllTables } from "./charts/figure.js";
+import { h, setText, show } from "./dom.js";
+import { takeDrops } from "./drops.js";
+import { Feed, messageOf } from "./feed.js";
+import { startKeys } from "./keys.js";
+import { AggregatorPage } from "./pages/aggregator.js";
+import { ComputationPage, ComputationsPage } from "./pages/computations.js";
+import { OverviewPage } from "./pages/overview.js";
+import { PipelinePage } from "./pages/pipeline.js";
+import { RunsPage } from "./pages/runs.js";
+import { WorkerPage, WorkersPage } from "./pages/workers.js";
+import { Bar } from "./parts/bar.js";
+import { helpDialog } from "./parts/help.js";
+import { RangeBar } from "./parts/rangebar.js";
+import { JUDGED, WHOLE, moved, newest, nextWidth, overlaps, resolve } from "./range.js";
+import { readRoute, routeText } from "./router.js";
+import { embeddedRun } from "./runfile.js";
+import { onTheme, startTheme, toggleTheme } from "./theme.js";
+import { View } from "./view.js";
+
+const TOAST_MS = 6000;
+
+/** @import {RunModel} from "./model.js" */
+/** @import {Choice} from "./range.js" */
+/** @import {Route} from "./router.js" */
+/** @import {Actions, App as Given, Page, Part} from "./types.js" */
+
+/** @implements {Given} */
+class App {
+  feed = new Feed(() => this.draw());
+  route = readRoute(location.hash);
+  /** @type {View | null} what is shown */
+  view = null;
+  tables = false;
+  /** @type {Actions} */
+  actions = {
+    brush: (from, to) => this.choose({ kind: "fixed", from, to }),
+    whole: () => this.choose(WHOLE),
+  };
+
+  /** @type {Page | null} */
+  #page = null;
+  #shown = "";
+  #series = 0;
+  #drawing = false;
+  #toastTimer = 0;
+
+  constructor() {
+    startTheme();
+    this.bar = new Bar(this);
+    this.range = new RangeBar(this);
+    this.dialog = helpDialog();
+    this.notice = h("p.notice", { role: "status" });
+    this.toast = h("p.toast", { role: "alert", hidden: true });
+    this.heading = h("h1.hidden");
+    this.place = h("div.place");
+    this.main = h("main", { id: "main", tabindex: -1 }, this.heading, this.notice, this.place);
+  }
+
+  async start() {
+    this.#build();
+    onTheme(() => this.draw());
+    addEventListener("hashchange", () => this.#routed());
+    document.addEventListener("visibilitychange", () => this.draw());
+    startKeys(document, this.#keys());
+    takeDrops((file) => this.openFile(file));
+    await this.feed.start(await embeddedRun(document), this.route.run);
+    setInterval(() => this.feed.second(), 1000);
+  }
+
+  /** The open run; pages of a run are made only when there is one. @returns {RunModel} */
+  get model() {
+    if (this.feed.model === null) throw new Error("no run is open");
+    return this.feed.model;
+  }
+
+  /**
+   * The address of a page, of this run with the range that is shown, or of another run.
+   * @param {string} page
+   * @param {string} [item]
+   * @param {string} [run]
+   */
+  href = (page, item = "", run = this.route.run) =>
+    routeText({ ...this.route, ...(run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }), page, item, run });
+
+  /** Show another range. @param {Choice} choice */
+  choose(choice) {
+    this.#replace({ choice });
+  }
+
+  /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
+  move(direction) {
+    if (this.view) this.choose(moved(this.#range(this.view), direction, this.view.span));
+  }
+
+  /** Follow the newest data, with as wide a range as is shown. */
+  goLive() {
+    if (this.view) this.choose(newest(this.#range(this.view)));
+  }
+
+  /** Wider bins (1) or narrower ones (-1); the narrowest are those that fit. @param {number} direction */
+  stepBins(direction) {
+    if (!this.view) return;
+    const widthMs = nextWidth(Math.max(this.route.widthMs, this.view.leastWidthMs), direction);
+    this.#replace({ widthMs: widthMs <= this.view.leastWidthMs ? 0 : widthMs });
+  }
+
+  toggleTables() {
+    this.tables = toggleAllTables();
+    this.bar.update();
+  }
+
+  toggleTheme() {
+    toggleTheme();
+    this.bar.update();
+  }
+
+  help() {
+    this.dialog.open();
+  }
+
+  /** Open a run out of a file. @param {File} file */
+  async openFile(file) {
+    try {
+      const run = await this.feed.openText(await file.text());
+      location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
+      this.#say(`Opened ${run} from ${file.name}.`);
+    } catch (error) {
+      this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
+    }
+  }
+
+  /** Draw what has changed, once for all changes of a moment. */
+  draw() {
+    if (this.#drawing || document.hidden) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => {
+      this.#drawing = false;
+      this.#draw();
+    });
+  }
+
+  #build() {
+    /** @param {Event} event */
+    const skip = (event) => {
+      event.preventDefault(); // the fragment is the page's address
+      this.main.focus();
+    };
+    document.body.append(
+      h("a.skip", { href: "#main", on: { click: skip } }, "Skip to the figures"),
+      this.bar.element,
+      this.range.element,
+      this.main,
+      this.toast,
+      this.dialog.element,
+    );
+    this.bar.route();
+    this.draw();
+  }
+
+  #keys() {
+    /** @param {string} page */
+    const go = (page) => () => {
+      location.hash = this.href(page);
+    };
+    return {
+      "g o": go("overview"),
+      "g p": go("pipeline"),
+      "g w": go("workers"),
+      "g c": go("computations"),
+      "g r": go("runs"),
+      "g a": go("aggregator"),
+      "[": () => this.move(-1),
+      "]": () => this.move(1),
+      l: () => this.goLive(),
+      0: () => this.choose(WHOLE),
+      t: () => this.toggleTables(),
+      d: () => this.toggleTheme(),
+      "?": () => this.help(),
+      "+": () => this.stepBins(1),
+      "=": () => this.stepBins(1),
+      "-": () => this.stepBins(-1),
+    };
+  }
+
+  /** The range as it is chosen: what is drawn may still be the one before. @param {View} view */
+  #range({ span }) {
+    return resolve(this.route.choice, span, this.model.judged);
+  }
+
+  /** @param {Partial<Route>} change */
+  #replace(change) {
+    this.route = { ...this.route, ...change };
+    history.replaceState(null, "", routeText(this.route));
+    this.bar.route();
+    this.draw();
+  }
+
+  #routed() {
+    this.route = readRoute(location.hash);
+    this.bar.route();
+    this.feed.want(this.route.run);
+    if (this.route.page === "runs") this.feed.refresh();
+    this.draw();
+  }
+
+  #draw() {
+    const { feed, route } = this;
+    const { model } = feed;
+    const span = model?.span() ?? null;
+    const withoutRun = route.page === "runs";
+    if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED }; // it was of another run
+    this.view = model && span && this.#viewOf(model, span);
+    this.bar.update();
+    show(this.range.element, span !== null && !withoutRun);
+    if (this.view && !withoutRun) this.range.update(this.view, this.#wholeOf(this.view));
+    setText(this.notice, span || withoutRun ? "" : this.#missing());
+    show(this.notice, !span && !withoutRun);
+    const page = [route.page, route.item, withoutRun ? "" : model?.runId].join("\u0000");
+    this.#turn(span || withoutRun ? page : "", model && span && !withoutRun ? model.series.size : 0);
+    setText(this.heading, this.#page?.title ?? "Market Spread");
+    document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
+    // Without a view only the list of runs is shown, which takes none.
+    this.#page?.update(/** @type {View} */ (this.view));
+  }
+
+  /**
+   * Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series.
+   * @param {string} name
+   * @param {number} series
+   */
+  #turn(name, series) {
+    const other = this.#shown !== name;
+    if (!other && this.#series === series) return;
+    this.#page?.release();
+    this.#page = name ? this.#make() : null;
+    this.place.replaceChildren(...(this.#page ? [this.#page.element] : []));
+    if (other && this.#shown) window.scrollTo(0, 0);
+    this.#shown = name;
+    this.#series = series;
+  }
+
+  /** @returns {Page} */
+  #make() {
+    const { page, item } = this.route;
+    if (page === "workers") return item ? new WorkerPage(this, item) : new WorkersPage(this);
+    if (page === "computations") return item ? new ComputationPage(this, item) : new ComputationsPage(this);
+    if (page === "pipeline") return new PipelinePage(this, item);
+    if (page === "runs") return new RunsPage(this);
+    return page === "aggregator" ? new AggregatorPage(this) : new OverviewPage(this);
+  }
+
+  /** @param {RunModel} model @param {Part} span */
+  #viewOf(model, span) {
+    const range = resolve(this.route.choice, span, model.judged);
+    return new View(this.feed.modelFor(model, range), range, span, { widthMs: this.route.widthMs, history: model });
+  }
+
+  /** A view of the whole run. @param {View} view what is shown */
+  #wholeOf(view) {
+    if (view.range.whole && !this.route.widthMs) return view;
+    return new View(view.history, { ...view.span, whole: true }, view.span);
+  }
+
+  #missing() {
+    const { failure, loading, model } = this.feed;
+    if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
+    if (model) return "The run has begun; nothing was pushed yet.";
+    return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    setText(this.toast, text);
+    show(this.toast, true);
+    clearTimeout(this.#toastTimer);
+    this.#toastTimer = setTimeout(() => show(this.toast, false), TOAST_MS);
+  }
+}
+
+new App().start();

@@ -1,0 +1,127 @@
+/** What all charts have around them: title, summary in words, legend, and a table twin of the same figures. */
+
+import { h, setAttribute, setText, show, svg, table } from "../dom.js";
+
+const TABLE_ROWS_MAX = 2000;
+/** @import {Cell, Line} from "../types.js" */
+/** @import {Table} from "../dom.js" */
+
+/** @type {Set<Figure>} */
+const figures = new Set();
+let allTables = false;
+let numbered = 0;
+
+/** Show the tables of all charts, or none of them. @returns {boolean} whether they are shown now */
+export function toggleAllTables() {
+  allTables = !allTables;
+  for (const figure of figures) figure.showTable(allTables);
+  return allTables;
+}
+
+export class Figure {
+  /** @type {() => Cell[][]} */
+  #rows = () => [];
+  /** @type {Table} */
+  #table;
+
+  /**
+   * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
+   *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+   */
+  constructor({ title, unit = "", about = "", columns }) {
+    numbered += 1;
+    const id = `figure-${numbered}`;
+    this.title = title;
+    this.plot = h("div.plot", { role: "img", "aria-label": title });
+    this.when = h("b");
+    this.clock = h("span");
+    this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+    this.summary = h("p.summary", { id: `${id}-summary` });
+    this.toggle = h(
+      "button.quiet",
+      { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
+      "table",
+    );
+    setAttribute(this.toggle, "aria-label", `${title} as a table`);
+    this.#table = table({
+      caption: `${title}${unit ? `, ${unit}` : ""}`,
+      columns: columns.map((column) => ({ numeric: true, ...column })),
+      quiet: true,
+    });
+    this.twin = h("div.twin", { hidden: true }, this.#table.element);
+    this.element = h(
+      "figure.chart",
+      { "aria-labelledby": id },
+      h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
+      this.legend,
+      this.plot,
+      this.twin,
+      this.summary,
+      about && h("p.about", {}, about),
+    );
+    this.tabled = false;
+    figures.add(this);
+    if (allTables) this.showTable(true);
+  }
+
+  /**
+   * A line in the legend, with a place for its value below its name.
+   * @param {Line} line
+   * @returns {HTMLElement} the place
+   */
+  addKey(line) {
+    const value = h("b");
+    this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+    return value;
+  }
+
+  /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+  setWhen(when, clock = "") {
+    setText(this.when, when);
+    setText(this.clock, clock);
+  }
+
+  /**
+   * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+   * @param {string} text
+   * @param {() => Cell[][]} rows
+   */
+  describe(text, rows) {
+    setText(this.summary, text);
+    setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+    this.#rows = rows;
+    if (this.tabled) this.#fill();
+  }
+
+  /** Put the unit of the twin's columns. @param {string[]} units */
+  setUnits(units) {
+    this.#table.setUnits(units);
+  }
+
+  /** The table instead of the chart, or the chart again. @param {boolean} shown */
+  showTable(shown) {
+    this.tabled = shown;
+    show(this.twin, shown);
+    show(this.plot, !shown);
+    setAttribute(this.toggle, "aria-pressed", shown);
+    setText(this.toggle, shown ? "chart" : "table");
+    if (shown) this.#fill();
+  }
+
+  /** No longer among those that `toggleAllTables` reaches. */
+  release() {
+    figures.delete(this);
+  }
+
+  #fill() {
+    const rows = this.#rows();
+    this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+  }
+}
+
+/** @param {Line} line */
+function swatch({ colour, dash = [], width = 1.5 }) {
+  const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+  line.style.setProperty("stroke", `var(${colour})`);
+  return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+}

@@ -1,0 +1,204 @@
+/** Time by latency, with the number of samples as shade: a canvas hook on an empty uPlot, rows on bucket edges. */
+
+import { Figure } from "./figure.js";
+import { brushHooks, latencyAxis, marksHook, placed, timeAxis, timeCursor } from "./plot.js";
+import { h, setText } from "../dom.js";
+import { clockTime, counted, elapsed, latency, whole } from "../format.js";
+import { countsByRow, rowLowest, rowOf } from "../hdr.js";
+import { channels } from "../theme.js";
+
+const LEGEND_STEPS = 6;
+
+/** @import {Actions, Cell, Plot, PlotData} from "../types.js" */
+/** @import {HistBin, View} from "../view.js" */
+
+/** @typedef {{from: number, to: number, rows: Map<number, number>}} Column */
+
+export class Heatmap {
+  /** @type {View | null} */
+  #view = null;
+  /** @type {Column[]} */
+  #columns = [];
+  #most = 1;
+  /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
+  #rows = [40, 60];
+
+  /** @param {{title: string, actions: Actions, height?: number}} given */
+  constructor(given) {
+    this.given = given;
+    this.figure = new Figure({
+      title: given.title,
+      unit: "samples",
+      columns: [
+        { title: "from" },
+        { title: "to" },
+        { title: "latency from" },
+        { title: "below" },
+        { title: "samples" },
+      ],
+    });
+    this.ramp = h("span.ramp");
+    this.most = h("span");
+    this.read = h("b");
+    this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+    this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
+    this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
+    this.element = this.figure.element;
+  }
+
+  /** @param {View} view @param {HistBin[]} bins @param {string} summary */
+  update(view, bins, summary) {
+    this.#view = view;
+    this.#columns = heatColumns(bins);
+    this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
+    const [least, most] = [
+      Math.min(...bins.map(({ hist }) => hist.minUs)),
+      Math.max(...bins.map(({ hist }) => hist.maxUs)),
+    ];
+    this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+    this.#colourLegend();
+    const plot = this.place.plot();
+    plot?.setData(this.#data(view));
+    this.#read(plot);
+    this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+  }
+
+  release() {
+    this.figure.release();
+    this.place.release();
+  }
+
+  /** @param {View} view @returns {PlotData} */
+  #data({ begin }) {
+    const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1000);
+    return [xs, xs.map(() => null)];
+  }
+
+  /** @param {{width: number, height: number}} size */
+  #make(size) {
+    const { actions } = this.given;
+    const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
+    return new uPlot(
+      {
+        ...size,
+        padding: [6, 18, 0, 0],
+        legend: { show: false },
+        cursor: { ...timeCursor(), y: true, points: { show: false } },
+        scales: {
+          x: { time: false, range: () => this.#xRange() },
+          y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] },
+        },
+        axes: [timeAxis(), latencyAxis()],
+        series: [{}, {}],
+        hooks: {
+          ...brush,
+          drawClear: [marksHook(() => ({ view: this.#view }))],
+          drawAxes: [(plot) => this.#paint(plot)],
+          setCursor: [(plot) => this.#read(plot)],
+        },
+      },
+      this.#view ? this.#data(this.#view) : [[], []],
+      this.figure.plot,
+    );
+  }
+
+  /** @returns {[number, number]} */
+  #xRange() {
+    if (!this.#view) return [0, 1];
+    const { begin, range } = this.#view;
+    return [(range.from - begin) / 1000, (range.to - begin) / 1000];
+  }
+
+  /** @param {Plot} plot */
+  #paint(plot) {
+    if (!this.#view) return;
+    this.#colourLegend();
+    const { ctx } = plot;
+    const { begin } = this.#view;
+    for (const { from, to, rows } of this.#columns) {
+      const left = Math.round(plot.valToPos((from - begin) / 1000, "x", true));
+      const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1000, "x", true)));
+      for (const [row, count] of rows) {
+        const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
+        const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
+        ctx.fillStyle = heat(depth(count, this.#most));
+        ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
+      }
+    }
+  }
+
+  /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
+  #read(plot) {
+    const { left = -1, top = -1 } = plot?.cursor ?? {};
+    if (!plot || !this.#view || left < 0) {
+      this.figure.setWhen("range");
+      setText(
+        this.read,
+        counted(
+          this.#columns.reduce((sum, { rows }) => sum + total(rows), 0),
+          "sample",
+        ),
+      );
+      return;
+    }
+    const ms = this.#view.begin + plot.posToVal(left, "x") * 1000;
+    const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
+    this.figure.setWhen(elapsed((ms - this.#view.begin) / 1000), clockTime(ms));
+    if (!plot.over.matches(":hover")) {
+      setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
+      return;
+    }
+    const row = rowOf(plot.posToVal(top, "y"));
+    setText(
+      this.read,
+      `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`,
+    );
+  }
+
+  #colourLegend() {
+    setText(this.most, whole(this.#most));
+    this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+  }
+
+  /** @param {View} view @returns {Cell[][]} */
+  #table({ begin }) {
+    return this.#columns.flatMap(({ from, to, rows }) =>
+      [...rows.entries()]
+        .sort(([one], [other]) => one - other)
+        .map(([row, count]) => [
+          elapsed((from - begin) / 1000),
+          elapsed((to - begin) / 1000),
+          latency(rowLowest(row)),
+          latency(rowLowest(row + 1)),
+          whole(count),
+        ]),
+    );
+  }
+}
+
+/** The bins as columns of counts by row. @param {HistBin[]} bins @returns {Column[]} */
+function heatColumns(bins) {
+  return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
+}
+
+/** @param {Map<number, number>} rows */
+function total(rows) {
+  return [...rows.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/**
+ * Logarithmic, so that a single slow sample is seen beside thousands of fast ones.
+ * @param {number} count
+ * @param {number} most
+ */
+function depth(count, most) {
+  return most <= 1 ? 1 : Math.log(count) / Math.log(most);
+}
+
+/** From pale over the accent to ink. @param {number} part 0 to 1 */
+function heat(part) {
+  const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
+  const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
+  const within = part < 0.5 ? part * 2 : part * 2 - 1;
+  return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
+}

@@ -1,0 +1,130 @@
+/** What the rules look at, taken from a range of a run: plain numbers, so that a rule can be tried without a run. */
+
+import { percentile } from "./hdr.js";
+import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
+import { View } from "./view.js";
+
+/** @import {Limits, Part, SourceData} from "./types.js" */
+
+/**
+ * @typedef {{source: string, silentMs: number, missing: number, dropped: number, duplicates: number,
+ *            clockErrorUs: number, synchronised: boolean, restarts: number}} SourceFacts
+ * @typedef {{live: boolean, verdict: string, failedChecks: {text: string, cause: string}[], limits: Limits, hosts: number,
+ *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
+ *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
+ *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
+ *            standstillMs: number, standstillAtS: number}} Facts
+ */
+
+/** @typedef {Part & {value: number}} LagPoint */
+
+const ORDERS_FLOW_PER_S = 1;
+const FINE_BINS = 4000;
+
+/** @param {View} view @returns {Facts} */
+export function factsOf(view) {
+  const { model } = view;
+  const latency = view.hist(END_TO_END);
+  return {
+    live: model.live,
+    verdict: view.history.verdict,
+    failedChecks: view.history.failed,
+    limits: view.history.limits,
+    hosts: view.history.hosts,
+    framesSent: view.flowed(metric("sender_frames_sent_total")) ?? 0,
+    framesLate: view.flowed(metric("sender_frames_late_total")) ?? 0,
+    failed: view.grown(FAILED) ?? 0,
+    sources: newestOfEach(model.sources, model.nowMs),
+    count: latency.count,
+    p50Us: percentile(latency, 50),
+    queryRestarts: view.grown(metric("job_restarts_total")) ?? 0,
+    alertsDuplicated: view.grown(metric("receiver_alerts_duplicated_total")) ?? 0,
+    alertsUnreadable: view.grown(metric("receiver_alerts_unreadable_total")) ?? 0,
+    malformed: view.grown(metric("receiver_invalid_total")) ?? 0,
+    refused: model.aggregator.refused ?? 0,
+    unwritten: model.aggregator.push_failures ?? 0,
+    historyDropped: model.aggregator.history_dropped ?? 0,
+    ...view.outliers(),
+    ...longestStandstill(view),
+  };
+}
+
+/**
+ * Messages sent and not yet processed, in bins as fine as the data. The job's count is Spark's live one, up to 2 s old.
+ * @param {View} view
+ * @returns {LagPoint[]} value: at the bin's end
+ */
+export function lagPoints(view) {
+  const fine = new View(view.model, view.range, view.span, { bins: FINE_BINS, history: view.history });
+  const processed = fine.totalBins(PROCESSED);
+  return fine.totalBins(SENT).flatMap(({ from, to, value: sent }, at) => {
+    const done = processed[at].value;
+    return sent === null || done === null ? [] : [{ from, to, value: Math.max(0, Math.round(sent - done)) }];
+  });
+}
+
+/**
+ * The highest lag in each bin of the view, so that what rises and falls within a bin is not lost.
+ * @param {View} view
+ * @param {LagPoint[]} points as of `lagPoints`
+ */
+export function lagBins(view, points) {
+  /** @type {Map<number, LagPoint>} */
+  const bins = new Map();
+  for (const { from, to, value } of points) {
+    const number = Math.floor(((from + to) / 2 - view.begin) / view.widthMs);
+    const known = bins.get(number);
+    if (known) Object.assign(known, { to, value: Math.max(known.value, value) });
+    else bins.set(number, { from, to, value });
+  }
+  return [...bins.values()];
+}
+
+/**
+ * A source's epochs added up: what one process lost, and what its clock is like now.
+ * @param {SourceData[]} sources
+ * @param {number} nowMs
+ * @returns {SourceFacts[]}
+ */
+function newestOfEach(sources, nowMs) {
+  /** @type {Map<string, SourceFacts>} */
+  const bySource = new Map();
+  for (const epoch of sources) {
+    const known = bySource.get(epoch.source);
+    bySource.set(epoch.source, {
+      source: epoch.source,
+      silentMs: Math.min(known?.silentMs ?? Infinity, nowMs - epoch.end_unix_ms),
+      missing: (known?.missing ?? 0) + epoch.missing,
+      dropped: (known?.dropped ?? 0) + epoch.pushes_dropped,
+      duplicates: (known?.duplicates ?? 0) + epoch.duplicates,
+      clockErrorUs: epoch.clock_error_us,
+      synchronised: epoch.clock_synchronised,
+      restarts: (known?.restarts ?? -1) + 1,
+    });
+  }
+  return [...bySource.values()];
+}
+
+/**
+ * The longest time without an alert between two alerts of the measured load, or since the last one while it flows.
+ * @param {View} view
+ */
+function longestStandstill(view) {
+  const times = view
+    .numbers({ name: ALERTS.name, labels: { phase: "measured" } })
+    .flatMap(({ intervals }) => intervals)
+    .filter(({ end, start, value }) => value > 0 && end > view.range.from && start < view.range.to)
+    .map(({ start, end }) => ({ start, end }))
+    .sort((one, other) => one.start - other.start);
+  const sentMs = view.lastMs(SENT) ?? 0;
+  const sending = view.model.live && view.model.nowMs - sentMs < 3000 && (view.rate(SENT) ?? 0) > ORDERS_FLOW_PER_S;
+  if (sending && times.length > 0) times.push({ start: sentMs, end: sentMs });
+  let longest = { standstillMs: 0, standstillAtS: 0 };
+  for (let i = 1; i < times.length; i += 1) {
+    const pauseMs = times[i].start - times[i - 1].end;
+    if (pauseMs > longest.standstillMs) {
+      longest = { standstillMs: pauseMs, standstillAtS: (times[i - 1].end - view.begin) / 1000 };
+    }
+  }
+  return longest;
+}

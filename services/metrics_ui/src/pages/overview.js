@@ -1,0 +1,250 @@
+/** The run at a glance: rates, latencies, lag, and what is out of the ordinary. */
+
+import { CurveChart } from "../charts/curve.js";
+import { TimeChart } from "../charts/timechart.js";
+import { h, setText, show, table } from "../dom.js";
+import { lagBins, lagPoints } from "../facts.js";
+import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, percentName, rate, whole } from "../format.js";
+import { PERCENTS } from "../hdr.js";
+import { apart, keyFigures } from "../parts/figures.js";
+import { Findings } from "../parts/findings.js";
+import { fillResultTable, latencyTable, percentileFigure, shownOr } from "../parts/latencies.js";
+import {
+  PERCENT_LINES,
+  percentileOverall,
+  percentileRows,
+  percentileSummary,
+  rateLines,
+  rateOverall,
+  rateRows,
+  rateSummary,
+} from "../parts/lines.js";
+import { ALERTS, COMMITTED, DUE, END_TO_END, FAILED, PROCESSED, SEND_LAG, SENT, SERVICE, metric } from "../steps.js";
+import { View } from "../view.js";
+
+/** @import {LagPoint} from "../facts.js" */
+/** @import {Hist} from "../hdr.js" */
+/** @import {Actions, App} from "../types.js" */
+/** @import {Selector} from "../view.js" */
+
+const NOW_MS = 10_000;
+const THROUGHPUT = [
+  { title: "offered", of: SENT },
+  { title: "processed", of: PROCESSED },
+];
+const ALERTED = [{ title: "alerts", of: ALERTS }];
+const TRIPLE = [
+  { title: "Intended send to receipt", of: END_TO_END, page: "pipeline", item: "market_spread" },
+  { title: "Actual send to receipt", of: SERVICE, page: "pipeline", item: "service" },
+  { title: "Send lag, all messages", of: SEND_LAG, page: "computations", item: "send_all" },
+];
+/**
+ * Titles with what is counted, and what is to be taken away from it.
+ * @type {{title: string, of: Selector, less?: Selector}[]}
+ */
+const COUNTS = [
+  { title: "Due by the schedule", of: DUE },
+  { title: "Offered: sent", of: SENT },
+  { title: "Accepted: sent, and not lost at the broker", of: SENT, less: FAILED },
+  { title: "Lost at the broker", of: FAILED },
+  { title: "Processed, live", of: PROCESSED },
+  { title: "Processed, in committed batches", of: COMMITTED },
+  { title: "Alerts, the first of each order", of: ALERTS },
+  { title: "Alerts that came again", of: metric("receiver_alerts_duplicated_total") },
+  { title: "Malformed messages", of: metric("receiver_invalid_total") },
+];
+
+export class OverviewPage {
+  title = "Overview";
+
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    const { actions } = app;
+    this.figures = keyFigures([
+      "messages offered",
+      "processed",
+      "alerts",
+      "lag",
+      ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
+      "max",
+    ]);
+    this.over = new TimeChart({
+      title: "Latency, intended send to receipt",
+      unit: "log scale",
+      lines: PERCENT_LINES,
+      log: true,
+      height: 260,
+      tick: axisLatency,
+      text: latency,
+      actions,
+    });
+    this.rates = rateChart("Throughput", "messages/s", THROUGHPUT, actions);
+    this.alerts = rateChart("Alerts", "alerts/s", ALERTED, actions);
+    this.lag = new TimeChart({
+      title: "Lag",
+      unit: "messages, the highest in each bin",
+      height: 170,
+      lines: [{ title: "lag", colour: "--p50", width: 1.5, fill: "--band" }],
+      tick: axisNumber,
+      text: whole,
+      actions,
+    });
+    this.curve = new CurveChart({
+      title: "Percentile curves",
+      height: 240,
+      lines: [
+        { title: "intended to receipt", colour: "--p50", width: 2 },
+        { title: "actual to receipt", colour: "--p99", dash: [7, 3] },
+        { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 },
+      ],
+    });
+    this.about = h("p.about");
+    this.findings = new Findings(app.href);
+    this.triple = latencyTable("The triple of latencies", "from, to");
+    this.result = h("div.full");
+    this.counts = table({
+      caption: "Messages and alerts",
+      columns: [{ title: "" }, { title: "in the range", numeric: true }, { title: "a second", numeric: true }],
+    });
+    this.notes = table({
+      caption: "What went on",
+      columns: [{ title: "at" }, { title: "clock" }, { title: "what" }, { title: "" }],
+    });
+    this.element = h(
+      "div",
+      {},
+      this.figures.element,
+      this.about,
+      h(
+        "div.grid",
+        {},
+        h("div.wide", {}, this.over.element),
+        this.findings.element,
+        h("div.full", {}, this.triple.element),
+        this.result,
+        ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
+        h("div.half", {}, this.curve.element),
+        h("div.half", {}, this.counts.element, this.notes.element),
+      ),
+    );
+  }
+
+  /** @param {View} view */
+  update(view) {
+    const hist = view.hist(END_TO_END);
+    const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
+    this.#figures(view, hist, points.at(-1));
+    setText(this.about, aboutLatencies(view));
+    const bins = view.histBins({ name: END_TO_END.name });
+    this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
+    this.lag.update(
+      view,
+      lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
+      { label: "at the end", values: [points.at(-1)?.value ?? null] },
+      lagSummary(view, points),
+    );
+    for (const { chart, counters } of [
+      { chart: this.rates, counters: THROUGHPUT },
+      { chart: this.alerts, counters: ALERTED },
+    ]) {
+      const selectors = counters.map(({ of }) => of);
+      chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
+    }
+    const hists = TRIPLE.map(({ of }) => view.hist(of));
+    this.curve.update(
+      hists,
+      TRIPLE.map(
+        ({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`,
+      ).join("; "),
+    );
+    this.triple.set(
+      TRIPLE.map(({ title, page, item }, at) => ({
+        title: { text: title, href: this.app.href(page, item) },
+        hist: hists[at],
+      })),
+    );
+    fillResultTable(this.result, view.history.latencyRows);
+    show(this.result, view.judged);
+    this.counts.setRows(
+      COUNTS.filter(({ of }) => view.has(of)).map(({ title, of, less }) => [
+        title,
+        whole((view.grown(of) ?? 0) - (less ? (view.grown(less) ?? 0) : 0)),
+        rate((view.rate(of) ?? 0) - (less ? (view.rate(less) ?? 0) : 0)),
+      ]),
+    );
+    this.notes.setRows(
+      view.model.notes.map(({ unix_ms: ms, kind, name, text }) => [
+        elapsed((ms - view.begin) / 1000),
+        clockTime(ms),
+        kind === "phase" ? name : `${kind}: ${name}`,
+        text,
+      ]),
+    );
+    this.findings.update(view);
+  }
+
+  release() {
+    for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
+  }
+
+  /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
+  #figures(view, hist, lag) {
+    const { model, span } = view;
+    const now = model.live
+      ? new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span)
+      : null;
+    const rates = [SENT, PROCESSED, ALERTS].map((of) => ({
+      value: rate(view.rate(of)),
+      unit: "/s",
+      sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
+    }));
+    const sentRate = view.rate(SENT) ?? 0;
+    const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
+    const latencies = PERCENTS.map((percent, at) =>
+      percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min),
+    );
+    this.figures.set([
+      ...rates,
+      {
+        value: whole(lag?.value),
+        unit: "messages",
+        sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : "",
+      },
+      ...latencies,
+      { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" },
+    ]);
+  }
+}
+
+/** Which latencies these are: the result's, or what was pushed in another range. @param {View} view */
+function aboutLatencies({ judged, history }) {
+  if (judged) {
+    return "Latencies are those of the result: the first alert of each order that was due after the load had settled.";
+  }
+  return history.judged === null
+    ? ""
+    : "Latencies are of the alerts that came in this range; those of the result are under “judged”.";
+}
+
+/** @param {string} title @param {string} unit @param {{title: string}[]} counters @param {Actions} actions */
+function rateChart(title, unit, counters, actions) {
+  return new TimeChart({
+    title,
+    unit,
+    lines: rateLines(counters.map((counter) => counter.title)),
+    tick: axisNumber,
+    text: rate,
+    actions,
+    height: 170,
+  });
+}
+
+/** @param {View} view @param {LagPoint[]} points */
+function lagSummary(view, points) {
+  if (points.length === 0) return "The job has not counted anything yet.";
+  const most = points.reduce((found, point) => (point.value > found.value ? point : found), points[0]);
+  const newest = counted(points[points.length - 1].value, "message");
+  const when = elapsed((most.to - view.begin) / 1000);
+  return `${newest} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; the job counts live, up to 2 s late`;
+}

@@ -1,0 +1,171 @@
+/** Tables of latency: a row a histogram, from its count to its maximum, in one unit. */
+
+import { table } from "../dom.js";
+import { apart } from "./figures.js";
+import { NONE, counted, inUnit, latency, percentName, unitFor, whole } from "../format.js";
+import { PERCENTS, clustersOf, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
+
+/** @import {Hist} from "../hdr.js" */
+/** @import {Unit} from "../format.js" */
+/** @import {Cell, ResultData} from "../types.js" */
+/** @import {KeyFigure} from "./figures.js" */
+
+const LISTED = [25, 50, 75, 90, 95, 99, 99.9, 99.99];
+
+const TOO_SMALL = "n too small";
+
+/**
+ * @param {string} caption
+ * @param {string} first the title of the first column
+ * @returns {{element: HTMLElement, set: (rows: {title: Cell, hist: Hist}[]) => void}}
+ */
+export function latencyTable(caption, first) {
+  const columns = [first, "n", "mean", ...PERCENTS.map(percentName), "max"].map((title, at) => ({
+    title,
+    numeric: at > 0,
+  }));
+  const made = table({ caption, columns });
+  return {
+    element: made.element,
+    set: (rows) => {
+      const hists = rows.map(({ hist }) => hist);
+      const unit = unitFor(hists.flatMap((hist) => [meanUs(hist), shownPercentile(hist, 50)]));
+      made.setUnits(columns.map((_column, at) => (at > 1 ? unit.name : "")));
+      made.setRows(
+        rows.map(({ title, hist }) => [
+          title,
+          whole(hist.count),
+          inUnit(meanUs(hist), unit),
+          ...PERCENTS.map((percent) => shown(hist, percent, unit)),
+          inUnit(hist.count > 0 ? hist.maxUs : null, unit),
+        ]),
+      );
+    },
+  };
+}
+
+/**
+ * A histogram's percentiles with their 95% intervals.
+ * @param {string} caption
+ * @returns {{element: HTMLElement, set: (hist: Hist) => void}}
+ */
+export function intervalTable(caption) {
+  const columns = [
+    { title: "percentile" },
+    { title: "latency" },
+    { title: "95% from" },
+    { title: "to" },
+    { title: "samples above" },
+  ];
+  const made = table({ caption, columns: columns.map((column, at) => ({ ...column, numeric: at > 0 })) });
+  return {
+    element: made.element,
+    set: (hist) =>
+      made.setRows([
+        row("min", hist.minUs, hist),
+        row("mean", meanUs(hist), hist),
+        ...LISTED.map((percent) => {
+          if (!supports(hist, percent)) {
+            return [percentName(percent), missing(hist, percent), NONE, NONE, whole(above(hist, percent))];
+          }
+          const [from, to] = confidence(hist, percent);
+          return [
+            percentName(percent),
+            latency(percentile(hist, percent)),
+            latency(from),
+            latency(to),
+            whole(above(hist, percent)),
+          ];
+        }),
+        row("max", hist.maxUs, hist),
+      ]),
+  };
+}
+
+/**
+ * All latencies of the result, as the terminal and run.md have them, with intervals and clusters. Empty without rows.
+ * @param {Element} element
+ * @param {string[][]} rows the titles of the columns first
+ */
+export function fillResultTable(element, [head, ...rows]) {
+  if (!head || element.childElementCount > 0) return;
+  const columns = head.map((title, at) => ({ title, numeric: at > 0 }));
+  const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+  made.setRows(rows);
+  element.append(made.element);
+}
+
+/** @param {string} name @param {number | null} us @param {Hist} hist */
+function row(name, us, hist) {
+  return [name, hist.count > 0 ? latency(us) : NONE, "", "", ""];
+}
+
+/**
+ * A percentile with its unit, or that its samples or clusters are too few.
+ * @param {Hist} hist
+ * @param {number} percent
+ */
+export function shownOr(hist, percent) {
+  return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
+}
+
+/** Why a percentile is not shown. @param {Hist} hist @param {number} percent */
+function missing(hist, percent) {
+  if (hist.count === 0) return NONE;
+  const clusters = clustersOf(hist, percent);
+  return clusters === undefined ? TOO_SMALL : `${NONE} (${counted(clusters, "cluster")})`;
+}
+
+/**
+ * A percentile as a key figure.
+ * @param {Hist} hist
+ * @param {number} percent
+ * @param {string} sub what stands below it where it is shown
+ * @param {number} [clustersMin] how many clusters it takes
+ * @returns {KeyFigure}
+ */
+export function percentileFigure(hist, percent, sub, clustersMin) {
+  const text = shownOr(hist, percent);
+  if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+  const needed =
+    clustersOf(hist, percent) === undefined ? `n < ${whole(1000 / (100 - percent))}` : `${clustersMin} needed`;
+  return { value: text, sub: needed, small: true };
+}
+
+/** Percentiles and maximum of a range as key figures. @param {Hist} hist @returns {KeyFigure[]} */
+export function rangeFigures(hist) {
+  const figures = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
+  return [...figures, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
+}
+
+/**
+ * The same as result.json has them: the run's figures, whatever was pushed.
+ * @param {ResultData} result
+ * @param {string[][]} rows see latencyRows
+ * @param {number} clustersMin
+ * @returns {KeyFigure[]}
+ */
+export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+  const figures = PERCENTS.map((percent, at) => {
+    const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+    if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(value / 1000)), sub: at === 0 ? "result" : "" };
+  });
+  return [...figures, maxFigure(ns.max === null ? null : ns.max / 1000, count)];
+}
+
+/** @param {number | null} us @param {number} count */
+function maxFigure(us, count) {
+  return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+}
+
+/** @param {Hist} hist @param {number} percent @param {Unit} unit */
+function shown(hist, percent, unit) {
+  return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
+}
+
+/** @param {Hist} hist @param {number} percent */
+function above(hist, percent) {
+  return Math.round((hist.count * Math.round((100 - percent) * 1e6)) / 1e8);
+}

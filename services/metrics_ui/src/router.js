@@ -1,0 +1,42 @@
+/** What the address says: page, item, run, range. It is all in the fragment, so that it works in a file, too. */
+
+import { choiceOf, choiceText } from "./range.js";
+
+/** @typedef {{page: string, item: string, run: string, choice: import("./range.js").Choice,
+ *             widthMs: number}} Route  widthMs: of the bins; 0 as fits. */
+
+const PAGES = ["overview", "pipeline", "workers", "computations", "runs", "aggregator"];
+
+/** @param {string} fragment as in `location.hash` @returns {Route} the overview for an unknown page */
+export function readRoute(fragment) {
+  const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
+  const [page, ...rest] = path.split("/").map(decoded);
+  const params = new URLSearchParams(query);
+  return {
+    page: PAGES.includes(page) ? page : "overview",
+    item: PAGES.includes(page) ? rest.join("/") : "",
+    run: params.get("run") ?? "",
+    choice: choiceOf(params.get("range")),
+    widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1000 : 0,
+  };
+}
+
+/** The fragment of a route. @param {Route} route @returns {string} */
+export function routeText({ page, item, run, choice, widthMs }) {
+  const params = new URLSearchParams();
+  if (run) params.set("run", run);
+  if (choiceText(choice)) params.set("range", choiceText(choice));
+  if (widthMs) params.set("bins", String(widthMs / 1000));
+  const query = params.toString();
+  const path = [page, ...(item ? item.split("/") : [])].map(encodeURIComponent).join("/");
+  return `#/${path}${query ? `?${query}` : ""}`;
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * What is out of the ordinary, in words with the figure. A rule is a pure function of the facts and says nothing, or
+ * one finding for each thing that it found. A trouble spoils figures or loses something; a note is to be known.
+ *
+ * What a run may be is not for the page to say: it judges by the limits that the run controller has sent, as long as the
+ * run goes on, and shows what failed when there is a verdict. By a limit that is not there nothing is trouble.
+ */
+
+import { counted, duration, elapsed, latency, share, whole } from "./format.js";
+
+/** @import {Facts} from "./facts.js" */
+
+/** @typedef {{level: "trouble" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
+
+/** A process pushes once a second. */
+const SILENCE_MS = 3000;
+/** @type {Record<string, string>} */
+const DOERS = { system: "the system's doing", rig: "the rig's doing" };
+
+/** @param {string} text @param {string} page @returns {Finding} */
+const trouble = (text, page) => ({ level: "trouble", text, page });
+/** @param {string} text @param {string} page @returns {Finding} */
+const note = (text, page) => ({ level: "note", text, page });
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function failedChecks({ failedChecks: failed }) {
+  return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function lateFrames({ framesLate, framesSent, verdict, limits }) {
+  if (framesLate <= 0 || framesSent <= 0) return [];
+  const { late_us: lateUs, late_share_max: allowed } = limits;
+  const part = framesLate / framesSent;
+  const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
+  const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
+  const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
+  return [(!verdict && allowed !== undefined && part > allowed ? trouble : note)(text, "computations/send_all")];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function silentSources({ live, sources }) {
+  if (!live) return [];
+  return sources
+    .filter(({ silentMs }) => silentMs > SILENCE_MS)
+    .map(({ source, silentMs }) =>
+      note(`${source} has pushed nothing for ${duration(silentMs)}.`, `workers/${source}`),
+    );
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function pushesLost({ sources, verdict }) {
+  const say = verdict ? note : trouble; // the verdict has judged what was lost
+  return sources
+    .filter(({ missing, dropped }) => missing + dropped > 0)
+    .map(({ source, missing, dropped }) =>
+      say(
+        `${source}: ${[
+          missing > 0 && `${counted(missing, "push", "pushes")} missing`,
+          dropped > 0 && `${counted(dropped, "push", "pushes")} dropped by the source`,
+        ]
+          .filter(Boolean)
+          .join(", ")}; ` + "its figures lack what they held.",
+        "aggregator",
+      ),
+    );
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function clocksAdrift({ sources, hosts }) {
+  if (hosts < 2) return [];
+  /** @param {number} us */
+  const bound = (us) => (us >= 0 ? `; the kernel bounds its error by ${latency(us)}` : "");
+  return sources
+    .filter(({ synchronised }) => !synchronised)
+    .map(({ source, clockErrorUs: us }) => note(`${source}: its clock is not synchronised${bound(us)}.`, "pipeline"));
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function clocksCoarse({ sources, hosts, p50Us, count }) {
+  if (count === 0 || hosts < 2) return [];
+  return sources
+    .filter(({ synchronised, clockErrorUs }) => synchronised && clockErrorUs > p50Us)
+    .map(({ source, clockErrorUs }) =>
+      note(
+        `${source}: its clock may be wrong by ${latency(clockErrorUs)}, more than the p50 of ${latency(p50Us)}.`,
+        "pipeline",
+      ),
+    );
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function restarts({ queryRestarts, sources }) {
+  const query = `The query was started again ${times(queryRestarts)} after a failure.`;
+  const processes = sources.filter((source) => source.restarts > 0);
+  return [
+    ...(queryRestarts > 0 ? [note(query, "workers")] : []),
+    ...processes.map(({ source, restarts: again }) =>
+      note(`${source} was started again ${times(again)}.`, `workers/${source}`),
+    ),
+  ];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function duplicates({ alertsDuplicated, sources }) {
+  const pushed = sources.reduce((sum, source) => sum + source.duplicates, 0);
+  const alerts = `${counted(alertsDuplicated, "alert")} came again; the first of each order counts.`;
+  const pushes = `${counted(pushed, "push", "pushes")} came again and ${pushed === 1 ? "was" : "were"} left out.`;
+  return [
+    ...(alertsDuplicated > 0 ? [note(alerts, "computations/deliver")] : []),
+    ...(pushed > 0 ? [note(pushes, "aggregator")] : []),
+  ];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function malformed({ malformed: messages, alertsUnreadable: records }) {
+  const reported = `${counted(messages, "message")} malformed, reported to the topic invalid.`;
+  const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
+  return [
+    ...(messages > 0 ? [note(reported, "computations/compute")] : []),
+    ...(records > 0 ? [trouble(unreadable, "computations/deliver")] : []),
+  ];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function refusedPushes({ refused, unwritten }) {
+  const wrong = `${counted(refused, "push", "pushes")} refused as wrong; the log of the source says why.`;
+  const waiting = `${counted(unwritten, "push", "pushes")} could not be written down; the source tries again.`;
+  return [
+    ...(refused > 0 ? [trouble(wrong, "aggregator")] : []),
+    ...(unwritten > 0 ? [trouble(waiting, "aggregator")] : []),
+  ];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function historyDropped({ historyDropped: dropped }) {
+  const text = `${counted(dropped, "interval")} of the history made room for others; totals have them.`;
+  return dropped > 0 ? [note(text, "aggregator")] : [];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function messagesFailed({ failed }) {
+  return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function stall({ standstillMs, standstillAtS, verdict, limits }) {
+  if (limits.stall_us === undefined) return [];
+  const limitMs = limits.stall_us / 1000;
+  if (!(standstillMs > limitMs)) return [];
+  const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
+  return [(verdict ? note : trouble)(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function outOfRange({ negative, overflow }) {
+  const below = `${counted(negative, "value")} below zero counted as 0: clocks disagree.`;
+  const above = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
+  return [...(negative > 0 ? [note(below, "pipeline")] : []), ...(overflow > 0 ? [trouble(above, "pipeline")] : [])];
+}
+
+export const RULES = [
+  failedChecks,
+  messagesFailed,
+  stall,
+  silentSources,
+  lateFrames,
+  restarts,
+  pushesLost,
+  refusedPushes,
+  outOfRange,
+  historyDropped,
+  malformed,
+  duplicates,
+  clocksAdrift,
+  clocksCoarse,
+];
+
+/**
+ * Everything that is out of the ordinary, troubles first.
+ * @param {Facts} facts
+ * @returns {Finding[]}
+ */
+export function findings(facts) {
+  const found = RULES.flatMap((rule) => rule(facts));
+  return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+}
+
+/** @param {number} number */
+function times(number) {
+  return number === 1 ? "once" : `${whole(number)} times`;
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { measuredPart, warmUp } from "../src/phases.js";
+
+const RANGE = { from: 0, to: 60_000, whole: true };
+const phase = (ms, name) => ({ unix_ms: ms, kind: "phase", name, text: "" });
+const PHASES = [phase(1000, "warming up"), phase(20_000, "measuring"), phase(50_000, "draining")];
+
+test("the measured load flows from its phase to the next one", () => {
+  assert.deepEqual(measuredPart(PHASES, RANGE), { from: 20_000, to: 50_000 });
+  assert.deepEqual(measuredPart(PHASES.slice(0, 2), RANGE), { from: 20_000, to: 60_000 });
+});
+
+test("only what lies in the range is of it", () => {
+  assert.deepEqual(measuredPart(PHASES, { from: 30_000, to: 40_000, whole: false }), { from: 30_000, to: 40_000 });
+});
+
+test("where no second of it is in the range, or it is not known, the range is taken", () => {
+  const early = { from: 0, to: 20_999, whole: false };
+
+  assert.equal(measuredPart(PHASES, early), early);
+  assert.equal(measuredPart([], RANGE), RANGE);
+  assert.equal(measuredPart([{ ...phase(5, "measuring"), kind: "event" }], RANGE), RANGE);
+});
+
+test("what was before it is the warm-up; all of a run that does not measure yet", () => {
+  const span = { from: 0, to: 60_000 };
+
+  assert.deepEqual(warmUp(PHASES, span), [{ from: 0, to: 20_000 }]);
+  assert.deepEqual(warmUp(PHASES.slice(0, 1), span), [{ from: 0, to: 60_000 }]);
+  assert.deepEqual(warmUp([], span), []);
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readRoute, routeText } from "../src/router.js";
+
+test("no address is the overview of the newest run, as it was judged", () => {
+  assert.deepEqual(readRoute(""), { page: "overview", item: "", run: "", choice: { kind: "judged" }, widthMs: 0 });
+});
+
+test("an address names page, item, run, range and bins", () => {
+  assert.deepEqual(readRoute("#/workers/sender-0?run=r%201&range=last-60&bins=5"), {
+    page: "workers",
+    item: "sender-0",
+    run: "r 1",
+    choice: { kind: "last", ms: 60_000 },
+    widthMs: 5000,
+  });
+});
+
+test("an address comes back as it was", () => {
+  for (const fragment of ["#/overview", "#/runs?run=a%2Fb", "#/workers/a%20b/c?range=whole&bins=60", "#/aggregator"]) {
+    assert.equal(routeText(readRoute(fragment)), fragment);
+  }
+});
+
+test("what no page is called, or cannot be decoded, is the overview", () => {
+  for (const fragment of ["#/nothing/item", "#/%E0%A4%A", "#//", "#/Overview"]) {
+    assert.deepEqual([readRoute(fragment).page, readRoute(fragment).item], ["overview", ""]);
+  }
+});
+
+test("a width of bins that is none is as fits", () => {
+  assert.deepEqual(
+    ["-1", "1.5", "x", "123456", ""].map((bins) => readRoute(`#/overview?bins=${bins}`).widthMs),
+    [0, 0, 0, 0, 0],
+  );
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  RULES,
+  clocksAdrift,
+  clocksCoarse,
+  duplicates,
+  failedChecks,
+  findings,
+  lateFrames,
+  malformed,
+  messagesFailed,
+  outOfRange,
+  pushesLost,
+  restarts,
+  silentSources,
+  stall,
+} from "../src/rules.js";
+
+const SOURCE = {
+  source: "sender-0",
+  silentMs: 500,
+  missing: 0,
+  dropped: 0,
+  duplicates: 0,
+  clockErrorUs: 20,
+  synchronised: true,
+  restarts: 0,
+};
+const GOOD = {
+  live: true,
+  verdict: "",
+  failedChecks: [],
+  limits: { late_us: 10_000, late_share_max: 0.01, stall_us: 2_000_000 },
+  hosts: 2,
+  framesSent: 1000,
+  framesLate: 0,
+  failed: 0,
+  sources: [SOURCE],
+  count: 100,
+  p50Us: 3000,
+  queryRestarts: 0,
+  alertsDuplicated: 0,
+  alertsUnreadable: 0,
+  malformed: 0,
+  refused: 0,
+  unwritten: 0,
+  historyDropped: 0,
+  negative: 0,
+  overflow: 0,
+  standstillMs: 0,
+  standstillAtS: 0,
+};
+const facts = (changed) => ({ ...GOOD, ...changed });
+const withSource = (changed, more = {}) => facts({ sources: [{ ...SOURCE, ...changed }], ...more });
+const said = (found) => found.map(({ level, text }) => `${level}: ${text}`);
+
+test("a good run has nothing out of the ordinary", () => {
+  assert.equal(RULES.length, 14);
+  assert.deepEqual(findings(GOOD), []);
+});
+
+test("troubles come before notes", () => {
+  const found = findings(withSource({ silentMs: 4000 }, { framesLate: 1, overflow: 2 }));
+
+  assert.deepEqual(said(found), [
+    "trouble: 2 values above 1 hour counted as 1 hour.",
+    "note: sender-0 has pushed nothing for 4 s.",
+    "note: 1 frame of 1,000 (0.10%) left more than 10.0 ms after their plan; the run allows 1.0%.",
+  ]);
+});
+
+test("late frames are trouble only above what a run allows, and until it is judged", () => {
+  const levels = [
+    { framesLate: 10 },
+    { framesLate: 11 },
+    { framesLate: 11, verdict: "failed" },
+    { framesLate: 1000, limits: {} },
+  ].map((changed) => lateFrames(facts(changed))[0].level);
+
+  assert.deepEqual(levels, ["note", "trouble", "note", "note"]);
+  assert.deepEqual(lateFrames(facts({ framesLate: 5, framesSent: 0 })), []);
+  assert.equal(lateFrames(facts({ framesLate: 1, limits: {} }))[0].text, "1 frame of 1,000 (0.10%) left late.");
+});
+
+test("a stall is judged by the run's limit, and by none if there is none", () => {
+  assert.deepEqual(stall(facts({ standstillMs: 2000, standstillAtS: 61 })), []);
+  assert.deepEqual(said(stall(facts({ standstillMs: 2500, standstillAtS: 61 }))), [
+    "trouble: No alert came for 2.5 s, from 1:01 on; the run allows 2 s.",
+  ]);
+  assert.equal(stall(facts({ standstillMs: 2500, verdict: "passed" }))[0].level, "note");
+  assert.deepEqual(stall(facts({ standstillMs: 1e9, limits: {} })), []);
+});
+
+test("a check that failed says whose doing it is, if that is known", () => {
+  const failed = [
+    { text: "it lost 3", cause: "system" },
+    { text: "it was late", cause: "rig" },
+    { text: "it was odd", cause: "" },
+  ];
+
+  assert.deepEqual(said(failedChecks(facts({ failedChecks: failed }))), [
+    "trouble: it lost 3 (the system's doing).",
+    "trouble: it was late (the rig's doing).",
+    "trouble: it was odd.",
+  ]);
+});
+
+test("a silent source is noted only while the run goes on", () => {
+  assert.deepEqual(silentSources(withSource({ silentMs: 3000 })), []);
+  assert.equal(silentSources(withSource({ silentMs: 3001 }))[0].page, "workers/sender-0");
+  assert.deepEqual(silentSources(withSource({ silentMs: 60_000 }, { live: false })), []);
+});
+
+test("lost pushes are trouble until there is a verdict", () => {
+  assert.deepEqual(said(pushesLost(withSource({ missing: 1, dropped: 2 }))), [
+    "trouble: sender-0: 1 push missing, 2 pushes dropped by the source; its figures lack what they held.",
+  ]);
+  assert.deepEqual(said(pushesLost(withSource({ dropped: 1 }, { verdict: "passed" }))), [
+    "note: sender-0: 1 push dropped by the source; its figures lack what they held.",
+  ]);
+});
+
+test("clocks matter only where there are several", () => {
+  const adrift = { synchronised: false, clockErrorUs: -1 };
+
+  assert.deepEqual(clocksAdrift(withSource(adrift, { hosts: 1 })), []);
+  assert.deepEqual(said(clocksAdrift(withSource(adrift))), ["note: sender-0: its clock is not synchronised."]);
+  assert.equal(
+    clocksAdrift(withSource({ ...adrift, clockErrorUs: 40 }))[0].text,
+    "sender-0: its clock is not synchronised; the kernel bounds its error by 40 µs.",
+  );
+});
+
+test("a clock is coarse if its error is above the median", () => {
+  assert.deepEqual(clocksCoarse(withSource({ clockErrorUs: 3000 })), []);
+  assert.equal(
+    clocksCoarse(withSource({ clockErrorUs: 3001 }))[0].text,
+    "sender-0: its clock may be wrong by 3.00 ms, more than the p50 of 3.00 ms.",
+  );
+  assert.deepEqual(clocksCoarse(withSource({ clockErrorUs: 3001 }, { count: 0, p50Us: 0 })), []);
+});
+
+test("restarts are told of the query and of processes", () => {
+  assert.deepEqual(said(restarts(withSource({ restarts: 2 }, { queryRestarts: 1 }))), [
+    "note: The query was started again once after a failure.",
+    "note: sender-0 was started again 2 times.",
+  ]);
+});
+
+test("what came again is told of alerts and of pushes", () => {
+  assert.deepEqual(said(duplicates(withSource({ duplicates: 1 }, { alertsDuplicated: 1200 }))), [
+    "note: 1,200 alerts came again; the first of each order counts.",
+    "note: 1 push came again and was left out.",
+  ]);
+});
+
+test("malformed messages are a note, records that are no alerts are trouble", () => {
+  assert.deepEqual(said(malformed(facts({ malformed: 2, alertsUnreadable: 1 }))), [
+    "note: 2 messages malformed, reported to the topic invalid.",
+    "trouble: 1 record of the alerts topic is no alert.",
+  ]);
+});
+
+test("what is lost at the broker is trouble without a limit", () => {
+  assert.deepEqual(said(messagesFailed(facts({ failed: 1, limits: {} }))), [
+    "trouble: 1 message lost: the broker did not take them.",
+  ]);
+});
+
+test("values below zero are a note, those above an hour trouble", () => {
+  assert.deepEqual(said(outOfRange(facts({ negative: 1, overflow: 1 }))), [
+    "note: 1 value below zero counted as 0: clocks disagree.",
+    "trouble: 1 value above 1 hour counted as 1 hour.",
+  ]);
+});

@@ -6,6 +6,8 @@ CODE := proto services spark loadgen charts tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
 UI := services/metrics_ui
 READY := .venv/ready
+RUNNING := .venv/running
+PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
 .PHONY: help setup run test check check-python check-ui format ui proto generated lock images cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-ladder bench-metrics bench-peers clean
 
@@ -15,7 +17,11 @@ help:  ## Print this list
 setup: $(READY)  ## Make the virtual environment, fetch JavaScript packages and jars, look for Java
 
 $(READY): requirements/dev.txt $(addsuffix /pyproject.toml,$(OURS)) $(UI)/package-lock.json .ci/setup
-	@PYTHON=$(PYTHON) .ci/setup $(OURS)
+	@PYTHON=$(PYTHON) .ci/setup all $(OURS)
+	@touch $(RUNNING) $@
+
+$(RUNNING): requirements/run.txt $(PYPROJECTS)
+	@PYTHON=$(PYTHON) .ci/setup run $(OURS)
 	@touch $@
 
 proto: $(READY)  ## Generate the stubs from proto/
@@ -59,7 +65,7 @@ docs: $(READY)  ## Build the documentation's site into build/site: strict, and w
 vendor:  ## Fetch what web pages vendor again, as their locks say
 	@.ci/vendor
 
-run: $(READY)  ## Run the quick workload: everything starts, is measured, judged and stopped
+run: $(if $(wildcard $(READY)),$(READY),$(RUNNING))  ## Run the quick workload: everything starts, is measured, judged and stopped
 	@$(BIN)/market-spread run loadgen/workloads/quick.yaml
 
 check: $(READY)  ## Format, lint, types, layers and unit tests, in Python and JavaScript, in under a minute

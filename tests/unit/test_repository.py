@@ -67,7 +67,7 @@ def required_by(path: Path) -> list[Requirement]:
 
 def test_all_requirements_and_projects_are_looked_at() -> None:
     images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
-    tools = ("bytewax", "build", "checkov", "dev", "docs", "flink", "helm", "uv")
+    tools = ("bytewax", "build", "checkov", "dev", "docs", "flink", "helm", "run", "uv")
     assert {path.stem for path in LOCKS} == {*tools, *images}
     assert {name_of(path) for path in PROJECTS} >= {
         "loadgen/controller/pyproject.toml",
@@ -114,6 +114,14 @@ def test_lock_of_the_installer_is_the_one_of_the_checkout() -> None:
 
     assert re.findall(PIN, uv) == [("uv", pins()["uv"])]
     assert uv in (ROOT / "requirements" / "dev.txt").read_text()
+
+
+def test_what_running_needs_has_the_versions_that_are_tested_and_no_tool_of_ours() -> None:
+    running = dict(PIN.findall((ROOT / "requirements" / "run.txt").read_text()))
+
+    assert running == {name: version for name, version in pins().items() if name in running}
+    assert {"pyspark", "kafka-python", "grpcio"} <= set(running)
+    assert {"pytest", "mypy", "ruff", "playwright", "matplotlib", "grpcio-tools"} & set(running) == set()
 
 
 def test_everything_asked_for_is_locked_as_it_was_asked_for() -> None:

@@ -104,5 +104,7 @@ bench-metrics: $(READY)  ## Measure what the metrics path costs; takes a quarter
 bench-peers: $(READY)  ## Measure Spark beside other systems; takes hours, wants a quiet machine and a JDK
 	@$(BIN)/python tests/benchmarks/peers $(PEERS)
 
-clean:  ## Remove what setup and builds made, and the runs
-	@rm -rf .venv $(UI)/node_modules runs .market-spread build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean:  ## Remove what setup, builds and runs made in this folder, and say what stays elsewhere
+	@rm -rf .venv runs .market-spread build dist .*_cache .hypothesis $(UI)/node_modules spark-warehouse metastore_db derby.log
+	@find . \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
+	@echo "what was fetched and built for all checkouts stays: $${XDG_CACHE_HOME:-$$HOME/.cache}/market-spread"

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -250,3 +251,16 @@ def test_no_class_name_means_two_things() -> None:
 
     assert len(found) > 300
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_clean_removes_all_that_git_ignores_and_says_what_stays(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    ignored = [line.strip("/").replace("*", "some") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    for name in (*ignored, "a/b/__pycache__", "services/metrics_ui/node_modules"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+
+    ended = subprocess.run(["make", "clean"], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert left == {"Makefile", "a", "a/b", "node_modules", "services", "services/metrics_ui"}
+    assert ended.stdout.endswith("/market-spread\n")

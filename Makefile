@@ -53,7 +53,7 @@ cluster-down: $(READY)  ## Bring it down; nothing of it stays
 test-cluster: $(READY)  ## The tests on a real cluster: the one of KUBECONFIG, else one that is brought up for them
 	@$(BIN)/python -m pytest tests/cluster
 
-vendor:  ## Fetch the chart library of the web page again, as its lock says
+vendor: $(READY)  ## Put the chart library of the web page in its place again, as its lock says
 	@.ci/vendor
 
 run: $(READY)  ## Run the quick workload: everything starts, is measured, judged and stopped

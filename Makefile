@@ -62,7 +62,7 @@ test-cluster: $(READY)  ## The tests on a real cluster: the one of KUBECONFIG, e
 docs: $(READY)  ## Build the documentation's site into build/site: strict, and whole without a network
 	@.ci/docs
 
-vendor:  ## Fetch what web pages vendor again, as their locks say
+vendor: $(READY)  ## Put what web pages vendor in its place again, as their locks say
 	@.ci/vendor
 
 run: $(if $(wildcard $(READY)),$(READY),$(RUNNING))  ## Run the quick workload: everything starts, is measured, judged and stopped

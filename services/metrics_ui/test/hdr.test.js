@@ -99,6 +99,10 @@ test("a percentile is the highest value of its bucket", () => {
   assert.deepEqual(percentiles(both, [1, 50, 51, 100]), [2049, 2049, 4099, 4099]);
 });
 
+test("a rank between two values is that of the greater one", () => {
+  assert.equal(percentile(hist({ 1: 1, 2: 1, 3: 1 }), 50), 2);
+});
+
 test("a percentile is never above the exact maximum", () => {
   assert.equal(percentile(hist({ 3072: 7 }, { maxUs: 4097 }), 99.99), 4097);
 });

@@ -15,6 +15,10 @@ test("only what lies in the range is of it", () => {
   assert.deepEqual(measuredPart(PHASES, { from: 30_000, to: 40_000, whole: false }), { from: 30_000, to: 40_000 });
 });
 
+test("a second of it is enough", () => {
+  assert.deepEqual(measuredPart(PHASES, { from: 0, to: 21_000, whole: false }), { from: 20_000, to: 21_000 });
+});
+
 test("where no second of it is in the range, or it is not known, the range is taken", () => {
   const early = { from: 0, to: 20_999, whole: false };
 

@@ -20,6 +20,10 @@ test("pieces may end anywhere, between the two characters of a line's end, too",
   }
 });
 
+test("a line may end with a carriage return alone", () => {
+  assert.deepEqual(events("data: a\rdata: b\r\rdata: c"), [{ id: "", event: "message", data: "a\nb" }]);
+});
+
 test("comments, unknown fields and events without data are left out", () => {
   assert.deepEqual(events(": ping\n\nretry: 5\nevent: data\n\ndata:x\n\n"), [{ id: "", event: "message", data: "x" }]);
 });

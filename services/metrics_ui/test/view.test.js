@@ -103,6 +103,14 @@ test("a histogram's interval counts where its middle lies", () => {
   );
 });
 
+test("a histogram of the whole run is its total, older intervals of which may be gone", () => {
+  const total = [9, 45, 5, 5, 0, 0, btoa(String.fromCharCode(9, 18))];
+  const hists = model([{ name: "lag", kind: "histogram", labels: {}, total, intervals: [slot(9000, 10_000)] }]);
+
+  assert.equal(new View(hists, WHOLE, SPAN).hist({ name: "lag" }).count, 9);
+  assert.equal(new View(hists, part(0, 10_000), SPAN).hist({ name: "lag" }).count, 1);
+});
+
 test("values out of range are counted, of the whole run by the totals", () => {
   const total = [9, 45, 5, 5, 3, 4, ONE_OF_5_US];
   const hists = model([

@@ -28,7 +28,7 @@ from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
@@ -1136,6 +1136,18 @@ def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed
     assert backlog["slope_per_s"] == pytest.approx(100.0)
     assert backlog["slope_per_s_low"] == pytest.approx(100.0)
     assert backlog["slope_per_s_high"] == pytest.approx(100.0)
+
+
+def test_settings_have_every_key_of_what_is_offered_and_of_the_job(plan: RunPlan, observed: Observed) -> None:
+    document = WORKLOAD.to_mapping(plan.workload)
+
+    settings = result_of(plan, observed, "a-run").settings
+
+    keys = [name for part in ("market", "frames", "job", "warm_up") for name in document[part] if name != "mode"]
+    assert len(settings) == len({*plan.origin, "load", "decisions"}) + len(keys)
+    assert {"rejected_share", "frame_messages", "warm_up_batches", "warm_up_s"} == {*settings} - {
+        *plan.origin, "load", "decisions", *keys,
+    }  # fmt: skip
 
 
 def asking(plan: RunPlan, **slo: Any) -> RunPlan:

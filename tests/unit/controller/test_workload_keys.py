@@ -1,6 +1,7 @@
 """Every key of a workload, gone through by the schema itself: none is lost on the way through a file."""
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,31 @@ def test_rules_of_a_part_are_told_with_what_is_wrong_elsewhere() -> None:
     assert str(raised.value) == (
         "frames.messages=0; use a whole number from 1 to 100000; job.batch_s=10; with replicas use 20 s or more"
     )
+
+
+ODD = (
+    None, True, -1, 1e300, float("nan"), 10**400, "", "x", [], [1], [{}], {}, {"x": 1}, {1: {}}, date(2026, 2, 1), b"x",
+)  # fmt: skip
+PARTS = ("load", "market", "frames", "job", "warm_up", "limits", "slo", "void", "machine")
+
+
+@pytest.mark.parametrize("path", [*(key.path for key in KEYS), *PARTS, "load.profile"])
+def test_whatever_stands_at_a_key_is_taken_or_refused_in_a_sentence(path: str) -> None:
+    sentences = []
+    for value in ODD:
+        try:
+            WORKLOAD.read(with_key(BASE, path, value))
+        except UsageError as error:
+            sentences.append(str(error))
+
+    assert len(sentences) > len(ODD) // 2
+    assert [sentence for sentence in sentences if not sentence.startswith(path.partition(".")[0])] == []
+
+
+@pytest.mark.parametrize("text", ["seed: 2026-02-31\n", "seed: " + "9" * 5_000 + "\n", "a: " + "[" * 5_000])
+def test_yaml_that_means_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(text)
+
+    with pytest.raises(UsageError, match=r"w\.yaml is no YAML: "):
+        read_workload(path)

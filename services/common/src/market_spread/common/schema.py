@@ -90,12 +90,11 @@ class Schema(Generic[Value]):
         try:
             mapping = yaml.safe_load(content)
             lines, wrong = _lines(content)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # there is no 31st of February, nor such depth
             raise UsageError(f"the {what} {path} is no YAML: {' '.join(str(error).split())}") from error
         except _ContainsItselfError as error:
-            raise UsageError(
-                f"{path}:{error.line}: this part contains itself; write it out without the alias"
-            ) from error
+            sentence = "this part contains itself; write it out without the alias"
+            raise UsageError(f"{path}:{error.line}: {sentence}") from error
         if not isinstance(mapping, dict):
             raise UsageError(f"the {what} {path} is no mapping; start with {first}:")
         try:
@@ -108,10 +107,8 @@ class Schema(Generic[Value]):
 
     def to_mapping(self, value: Value) -> dict[str, Any]:
         """What JSON and YAML can hold, and `read` makes the same value of; whole numbers are whole."""
-        mapping: dict[str, Any] = _plain(
-            self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True)
-        )
-        return mapping
+        dumped = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True)
+        return {name: _plain(each) for name, each in dumped.items()}
 
     def reference(self) -> Iterator[Key]:
         """Every key, in order."""

@@ -196,7 +196,7 @@ class Workload:
         if self.warm_up.settle_s >= load_s:
             yield f"warm_up.settle_s={self.warm_up.settle_s:g}; use less than the load's {load_s:g} s"
         if self.limits.stall_ms <= apart_ms:
-            yield (f"limits.stall_ms={self.limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
+            yield f"limits.stall_ms={self.limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes"
         p99_ms = self.limits.p99_ms
         if None not in (p99_ms, self.slo.p99_ms) and p99_ms != self.slo.p99_ms:
             yield f"slo.p99_ms={self.slo.p99_ms:g}; limits.p99_ms is {p99_ms:g}, so leave one of them out"

@@ -32,8 +32,8 @@ ROUNDS = 6
 REAL_TIME_WARM_UP_ROUNDS = 3
 MICRO_BATCH_WARM_UP_ROUNDS = 8
 # A round of Real-Time Mode takes about a third of a batch, so that some meet a boundary and most do not.
-REAL_TIME_JOB = {"mode": "real-time", "batch_s": 60}
-MICRO_BATCH_JOB = {"mode": "micro-batch", "batch_s": 0, "partitions": 2, "shuffle_partitions": 2}
+REAL_TIME = {"job": {"mode": "real-time", "batch_s": 60}}
+MICRO_BATCH = {"job": {"mode": "micro-batch", "batch_s": 0, "shuffle_partitions": 2}, "market": {"partitions": 2}}
 _RATE_PER_S = 1_000_000
 _TIMEOUT_S = 300
 _CLOCK = SystemClock()
@@ -51,13 +51,13 @@ class Round:
 def micro_batch(_runs: Path) -> Figures:
     """Medians over the rounds of one job in micro-batch mode, whose batches are short."""
     with tempfile.TemporaryDirectory() as folder:
-        return _medians(list(drains(Path(folder), MICRO_BATCH_JOB, MICRO_BATCH_WARM_UP_ROUNDS)), "")
+        return _medians(list(drains(Path(folder), MICRO_BATCH, MICRO_BATCH_WARM_UP_ROUNDS)), "")
 
 
 def real_time(_runs: Path) -> Figures:
     """Medians over the rounds of one job in Real-Time Mode, those that met a batch boundary apart."""
     with tempfile.TemporaryDirectory() as folder:
-        rounds = list(drains(Path(folder), REAL_TIME_JOB, REAL_TIME_WARM_UP_ROUNDS))
+        rounds = list(drains(Path(folder), REAL_TIME, REAL_TIME_WARM_UP_ROUNDS))
     between = [found for found in rounds if not found.across_boundary]
     across = [found for found in rounds if found.across_boundary]
     return [*_medians(between, " between boundaries"), *_medians(across, " across a boundary")]
@@ -80,7 +80,7 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
     CPU is that of the job's processes in this time.
     """
     profile = Overrides(rate_per_s=_RATE_PER_S, duration_s=MESSAGES / _RATE_PER_S)
-    workload = replace(read_workload(Path("loadgen/workloads/sustained.yaml"), profile), **changes)
+    workload = read_workload(Path("loadgen/workloads/sustained.yaml"), profile).changed(**changes)
     plan = plan_of_workload(workload)
     job = JobSettings.of(workload)
     ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=_CLOCK)

@@ -4,7 +4,6 @@ import json
 import subprocess
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -36,7 +35,7 @@ def idle(_runs: Path) -> Figures:
     workload = read_workload(whole_runs.WORKLOADS / _STEADY, Overrides())
     clock = SystemClock()
     with tempfile.TemporaryDirectory() as folder:
-        job = JobSettings.of(replace(workload, batch_s=30.0))
+        job = JobSettings.of(workload.changed(job={"batch_s": 30.0}))
         ensemble = Ensemble(folder=Path(folder), java=find_java(), jars=JarCache(), job=job, clock=clock)
         clients = Clients(ensemble.start())
         try:

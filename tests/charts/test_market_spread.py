@@ -352,11 +352,11 @@ def test_the_tests_workload_is_one_for_this_job(profile: Profile, tmp_path: Path
     workload = read_workload(tmp_path / "workload.yaml")
 
     told = environment(made, "job")
-    assert workload.profile.duration_ns == 20 * 10**9
-    assert workload.rejected_share > REJECTED_SHARE
-    assert workload.mode == told["MODE"]
-    assert workload.batch_s == float(told["BATCH_S"])
-    assert workload.shuffle_partitions == int(told["SHUFFLE_PARTITIONS"])
+    assert workload.load.duration_ns == 20 * 10**9
+    assert workload.market.rejected_orders > REJECTED_SHARE
+    assert workload.job.mode == told["MODE"]
+    assert workload.job.batch_s == float(told["BATCH_S"])
+    assert workload.job.shuffle_partitions == int(told["SHUFFLE_PARTITIONS"])
     assert JobSettings.of(workload).slots <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
 
 

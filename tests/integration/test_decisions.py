@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ Meanwhile = Callable[[Ensemble, RunProgress], None]
 def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, progress: None) -> Observed:
     """A small run that asks for all decisions. meanwhile: called all the time, with what goes on."""
     overrides = Overrides(rate_per_s=2_000, duration_s=10, mode=mode)
-    workload = replace(read_workload(SMALL, overrides), decisions="all", replicas=1)
+    workload = read_workload(SMALL, overrides).changed(decisions="all", job={"replicas": 1})
     processes = Ensemble(
         folder=folder, java=find_java(), jars=JarCache(), job=JobSettings.of(workload), clock=SystemClock()
     )

@@ -90,7 +90,7 @@ def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, secu
 def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
     workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=3, mode="micro-batch"))
     plan = plan_of_workload(workload)
-    topics = {"nbbo": workload.partitions, "orders": workload.partitions, "alerts": 1, "invalid": 1}
+    topics = {"nbbo": workload.market.partitions, "orders": workload.market.partitions, "alerts": 1, "invalid": 1}
     create_topics(broker.bootstrap_servers, topics, security=security)
     services = Services(tmp_path, clock=SystemClock(), on_started=lambda name, pid: None)
     try:

@@ -65,8 +65,9 @@ def plan() -> RunPlan:
     # What two processors do with time to spare: the rig is judged, not how it does without.
     made = plan_at(200, 15)
     # Images may be built beside this at idle priority.
-    workload = dataclasses.replace(
-        made.workload, late_ms=10_000, void=VoidLimits(*[1.0] * 3, drift_share=1000, missing_share=1, swap_mb=1e6)
+    workload = made.workload.changed(
+        limits={"late_ms": 10_000},
+        void=VoidLimits(*[1.0] * 3, drift_share=1000, missing_share=1, swap_mb=1e6),
     )
     return dataclasses.replace(made, workload=workload)
 
@@ -122,7 +123,7 @@ def test_a_stall_is_charged_to_every_order_that_it_met_and_a_late_receiver_is_an
     assert set(seen_us) == set(true_us)
     assert all(seen_us[order_id] >= true_us[order_id] for order_id in seen_us)
     # Of those that were due in the stall, half waited for more than half of it, though none was sent late.
-    assert truly_late >= 0.35 * plan.workload.probes_per_s * STALL_S
+    assert truly_late >= 0.35 * plan.workload.market.probes_per_s * STALL_S
     assert sum(value > late_us for value in seen_us.values()) >= truly_late
     longest_ns = read.result.latency_ns["max"]
     assert longest_ns is not None

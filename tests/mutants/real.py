@@ -176,7 +176,7 @@ def carried_out(session: Session, folder: Path, kept: Path | None = None) -> Ite
 def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wrong | None, Observed]]]:
     """What was observed of each; of the one that carries them alone, if it did not come to its end."""
     workload = read_workload(WORKLOAD, Overrides(mode=session.mode))
-    plan = plan_of_workload(replace(workload, replicas=session.replicas, batch_s=session.batch_s))
+    plan = plan_of_workload(workload.changed(job={"replicas": session.replicas, "batch_s": session.batch_s}))
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, _environment(plan, session.patch)))
         # A wrong system's alerts are counted twice a second: there are many receivers in this process.

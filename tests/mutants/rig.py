@@ -103,7 +103,13 @@ class WrongRig:
 def plan() -> RunPlan:
     """Six seconds of the market that ships."""
     workload = read_workload(QUICK, Overrides(rate_per_s=2_000, duration_s=SECONDS))
-    return plan_of_workload(replace(workload, linger_ms=8.0, settle_s=1.0, late_ms=250, late_share_max=0.9))
+    return plan_of_workload(
+        workload.changed(
+            frames={"linger_ms": 8.0},
+            warm_up={"settle_s": 1.0},
+            limits={"late_ms": 250, "late_share": 0.9},
+        )
+    )
 
 
 @cache
@@ -205,8 +211,8 @@ def _sent(conditions: Conditions) -> tuple[SenderStatusResponse, dict[int, int]]
     load, workload = plan().measured, plan().workload
     request = StartSendingRequest(
         run_id="a-run", source=load.source, parameters_json=load.parameters_json,
-        start_unix_ns=_STARTS_NS["measured"], linger_us=round(workload.linger_ms * 1000),
-        frame_messages=workload.frame_messages, nbbo_topic="nbbo", orders_topic="orders",
+        start_unix_ns=_STARTS_NS["measured"], linger_us=round(workload.frames.linger_ms * 1000),
+        frame_messages=workload.frames.messages, nbbo_topic="nbbo", orders_topic="orders",
     )  # fmt: skip
     # Acknowledgements that are waited for come at once: there is no other thread.
     with (

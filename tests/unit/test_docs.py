@@ -1,6 +1,6 @@
-"""What the documentation says must be so: links, commands, targets, layouts, workload keys, result fields, metrics.
+"""What the documentation says must be so: links, commands, targets, layouts, result fields, metrics.
 
-docs/metrics.md is generated; tests/unit/monitoring proves it fresh.
+docs/metrics.md and docs/workloads.md are generated; tests/unit/monitoring proves them fresh.
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 import pytest
 
-from market_spread.common.mapping import MappingReader
 from market_spread.common.telemetry.metrics import METRICS
 from market_spread.common.wire.layout import (
     FORMAT_HEADER,
@@ -25,7 +24,7 @@ from market_spread.common.wire.layout import (
 )
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.workload import WORKLOAD, read_workload
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.unit.monitoring.shipped import known_metrics
 
@@ -34,29 +33,6 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 METRIC_NAMES = {*METRICS, *(metric.name for metric in OWN_METRICS)} | known_metrics()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-
-WORKLOAD = """\
-name: all-keys
-seed: 1
-load: {load}
-market: {{symbols: 350, changing_symbols: 1, rejected_orders: 0.1, order_share: 0.5, probes_per_s: 1, partitions: 2}}
-frames: {{messages: 200, linger_ms: 2}}
-job: {{mode: real-time, batch_s: 10, shuffle_partitions: 1, memory: 2g}}
-warm_up: {{batches: 5, duration_s: 5, settle_s: 1}}
-limits: {{late_ms: 10, late_share: 0.001, stall_ms: 2000, p99_ms: 50}}
-purpose: a test
-slo: {{p50_ms: 5, p95_ms: 20, p99_ms: 50, p99.9_ms: 80, p99.99_ms: 100, max_ms: 500, rate_share: 0.99, loss: 0}}
-void: {{stolen_share: 0.1, foreign_share: 0.1, throttled_share: 0.1, clock_ms: 1, missing_share: 0, drift_share: 1,
-  swap_mb: 1}}
-gate: warn
-machine: {{cores: 1, memory_gb: 1, without: [smt]}}
-"""
-LOADS = (
-    "{profile: constant, messages_per_s: 10, duration_s: 10}",
-    "{profile: steps, steps: [{messages_per_s: 10, duration_s: 10}]}",
-    "{profile: ramp, from_messages_per_s: 1, to_messages_per_s: 10, duration_s: 10}",
-    "{profile: burst, messages_per_s: 1, burst_messages_per_s: 10, period_s: 5, burst_s: 1, duration_s: 10}",
-)
 
 
 def name_of(path: Path) -> str:
@@ -182,33 +158,14 @@ def test_headers_and_reasons_are_those_of_the_code() -> None:
     assert sorted(bare(row[0]) for row in reasons) == sorted(reason.name.lower() for reason in InvalidReason)
 
 
-def test_workload_keys_are_those_of_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: set[str] = set()
-    take = MappingReader._take
-
-    def noting(self: MappingReader, name: str, default: object) -> object:
-        read.add(re.sub(r"\[\d+\]", "[]", self._path) + name)
-        return take(self, name, default)
-
-    monkeypatch.setattr(MappingReader, "_take", noting)
-    for number, load in enumerate(LOADS):
-        path = tmp_path / f"{number}.yaml"
-        path.write_text(WORKLOAD.format(load=load))
-        read_workload(path)
-
-    parts = {"load", "market", "frames", "job", "warm_up", "limits", "slo", "void", "machine"}
-    documented = [bare(row[0]) for row in table(ROOT / "docs" / "operating.md", "## Workload files")]
-    assert sorted(documented) == sorted(read - parts)
-
-
 def test_what_the_readme_says_of_the_quick_workload_is_so() -> None:
     readme = " ".join((ROOT / "README.md").read_text().split())
 
     quick = read_workload(ROOT / "loadgen" / "workloads" / "quick.yaml")
 
-    assert quick.profile.to_mapping() == {"profile": "constant", "messages_per_s": 20_000, "duration_s": 60}
+    assert WORKLOAD.to_mapping(quick)["load"] == {"profile": "constant", "messages_per_s": 20_000, "duration_s": 60}
     assert "(a minute at 20,000 messages a second)" in readme
-    assert f"{quick.late_share_max:.0%} of the frames leave more than {quick.late_ms:g} ms late" in readme
+    assert f"{quick.limits.late_share:.0%} of the frames leave more than {quick.limits.late_ms:g} ms late" in readme
 
 
 def test_result_fields_are_those_of_the_code() -> None:

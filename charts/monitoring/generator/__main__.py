@@ -1,6 +1,6 @@
-"""Write what is generated from code: the dashboards, and the reference of the metrics. `make generated` runs it.
+"""Write what is generated from code: the dashboards, the references of metrics and workloads. `make generated` runs it.
 
-With a folder, all of it goes there instead: dashboards/*.json and metrics.md.
+With a folder, all of it goes there instead: dashboards/*.json, metrics.md and workloads.md.
 """
 
 import argparse
@@ -10,22 +10,24 @@ import yaml
 from board import read_board
 from grafana import to_json
 from metrics_reference import metrics_reference
+from workload_reference import workload_reference
 
 _MONITORING = Path(__file__).parents[1]
 
 
 def main() -> None:
     """Write all of it."""
-    parser = argparse.ArgumentParser(description="Write the dashboards and the reference of the metrics.")
+    parser = argparse.ArgumentParser(description="Write the dashboards, and the references of metrics and workloads.")
     parser.add_argument("--into", type=Path, help="a folder for all of it, instead of where it belongs")
     into: Path | None = parser.parse_args().into
     dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
-    reference = into / "metrics.md" if into else _MONITORING.parents[1] / "docs" / "metrics.md"
+    references = into or _MONITORING.parents[1] / "docs"
     dashboards.mkdir(parents=True, exist_ok=True)
     for board in map(read_board, sorted(Path(__file__).with_name("boards").glob("*.yaml"))):
         (dashboards / f"{board.name}.json").write_text(to_json(board))
     foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
-    reference.write_text(metrics_reference(foreign))
+    (references / "metrics.md").write_text(metrics_reference(foreign))
+    (references / "workloads.md").write_text(workload_reference())
 
 
 if __name__ == "__main__":

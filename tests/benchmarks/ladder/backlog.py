@@ -33,8 +33,8 @@ class Backlog:
     def of(*, messages: int, frame_messages: int = 200, symbols: int = 350, partitions: int = 1) -> "Backlog":
         """A market's quotes and orders, after the first quote of every symbol."""
         overrides = Overrides(rate_per_s=_RATE_PER_S, duration_s=messages / _RATE_PER_S, symbols=symbols)
-        workload = replace(read_workload(Path("loadgen/workloads/sustained.yaml"), overrides), partitions=partitions)
-        plan = plan_of_workload(workload)
+        workload = read_workload(Path("loadgen/workloads/sustained.yaml"), overrides)
+        plan = plan_of_workload(workload.changed(market={"partitions": partitions}))
         profile = Constant(_RATE_PER_S, messages / _RATE_PER_S)
         measured = replace(MarketParameters.from_mapping(plan.measured.parameters), profile=profile)
         frames: list[Frame] = []

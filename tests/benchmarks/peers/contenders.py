@@ -1,6 +1,6 @@
 """All that are measured: Spark in both modes, and the peers; each makes the environment that a run goes through."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from peer_environment import PeerEnsemble
@@ -30,9 +30,13 @@ class Contender:
     def workload(self, *, rate_per_s: int, scale: float = 1.0) -> Workload:
         """The one workload, at a rate. scale: of its times; below 1 it is a trial."""
         workload = read_workload(WORKLOAD)
-        duration_s = workload.profile.duration_ns / 1e9 * scale
-        changed = overridden(workload, Overrides(rate_per_s=rate_per_s, duration_s=duration_s, mode=self.mode))
-        return replace(changed, warm_up_s=max(1.0, workload.warm_up_s * scale), settle_s=workload.settle_s * scale)
+        duration_s = workload.load.duration_ns / 1e9 * scale
+        scaled = overridden(workload, Overrides(rate_per_s=rate_per_s, duration_s=duration_s, mode=self.mode))
+        warm_up = {
+            "duration_s": max(1.0, workload.warm_up.duration_s * scale),
+            "settle_s": workload.warm_up.settle_s * scale,
+        }
+        return scaled.changed(warm_up=warm_up)
 
     def ensemble(self, workload: Workload, folder: Path, run_id: str = "", runs_folder: Path | None = None) -> Ensemble:
         """The processes of a run; nothing is started yet."""

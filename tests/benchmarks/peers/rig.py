@@ -59,8 +59,8 @@ class Rig:
 
     def begin(self, load: PlannedLoad) -> None:
         """Offer a load, and do not wait for its end."""
-        linger_us = round(self._workload.linger_ms * 1000)
-        frame_messages = self._workload.frame_messages
+        linger_us = round(self._workload.frames.linger_ms * 1000)
+        frame_messages = self._workload.frames.messages
         start = self.clients.start_sending(load, run_id=RUN_ID, linger_us=linger_us, frame_messages=frame_messages)
         self._starts.append((load, start))
 
@@ -130,7 +130,7 @@ class Rig:
 
     def rejected(self, load: PlannedLoad) -> int:
         """How many orders of a load are rejected, if it has a tight_share of 0: then probes always reject."""
-        symbols = universe(self._workload.symbols, self._workload.partitions)
+        symbols = universe(self._workload.market.symbols, self._workload.market.partitions)
         names = symbols.names[np.concatenate((symbols.rejecting_ids, symbols.probe_ids))]
         return sum(int(np.isin(orders.symbol, names).sum()) for orders in orders_of(load.open(0)))
 

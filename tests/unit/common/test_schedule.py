@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -6,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
-from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, Steps, read_profile
-from market_spread.common.mapping import MappingReader
+from market_spread.common.load.schedule import AnyProfile, Burst, Constant, Profile, Ramp, Steps
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema
 
 RATES = st.one_of(st.integers(0, 50), st.integers(0, 20_000))
 POSITIVE_RATES = RATES.map(lambda rate: rate + 1)
@@ -26,11 +27,18 @@ BURSTS = st.builds(
 PROFILES = st.one_of(CONSTANTS, STEPS, RAMPS, BURSTS).filter(lambda profile: profile.total() > 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    __pydantic_config__ = ONLY_KNOWN_KEYS
+
+    load: AnyProfile
+
+
+LOADS = Schema(Offered)
+
+
 def profile_of(mapping: Mapping[str, object]) -> Profile:
-    reader = MappingReader(mapping)
-    profile = read_profile(reader)
-    reader.finish()
-    return profile
+    return LOADS.read({"load": mapping}).load
 
 
 @given(PROFILES, st.floats(-0.1, 1.1))
@@ -80,7 +88,7 @@ def test_a_part_of_the_offsets_equals_the_whole(profile: Profile, first: int, co
 
 @given(PROFILES)
 def test_a_profile_survives_its_mapping(profile: Profile) -> None:
-    assert profile_of(profile.to_mapping()) == profile
+    assert profile_of(LOADS.to_mapping(Offered(profile))["load"]) == profile
 
 
 def test_constant_rate_has_exact_offsets() -> None:
@@ -176,16 +184,16 @@ def test_profile_of_reads_every_kind() -> None:
 
 def test_all_errors_of_a_profile_are_named_at_once() -> None:
     with pytest.raises(UsageError) as raised:
-        profile_of({"profile": "constant", "messages_per_s": 0, "speed": 1})
+        profile_of({"profile": "constant", "messages_per_s": -1, "speed": 1})
 
     assert str(raised.value) == (
-        "messages_per_s=0; use a whole number from 1 to 10000000; "
-        "duration_s is missing; use a number from 0.001 to 604800; speed is unknown; leave it out"
+        "load.messages_per_s=-1; use a whole number from 0 to 10000000; "
+        "load.duration_s is missing; use a number from 0.001 to 604800; load.speed is unknown; leave it out"
     )
 
 
 def test_errors_in_steps_name_the_step() -> None:
-    with pytest.raises(UsageError, match=r"^steps\[1\]\.messages_per_s='many'; use a whole number"):
+    with pytest.raises(UsageError, match=r"^load\.steps\[1\]\.messages_per_s='many'; use a whole number"):
         profile_of(
             {
                 "profile": "steps",
@@ -197,11 +205,11 @@ def test_errors_in_steps_name_the_step() -> None:
 @pytest.mark.parametrize(
     ("mapping", "error"),
     [
-        ({"profile": "sine"}, "profile='sine'; use one of constant, steps, ramp, burst"),
+        ({"profile": "sine"}, "profile='sine'; use one of burst, constant, ramp, steps"),
         ({"profile": "steps", "steps": []}, r"steps=\[\]; use a list of objects"),
         (
             {"profile": "ramp", "from_messages_per_s": 0, "to_messages_per_s": 0, "duration_s": 1},
-            "its rates are all 0; give a positive one",
+            "profile='ramp'; give a rate above 0",
         ),
         (
             {
@@ -215,8 +223,12 @@ def test_errors_in_steps_name_the_step() -> None:
             "burst_s=1; use less than period_s=1",
         ),
         (
+            {"profile": "constant", "messages_per_s": 0, "duration_s": 1},
+            "messages_per_s=0; use a whole number from 1 to 10000000",
+        ),
+        (
             {"profile": "constant", "messages_per_s": True, "duration_s": float("nan")},
-            "messages_per_s=True; use a whole number from 1 to 10000000; duration_s=nan; use a number",
+            "messages_per_s=True; use a whole number from 0 to 10000000; load.duration_s=nan; use a number",
         ),
     ],
 )

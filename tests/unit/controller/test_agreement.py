@@ -34,7 +34,7 @@ def histogram(values_us: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> bytes:
 
 @pytest.fixture(scope="module")
 def plan() -> RunPlan:
-    return plan_of_workload(dataclasses.replace(read_workload(QUICK), linger_ms=10))
+    return plan_of_workload(read_workload(QUICK).changed(frames={"linger_ms": 10}))
 
 
 @pytest.fixture
@@ -160,8 +160,9 @@ def test_a_sender_that_is_never_late_is_not_blamed_whatever_its_frames(
     stream = MessageStream(intended_ns, np.arange(count) % partitions, np.zeros((count, 1), np.uint8))
     frames = [*framer.frames(stream, int(intended_ns[-1]) + 1), *framer.rest()]
     lags_us = np.concatenate([(frame.planned_ns - frame.intended_ns) // 1000 for frame in frames])
-    workload = dataclasses.replace(
-        plan.workload, linger_ms=linger_ms, frame_messages=frame_messages, profile=Constant(rate, count / rate)
+    workload = plan.workload.changed(
+        frames={"linger_ms": linger_ms, "messages": frame_messages},
+        load=Constant(rate, count / rate),
     )
     sent = SenderStatusResponse(
         messages_sent=count, orders_sent=count, frames_sent=len(frames), send_lag_histogram=histogram(lags_us),

@@ -128,10 +128,10 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
     ("words", "said"),
     [
         (["run", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
-        (["run", QUICK, "--symbols", "7"], "--symbols 7; use 350 to 100000"),
-        (["run", QUICK, "--mode", "warp"], "--mode warp; use one of real-time, micro-batch"),
-        (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use 1 to 100000"),
-        (["run", QUICK, "--rate", "-5"], "load.messages_per_s=-5; use a whole number from"),
+        (["run", QUICK, "--symbols", "7"], "--symbols 7; use a whole number from 350 to 100000"),
+        (["run", QUICK, "--mode", "warp"], "--mode 'warp'; use one of real-time, micro-batch"),
+        (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use a whole number from 1 to 100000"),
+        (["run", QUICK, "--rate", "-5"], "--rate -5; use a whole number from"),
         (["ui", "missing"], "missing is no folder; name the one that holds the runs, which `run` makes"),
         (["up", "--workload", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
         (["replay", "--nbbo", "a", "--orders", "b", "--rate", "0"], "--rate 0; use 1 to 10000000"),
@@ -231,10 +231,10 @@ def test_plan_of_files_sends_each_once_and_fences_them(tmp_path: Path) -> None:
     plan = plan_of_files(tmp_path / "nbbo.messages", tmp_path / "orders.messages", rate_per_s=100, origin={"a": "b"})
 
     assert plan.is_fenced
-    assert plan.workload.symbols == 2
+    assert plan.workload.market.symbols == 2
     assert plan.probe_symbols == frozenset()
     assert plan.initial.open(0).messages == 3
-    assert plan.measured.open(0).messages == plan.workload.profile.total() == 2
+    assert plan.measured.open(0).messages == plan.workload.load.total() == 2
     assert (plan.duration_s, plan.offered_rate_per_s) == (0.02, 100)
     assert plan.origin == {"source": "recorded", "a": "b"}
 
@@ -243,8 +243,7 @@ def test_default_job_is_that_of_the_quick_workload() -> None:
     quick = read_workload(QUICK)
 
     assert JobSettings.of(DEFAULT_WORKLOAD) == JobSettings.of(quick)
-    assert DEFAULT_WORKLOAD.frame_messages == quick.frame_messages
-    assert DEFAULT_WORKLOAD.linger_ms == quick.linger_ms
+    assert DEFAULT_WORKLOAD.frames == quick.frames
 
 
 @pytest.mark.parametrize(("command", "said"), [("status", "nothing is up; bring it up"), ("down", "nothing is up")])

@@ -90,7 +90,7 @@ def test_looks_are_taken_from_settling_to_the_end_at_the_moments_of_counts() -> 
     """The count of 20,000/s comes once a second and is 0.9 s old when it is seen; 30 us a message, 60 until 10 s."""
     clock = ManualClock(START)
     plan = plan_of_workload(read_workload(QUICK))
-    settle_s, duration_s = round(plan.workload.settle_s), round(plan.duration_s)
+    settle_s, duration_s = round(plan.workload.warm_up.settle_s), round(plan.duration_s)
     run = Run(
         plan,
         cast(Environment, Using(clock)),

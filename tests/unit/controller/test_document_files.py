@@ -25,8 +25,8 @@ from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.deploy.effective_config import job_settings, jvm_options, stable
-from market_spread.controller.host.preflight import MACHINE_CHECKS, Wanted
-from market_spread.controller.plan.limits import VoidLimits
+from market_spread.controller.host.preflight import MachineKeys
+from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.workload import read_workload, to_yaml
 from market_spread.controller.run_folder.folder import RunFolder, locked
@@ -56,10 +56,11 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
         read_workload(WORKLOADS[0]),
         purpose="to see: a test",
         decisions="all",
-        slo=Objectives({"p50": 5.0, "p99.9": 80.0, "max": 500.0}, 0.99, 3),
+        slo=Objectives.of({"p50": 5.0, "p99.9": 80.0, "max": 500.0}, rate_share=0.99, loss=3),
         void=VoidLimits(stolen_share=0.5, drift_share=3),
-        wanted=Wanted("strict", 4, 8.0, tuple(name for name in MACHINE_CHECKS if name != "smt")),
-        p99_ms_max=50.0,
+        gate="strict",
+        machine=MachineKeys(4, 8.0, ("smt",)),
+        limits=Limits(p99_ms=50.0),
     )
 
     (tmp_path / "workload.yaml").write_text(to_yaml(workload))
@@ -71,7 +72,7 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
     ("line", "error"),
     [
         ("gate: maybe", "gate='maybe'; use one of none, warn, strict"),
-        ("machine: {without: [noise]}", "machine.without=['noise']; use a list of governor,"),
+        ("machine: {without: [noise]}", "machine.without[0]='noise'; use one of governor,"),
         ("slo: {p75_ms: 3}", "slo.p75_ms is unknown; leave it out"),
         ("slo: {p99_ms: 0}", "slo.p99_ms=0; use a number from 0.001 to 3.6e+06"),
         ("void: {foreign_share: 2}", "void.foreign_share=2; use a number from 0 to 1"),

@@ -1,6 +1,5 @@
 """The plan of a run: its loads in their order, the same for controller and sender."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -29,7 +28,7 @@ START_NS = 1_700_000_000_000_000_000
 @pytest.fixture(scope="module")
 def plan() -> RunPlan:
     workload = read_workload(QUICK, Overrides(rate_per_s=2_000, duration_s=2))
-    return plan_of_workload(dataclasses.replace(workload, partitions=2))
+    return plan_of_workload(workload.changed(market={"partitions": 2}))
 
 
 def test_plan_offers_the_load_of_the_workload(plan: RunPlan) -> None:

@@ -28,7 +28,7 @@ from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
@@ -61,7 +61,7 @@ GOOD = Judgement(
 def plan() -> RunPlan:
     workload = read_workload(QUICK, Overrides(rate_per_s=500, duration_s=12))
     return plan_of_workload(
-        dataclasses.replace(workload, warm_up_s=1.0, settle_s=1.0, late_ms=10, late_share_max=0.001)
+        workload.changed(warm_up={"duration_s": 1.0, "settle_s": 1.0}, limits={"late_ms": 10, "late_share": 0.001})
     )
 
 
@@ -371,7 +371,7 @@ def test_a_load_that_waited_for_the_broker_is_not_the_jobs(plan: RunPlan, observ
 
 
 def test_latencies_are_told_by_heat_of_the_key_and_by_state_partition(plan: RunPlan, observed: Observed) -> None:
-    workload = dataclasses.replace(plan.workload, shuffle_partitions=4)
+    workload = plan.workload.changed(job={"shuffle_partitions": 4})
 
     result = result_of(dataclasses.replace(plan, workload=workload), observed, "a-run")
 
@@ -536,7 +536,7 @@ def test_queue_of_a_load_that_is_not_constant_does_not_fail_the_run(
 ) -> None:
     age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
     observed.alerts = with_latency(alerts, 100_000 + age_us)
-    steps = dataclasses.replace(plan.workload, profile=Steps((Constant(2_000, 3),)))
+    steps = dataclasses.replace(plan.workload, load=Steps((Constant(2_000, 3),)))
 
     assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
     assert result_of(dataclasses.replace(plan, workload=steps), observed, "a-run").verdict is Verdict.PASSED
@@ -562,13 +562,15 @@ P99_MISSED = "p99 is 40.0 ms; the objective is 39.9 ms (of this run alone: 1 clu
 
 
 @pytest.mark.parametrize(
-    ("p99_ms_max", "verdict", "reasons"),
+    ("p99_ms", "verdict", "reasons"),
     [(40.0, Verdict.PASSED, ()), (39.9, Verdict.FAILED, (P99_MISSED,))],
 )
 def test_latency_above_the_workloads_limit_fails_the_run(
-    plan: RunPlan, observed: Observed, p99_ms_max: float, verdict: Verdict, reasons: tuple[str, ...]
+    plan: RunPlan, observed: Observed, p99_ms: float, verdict: Verdict, reasons: tuple[str, ...]
 ) -> None:
-    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=p99_ms_max, settle_s=0))
+    limited = dataclasses.replace(
+        plan, workload=plan.workload.changed(limits={"p99_ms": p99_ms}, warm_up={"settle_s": 0})
+    )
     order_ids = np.arange(1, 2_001)
     zeros = np.zeros(2_000, np.int64)
     at = STARTS_NS["measured"] // 1_000 + order_ids * 1_500
@@ -583,7 +585,7 @@ def test_latency_above_the_workloads_limit_fails_the_run(
 
 
 def test_limit_is_not_held_against_too_few_alerts(plan: RunPlan, observed: Observed) -> None:
-    limited = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, p99_ms_max=0.5))
+    limited = dataclasses.replace(plan, workload=plan.workload.changed(limits={"p99_ms": 0.5}))
     assert observed.alerts is not None
     observed.alerts = observed.alerts[:: len(observed.alerts) // 500]
 
@@ -1022,7 +1024,7 @@ def test_cpu_that_does_not_keep_its_level_is_said_and_voids_nothing(plan: RunPla
 
 def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
     """Its orders are an eighth of all: neither the output nor its median stands still."""
-    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    parted = dataclasses.replace(plan, workload=plan.workload.changed(job={"shuffle_partitions": 8}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
     partitions = state_partitions(parted, alerts)
     number = int(partitions[0])
@@ -1046,7 +1048,7 @@ def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observ
 @pytest.mark.parametrize("latency_us", [lambda age_us: 8_000_000 + age_us // 10, lambda age_us: 1_900_000])
 def test_a_lag_of_all_partitions_is_no_stall_of_one(plan: RunPlan, latency_us: Any) -> None:
     """Alerts of each come seconds after they are due, and rarely."""
-    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    parted = dataclasses.replace(plan, workload=plan.workload.changed(job={"shuffle_partitions": 8}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))[::40]
     alerts = with_latency(alerts, np.full(len(alerts), latency_us(alerts.intended_us - alerts.intended_us[0])))
     partitions = state_partitions(parted, alerts)
@@ -1057,7 +1059,7 @@ def test_a_lag_of_all_partitions_is_no_stall_of_one(plan: RunPlan, latency_us: A
 
 
 def test_a_partition_stands_still_with_all_others(plan: RunPlan) -> None:
-    parted = dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, shuffle_partitions=8))
+    parted = dataclasses.replace(plan, workload=plan.workload.changed(job={"shuffle_partitions": 8}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
     begin_us = int(alerts.intended_us[0]) + 30_000_000
     alerts = dataclasses.replace(
@@ -1136,8 +1138,20 @@ def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed
     assert backlog["slope_per_s_high"] == pytest.approx(100.0)
 
 
+def test_settings_have_every_key_of_what_is_offered_and_of_the_job(plan: RunPlan, observed: Observed) -> None:
+    document = WORKLOAD.to_mapping(plan.workload)
+
+    settings = result_of(plan, observed, "a-run").settings
+
+    keys = [name for part in ("market", "frames", "job", "warm_up") for name in document[part] if name != "mode"]
+    assert len(settings) == len({*plan.origin, "load", "decisions"}) + len(keys)
+    assert {"rejected_share", "frame_messages", "warm_up_batches", "warm_up_s"} == {*settings} - {
+        *plan.origin, "load", "decisions", *keys,
+    }  # fmt: skip
+
+
 def asking(plan: RunPlan, **slo: Any) -> RunPlan:
-    return dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, slo=Objectives(**slo)))
+    return dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, slo=Objectives.of(**slo)))
 
 
 @pytest.mark.parametrize(

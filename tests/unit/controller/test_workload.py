@@ -1,6 +1,5 @@
 """Workload files: read whole, and every error in them named with its line."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,21 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import Burst, Constant, Ramp, Steps
-from market_spread.controller.plan.workload import Overrides, Workload, in_words, overridden, read_workload, run_limits
+from market_spread.controller.host.preflight import MachineKeys
+from market_spread.controller.plan.limits import Limits, VoidLimits
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.plan.workload import (
+    FrameKeys,
+    JobKeys,
+    MarketKeys,
+    Overrides,
+    WarmUpKeys,
+    Workload,
+    in_words,
+    overridden,
+    read_workload,
+    run_limits,
+)
 from market_spread.v1.limits_pb2 import RunLimits
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
@@ -61,9 +74,9 @@ def test_quick_workload_is_a_minute_at_20_000_messages_a_second() -> None:
     workload = read_workload(QUICK)
 
     assert workload.name == "quick"
-    assert workload.profile == Constant(20_000, 60)
-    assert (workload.symbols, workload.mode, workload.batch_s) == (350, "real-time", 10)
-    assert workload.rejected_share == 1 / 70_000
+    assert workload.load == Constant(20_000, 60)
+    assert (workload.market.symbols, workload.job.mode, workload.job.batch_s) == (350, "real-time", 10)
+    assert workload.market.rejected_orders == 1 / 70_000
 
 
 def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> None:
@@ -71,27 +84,21 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
 
     assert workload == Workload(
         name="small",
+        purpose="",
         seed=3,
-        profile=Constant(1_000, 30),
-        symbols=350,
-        changing_symbols=0,
-        rejected_share=1 / 70_000,
-        order_share=0.5,
-        probes_per_s=200,
-        partitions=4,
-        frame_messages=100,
-        linger_ms=0.5,
-        mode="real-time",
-        batch_s=5,
-        shuffle_partitions=1,
-        driver_memory="2g",
-        replicas=1,
-        warm_up_batches=30,
-        warm_up_s=2,
-        settle_s=0,
-        late_ms=10,
-        late_share_max=0.001,
-        p99_ms_max=None,
+        load=Constant(1_000, 30),
+        market=MarketKeys(
+            symbols=350, changing_symbols=0, rejected_orders=1 / 70_000, order_share=0.5, probes_per_s=200, partitions=4
+        ),
+        decisions="rejected",
+        frames=FrameKeys(messages=100, linger_ms=0.5),
+        job=JobKeys(mode="real-time", batch_s=5, shuffle_partitions=1, memory="2g", replicas=1),
+        warm_up=WarmUpKeys(batches=30, duration_s=2, settle_s=0),
+        limits=Limits(late_ms=10, late_share=0.001, stall_ms=2000, p99_ms=None),
+        slo=Objectives(),
+        void=VoidLimits(),
+        gate="warn",
+        machine=MachineKeys(cores=1, memory_gb=0, without=()),
     )
 
 
@@ -106,8 +113,8 @@ def test_decisions_are_the_rejected_or_all(
 def test_limits_are_read(read: Callable[[str], Workload]) -> None:
     workload = read(VALID + "limits:\n  late_ms: 20\n  late_share: 0.5\n  p99_ms: 30\n")
 
-    assert (workload.late_ms, workload.late_share_max, workload.p99_ms_max) == (20, 0.5, 30)
-    assert (workload.stall_ms, read(VALID + "limits: {stall_ms: 500}\n").stall_ms) == (2000, 500)
+    assert (workload.limits.late_ms, workload.limits.late_share, workload.limits.p99_ms) == (20, 0.5, 30)
+    assert (workload.limits.stall_ms, read(VALID + "limits: {stall_ms: 500}\n").limits.stall_ms) == (2000, 500)
 
 
 def test_run_is_told_all_that_it_is_judged_by(read: Callable[[str], Workload]) -> None:
@@ -136,17 +143,17 @@ def test_what_is_not_asked_for_is_not_told(read: Callable[[str], Workload]) -> N
 def test_alerts_of_micro_batches_may_stall_for_a_batch(read: Callable[[str], Workload]) -> None:
     workload = read(VALID)
 
-    micro = dataclasses.replace(workload, mode="micro-batch", batch_s=10)
+    micro = workload.changed(job={"mode": "micro-batch", "batch_s": 10})
 
     assert (run_limits(workload).stall_us, run_limits(micro).stall_us) == (2_000_000, 12_000_000)
     assert run_limits(micro).unacknowledged_us_max == 12_000_000
 
 
 def test_the_generator_may_queue_for_as_long_as_frames_may_be_late(read: Callable[[str], Workload]) -> None:
-    limits = run_limits(dataclasses.replace(read(VALID), late_ms=250))
+    limits = run_limits(read(VALID).changed(limits={"late_ms": 250}))
 
     assert (limits.acknowledge_p99_us_max, limits.unacknowledged_us_max) == (250_000, 2_000_000)
-    all_may_be_late = run_limits(dataclasses.replace(read_workload(QUICK), late_share_max=1))
+    all_may_be_late = run_limits(read_workload(QUICK).changed(limits={"late_share": 1}))
     assert all_may_be_late.acknowledge_p99_us_max == all_may_be_late.stall_us == 2_000_000
 
 
@@ -186,7 +193,7 @@ def test_stall_that_is_shorter_than_probes_are_apart_is_refused(errors_of: Calla
 def test_rejected_share_is_a_number_or_one_in_many(read: Callable[[str], Workload], text: str, share: float) -> None:
     workload = read(VALID.replace("market:\n", f"market:\n  rejected_orders: {text}\n"))
 
-    assert workload.rejected_share == share
+    assert workload.market.rejected_orders == share
 
 
 @pytest.mark.parametrize(
@@ -212,7 +219,7 @@ def test_every_profile_can_be_a_load(read: Callable[[str], Workload], load: str,
     before, after = VALID.split("load:\n")
     rest = after[after.index("market:") :]
 
-    assert read(f"{before}{load}\n{rest}").profile == profile
+    assert read(f"{before}{load}\n{rest}").load == profile
 
 
 def test_all_errors_are_named_each_with_its_line(errors_of: Callable[[str], list[str]]) -> None:
@@ -233,7 +240,7 @@ frames:
   linger_ms: -1
 job:
   mode: mega-batch
-  batch_s: 4
+  batch_s: -4
   memory: 5g
 warm_up:
   duration_s: yes
@@ -245,9 +252,9 @@ speed: 3
 
     assert sorted(errors_of(text)) == sorted(
         [
-            "1: name=''; use a text",
+            "1: name=''; use small letters, digits and hyphens, and no hyphen first",
             "2: seed=-1; use a whole number from 0 to 9223372036854775807",
-            "5: load.messages_per_s='fast'; use a whole number from 1 to 10000000",
+            "5: load.messages_per_s='fast'; use a whole number from 0 to 10000000",
             "6: load.duration_s=0; use a number from 0.001 to 604800",
             "8: market.symbols=349; use a whole number from 350 to 100000",
             "9: market.partitions=0; use a whole number from 1 to 1024",
@@ -256,7 +263,7 @@ speed: 3
             "13: frames.messages=0; use a whole number from 1 to 100000",
             "14: frames.linger_ms=-1; use a number from 0 to 10000",
             "16: job.mode='mega-batch'; use one of real-time, micro-batch",
-            "17: job.batch_s=4; use a number from 5 to 3600",
+            "17: job.batch_s=-4; use a number from 0 to 3600",
             "18: job.memory='5g'; use one of 1g, 2g, 3g, 4g, 8g, 16g",
             "20: warm_up.duration_s=True; use a number from 1 to 3600",
             "22: limits.late_share=2; use a number from 0 to 1",
@@ -270,7 +277,7 @@ def test_what_is_missing_is_named_at_the_part_that_lacks_it(errors_of: Callable[
     text = "seed: 1\nload:\n  profile: constant\n  messages_per_s: 5\nmarket:\n  symbols: 350\nframes: 7\njob: {}\n"
 
     assert sorted(errors_of(text)) == [
-        "1: name is missing; use a text",
+        "1: name is missing; use small letters, digits and hyphens, and no hyphen first",
         "1: warm_up is missing; use an object",
         "2: load.duration_s is missing; use a number from 0.001 to 604800",
         "5: market.partitions is missing; use a whole number from 1 to 1024",
@@ -309,9 +316,7 @@ def test_load_without_any_message_is_refused(errors_of: Callable[[str], list[str
     load = "load: {profile: ramp, from_messages_per_s: 0, to_messages_per_s: 0, duration_s: 10}\n"
     before, after = VALID.split("load:\n")
 
-    assert errors_of(before + load + after[after.index("market:") :]) == [
-        "3: load.its rates are all 0; give a positive one"
-    ]
+    assert errors_of(before + load + after[after.index("market:") :]) == ["3: load.profile='ramp'; give a rate above 0"]
 
 
 def test_settling_as_long_as_the_load_is_refused(errors_of: Callable[[str], list[str]]) -> None:
@@ -343,7 +348,7 @@ def test_more_changing_symbols_than_accepting_ones_are_refused(
 ) -> None:
     text = VALID.replace("symbols: 350", "symbols: 350\n  changing_symbols: 335")
 
-    assert read(text).changing_symbols == 335
+    assert read(text).market.changing_symbols == 335
     assert errors_of(text.replace("335", "336")) == [
         "9: market.changing_symbols=336; use at most 335, the accepting ones of 350 symbols"
     ]
@@ -355,9 +360,7 @@ def test_fewer_symbols_than_change_are_refused(read: Callable[[str], Workload]) 
     with pytest.raises(UsageError) as raised:
         overridden(workload, Overrides(symbols=360))
 
-    assert str(raised.value) == (
-        "--symbols 360 has 345 accepting ones; use more for the workload's changing_symbols=400"
-    )
+    assert str(raised.value) == ("market.changing_symbols=400; use at most 345, the accepting ones of 360 symbols")
 
 
 @pytest.mark.parametrize(
@@ -375,13 +378,15 @@ def test_part_that_contains_itself_is_one_sentence(errors_of: Callable[[str], li
 def test_aliases_of_aliases_are_read_in_no_time(errors_of: Callable[[str], list[str]]) -> None:
     levels = "".join(f"  l{i}: &l{i} {{a: *l{i - 1}, b: *l{i - 1}}}\n" for i in range(1, 60))
 
-    assert "1: name is missing; use a text" in errors_of("seed: 1\nspeed:\n  l0: &l0 {a: 1}\n" + levels)
+    assert "1: name is missing; use small letters, digits and hyphens, and no hyphen first" in errors_of(
+        "seed: 1\nspeed:\n  l0: &l0 {a: 1}\n" + levels
+    )
 
 
 def test_part_may_be_an_alias_of_another(read: Callable[[str], Workload]) -> None:
     text = VALID.replace("job:\n  batch_s: 5\n", "job: &job\n  batch_s: 5\n").replace("limits:", "limits:")
 
-    assert read(text + "limits: &none {}\n").batch_s == 5
+    assert read(text + "limits: &none {}\n").job.batch_s == 5
 
 
 def test_file_that_is_no_yaml_is_refused_with_the_place(tmp_path: Path) -> None:
@@ -426,49 +431,49 @@ def test_options_replace_what_the_file_says() -> None:
 
     workload = read_workload(QUICK, overrides)
 
-    assert workload.profile == Constant(500, 90)
-    assert (workload.mode, workload.symbols, workload.frame_messages) == ("real-time", 1_000, 1)
+    assert workload.load == Constant(500, 90)
+    assert (workload.job.mode, workload.market.symbols, workload.frames.messages) == ("real-time", 1_000, 1)
     assert (workload.name, workload.seed) == ("quick", 1)
 
 
 def test_another_mode_brings_its_own_batch_time() -> None:
     workload = read_workload(QUICK, Overrides(mode="micro-batch"))
 
-    assert (workload.mode, workload.batch_s) == ("micro-batch", 0.5)
+    assert (workload.job.mode, workload.job.batch_s) == ("micro-batch", 0.5)
 
 
 def test_rate_alone_keeps_the_duration_and_duration_alone_the_rate() -> None:
-    assert read_workload(QUICK, Overrides(rate_per_s=7)).profile == Constant(7, 60)
-    assert read_workload(QUICK, Overrides(duration_s=7)).profile == Constant(20_000, 7)
+    assert read_workload(QUICK, Overrides(rate_per_s=7)).load == Constant(7, 60)
+    assert read_workload(QUICK, Overrides(duration_s=7)).load == Constant(20_000, 7)
 
 
 def test_short_load_settles_for_a_quarter_of_it_at_most() -> None:
-    assert read_workload(QUICK, Overrides(duration_s=8)).settle_s == 2
-    assert read_workload(QUICK, Overrides(duration_s=600)).settle_s == 5
+    assert read_workload(QUICK, Overrides(duration_s=8)).warm_up.settle_s == 2
+    assert read_workload(QUICK, Overrides(duration_s=600)).warm_up.settle_s == 5
 
 
 def test_settling_time_is_left_as_it_is_while_the_duration_is(read: Callable[[str], Workload]) -> None:
     workload = read(VALID + "  settle_s: 20\n")
 
-    assert workload.settle_s == 20
-    assert overridden(workload, Overrides(rate_per_s=7)).settle_s == 20
-    assert overridden(workload, Overrides(duration_s=40)).settle_s == 10
+    assert workload.warm_up.settle_s == 20
+    assert overridden(workload, Overrides(rate_per_s=7)).warm_up.settle_s == 20
+    assert overridden(workload, Overrides(duration_s=40)).warm_up.settle_s == 10
 
 
 @pytest.mark.parametrize(
     ("overrides", "error"),
     [
-        (Overrides(rate_per_s=0), "load.messages_per_s=0; use a whole number from 1 to 10000000"),
-        (Overrides(rate_per_s=-5), "load.messages_per_s=-5; use a whole number from 1 to 10000000"),
-        (Overrides(duration_s=0), "load.duration_s=0; use a number from 0.001 to 604800"),
-        (Overrides(mode="turbo"), "--mode turbo; use one of real-time, micro-batch"),
-        (Overrides(symbols=3), "--symbols 3; use 350 to 100000"),
-        (Overrides(symbols=100_001), "--symbols 100001; use 350 to 100000"),
-        (Overrides(frame_messages=0), "--frame-size 0; use 1 to 100000"),
+        (Overrides(rate_per_s=0), "--rate 0; use a whole number from 1 to 10000000"),
+        (Overrides(rate_per_s=-5), "--rate -5; use a whole number from 0 to 10000000"),
+        (Overrides(duration_s=0), "--duration 0; use a number from 0.001 to 604800"),
+        (Overrides(mode="turbo"), "--mode 'turbo'; use one of real-time, micro-batch"),
+        (Overrides(symbols=3), "--symbols 3; use a whole number from 350 to 100000"),
+        (Overrides(symbols=100_001), "--symbols 100001; use a whole number from 350 to 100000"),
+        (Overrides(frame_messages=0), "--frame-size 0; use a whole number from 1 to 100000"),
         (
             Overrides(mode="turbo", symbols=3, frame_messages=0),
-            "--mode turbo; use one of real-time, micro-batch; --symbols 3; use 350 to 100000; "
-            "--frame-size 0; use 1 to 100000",
+            "--symbols 3; use a whole number from 350 to 100000; --frame-size 0; use a whole number from 1 to 100000; "
+            "--mode 'turbo'; use one of real-time, micro-batch",
         ),
     ],
 )
@@ -494,4 +499,4 @@ def test_replicas_need_long_batches(read: Callable[[str], Workload]) -> None:
 
     with pytest.raises(UsageError, match=r"batch_s=5; with replicas use 20 s or more"):
         read(text)
-    assert read(text.replace("batch_s: 5", "batch_s: 20")).replicas == 2
+    assert read(text.replace("batch_s: 5", "batch_s: 20")).job.replicas == 2

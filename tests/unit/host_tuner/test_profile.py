@@ -74,7 +74,7 @@ def test_what_is_left_out_is_left_alone(tmp_path: Path) -> None:
     ("line", "error"),
     [
         ("housekeeping_cpus: 0-x", "housekeeping_cpus='0-x'; use a list of CPUs such as '0,9' or '0-1'"),
-        ("housekeeping_cpus: 0", "housekeeping_cpus=0; use a text"),
+        ("housekeeping_cpus: 0", "housekeeping_cpus=0; use a list of CPUs such as '0,9' or '0-1'"),
         ("aply: {}", "aply is unknown; leave it out"),
         ("apply: {turbo: 1}", "apply.turbo=1; use true or false"),
         ("apply: {governor: '../x'}", "apply.governor='../x'; use small letters, digits, hyphens and underscores"),
@@ -89,6 +89,15 @@ def test_what_is_left_out_is_left_alone(tmp_path: Path) -> None:
         (
             "apply: {sysctls: {vm.swappiness: low}}",
             "apply.sysctls.vm.swappiness='low'; use a whole number from 0 to 2147483647",
+        ),
+        (
+            "apply: {sysctls: {vm.swappiness: {at_most: -1}}}",
+            "apply.sysctls.vm.swappiness.at_most=-1; use a whole number from 0 to 2147483647",
+        ),
+        ("apply: {interrupts: both}", "apply.interrupts='both'; use one of housekeeping, as-found"),
+        (
+            "verify: {kernel_arguments: [a b]}",
+            "verify.kernel_arguments[0]='a b'; use arguments without blanks, one each",
         ),
         ("verify: {numa_nodes: 0}", "verify.numa_nodes=0; use a whole number from 1 to 1024"),
         ("verify: {kernel_arguments: quiet}", "verify.kernel_arguments='quiet'; use a list of texts"),

@@ -548,10 +548,10 @@ def test_all_errors_of_the_parameters_are_named_at_once() -> None:
     assert str(raised.value) == (
         "seed=-1; use a whole number from 0 to 9223372036854775807; "
         "buckets is missing; use a whole number from 1 to 1024; "
+        "profile.messages_per_s=0; use a whole number from 1 to 10000000; "
         "symbols=100; use a whole number from 350 to 100000; "
         "order_share=1.5; use a number from 0 to 1; "
-        "speed is unknown; leave it out; "
-        "profile.messages_per_s=0; use a whole number from 1 to 10000000"
+        "speed is unknown; leave it out"
     )
 
 

@@ -170,7 +170,14 @@ def test_all_errors_of_recorded_parameters_are_named_at_once() -> None:
         recorded({"part": "orders", "nbbo": "x", "profile": {"profile": "ramp"}, "speed": 1}, START_NS)
 
     assert str(raised.value) == (
-        "orders is missing; use a text; buckets is missing; use a whole number from 1 to 1024; "
-        "speed is unknown; leave it out; profile.profile='ramp'; use one of constant; "
-        "profile.messages_per_s is missing; use a whole number from 1 to 10000000"
+        "buckets is missing; use a whole number from 1 to 1024; "
+        "profile.messages_per_s is missing; use a whole number from 1 to 10000000; "
+        "profile.profile='ramp'; use one of constant; speed is unknown; leave it out"
     )
+
+
+def test_recording_without_the_file_of_its_part_is_refused() -> None:
+    profile = {"profile": "constant", "messages_per_s": 1, "duration_s": 1}
+
+    with pytest.raises(UsageError, match=r"^orders is missing; use a text$"):
+        recorded({"part": "orders", "nbbo": "x", "buckets": 1, "profile": profile}, START_NS)

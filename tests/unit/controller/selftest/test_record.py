@@ -212,7 +212,7 @@ def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(
     offered: list[int] = []
 
     def look(plan: RunPlan) -> Looked:
-        offered.append(plan.workload.profile.highest_per_s)
+        offered.append(plan.workload.load.highest_per_s)
         return looked(offered[-1])
 
     made = self_test(20_000, duration_s=20, runs_folder=tmp_path, look=look)
@@ -241,5 +241,5 @@ def test_a_rate_that_the_machine_cannot_hold_is_one_sentence_and_nothing_is_kept
 
 @pytest.mark.parametrize("rate_per_s", [0, -5, 10**9])
 def test_a_rate_that_is_none_is_refused(rate_per_s: int) -> None:
-    with pytest.raises(UsageError, match=f"messages_per_s={rate_per_s}"):
+    with pytest.raises(UsageError, match=f"--rate {rate_per_s}; use a whole number"):
         plan_at(rate_per_s, 20)

@@ -1,14 +1,17 @@
 """The load sources that a sender finds by name: a synthetic market, and recorded files."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.load.source import Block, Load, MessageStream
-from market_spread.common.mapping import MappingReader
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.codec import Bytes2D, put_digits
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
 from market_spread.loadgen.files.native import map_native
@@ -32,18 +35,38 @@ def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
     (constant, with messages_per_s; its duration is that of the file). Everything stays as in the file but the intended
     times, which are the schedule's. UsageError if parameters or file are wrong.
     """
-    reader = MappingReader(parameters)
-    part = reader.choice("part", ("initial", "orders"))
-    name, layout = ("nbbo", NBBO) if part == "initial" else ("orders", ORDER)
-    path = reader.text(name)
-    reader.skip("nbbo", "orders")
-    buckets = reader.integer("buckets", low=1, high=BUCKETS_MAX)
-    profile = reader.part("profile")
-    profile.choice("profile", ("constant",), "constant")
-    profile.skip("duration_s")
-    rate_per_s = profile.integer("messages_per_s", low=1, high=RATE_PER_S_MAX)
-    reader.finish()
-    return Recording(Path(path), layout, buckets=buckets, rate_per_s=rate_per_s, start_unix_ns=start_unix_ns)
+    asked = _RECORDED.read(parameters)
+    path, layout = (asked.nbbo, NBBO) if asked.part == "initial" else (asked.orders, ORDER)
+    rate_per_s = asked.profile.messages_per_s
+    return Recording(Path(path), layout, buckets=asked.buckets, rate_per_s=rate_per_s, start_unix_ns=start_unix_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    messages_per_s: Annotated[int, number(1, RATE_PER_S_MAX, "How fast.")]
+    profile: Literal["constant"] = "constant"
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    __pydantic_config__ = ONLY_KNOWN_KEYS
+
+    part: Annotated[str, choice(("initial", "orders"), "Which file is sent.")]
+    buckets: Annotated[int, number(1, BUCKETS_MAX, "Partitions of each topic.")]
+    profile: _Rate
+    nbbo: Annotated[str, text("A file of quotes.")] = ""
+    orders: Annotated[str, text("A file of orders.")] = ""
+
+    @model_validator(mode="after")
+    def _names_its_file(self) -> Self:
+        name = "nbbo" if self.part == "initial" else "orders"
+        if not getattr(self, name):
+            raise ValueError(f"{name} is missing; use a text")
+        return self
+
+
+_RECORDED = Schema(_Recorded)
 
 
 class Recording:

@@ -3,9 +3,11 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-from market_spread.common.mapping import MappingReader
-from market_spread.common.yaml_file import read_yaml
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, flag, number, text
 from market_spread.host_tuner.cpus import Cpus, parse_list
 
 HOUSEKEEPING = "housekeeping"
@@ -14,7 +16,6 @@ AS_FOUND = "as-found"
 # It becomes a path below /proc/sys.
 _SYSCTL = re.compile(r"(vm|kernel|net)(\.[a-z0-9_]+)+")
 _SYSCTL_MAX = 2**31 - 1
-_ARGUMENT = re.compile(r"[^\s\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,46 @@ class Sysctl:
     at_most: bool = False
 
 
+def _word(meaning: str) -> Any:
+    return text(meaning, pattern="[a-z0-9_-]+", remedy="use small letters, digits, hyphens and underscores")
+
+
+def _cpus(given: object) -> Cpus:
+    try:
+        return parse_list(given if isinstance(given, str) else "none")
+    except ValueError:
+        raise ValueError("use a list of CPUs such as '0,9' or '0-1'") from None
+
+
+def _on_housekeeping(given: object) -> bool:
+    if given not in (HOUSEKEEPING, AS_FOUND):
+        raise ValueError(f"use one of {HOUSEKEEPING}, {AS_FOUND}")
+    return given == HOUSEKEEPING
+
+
+def _sysctls(given: object) -> tuple[Sysctl, ...]:
+    if not isinstance(given, dict):
+        raise ValueError("use an object")
+    sysctls, wrong = [], []
+    for name, limit in given.items():
+        at_most = isinstance(limit, dict) and set(limit) == {"at_most"}
+        value = limit["at_most"] if at_most else limit
+        if not _SYSCTL.fullmatch(str(name)):
+            wrong.append(f"{name} is no name of a sysctl; use one such as vm.swappiness")
+        elif not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _SYSCTL_MAX:
+            of = f"{name}.at_most" if at_most else name
+            wrong.append(f"{of}={value!r}; use a whole number from 0 to {_SYSCTL_MAX}")
+        else:
+            sysctls.append(Sysctl(name, value, at_most=at_most))
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return tuple(sysctls)
+
+
+_Sysctls = Annotated[tuple[Sysctl, ...], PlainValidator(_sysctls), WithJsonSchema({"type": "object"})]
+_Placed = Annotated[bool, PlainValidator(_on_housekeeping), WithJsonSchema({"enum": [HOUSEKEEPING, AS_FOUND]})]
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
     """What the tuner sets. None, and as-found, leave a setting alone.
@@ -34,13 +75,13 @@ class Applied:
     whether they are kept on the housekeeping CPUs.
     """
 
-    resume_latency_us: int | None = None
-    governor: str | None = None
-    turbo: bool | None = None
-    transparent_hugepages: str | None = None
-    interrupts: bool = False
-    workqueues: bool = False
-    sysctls: tuple[Sysctl, ...] = ()
+    resume_latency_us: Annotated[int | None, number(0, 1_000_000, "Longest time to leave a C-state.")] = None
+    governor: Annotated[str | None, _word("Of the frequency.")] = None
+    turbo: Annotated[bool | None, flag("Whether it may be entered.")] = None
+    transparent_hugepages: Annotated[str | None, choice(("always", "madvise", "never"), "When they are used.")] = None
+    interrupts: _Placed = False
+    workqueues: _Placed = False
+    sysctls: _Sysctls = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,108 +93,32 @@ class Verified:
     set, as kernel.numa_balancing.
     """
 
-    smt: bool | None = None
-    kernel_arguments: tuple[str, ...] = ()
-    swap: bool | None = None
-    numa_nodes: int | None = None
-    network_driver: str | None = None
-    frequency_mhz: int | None = None
-    exclusive_cpus: bool = False
-    sysctls: tuple[Sysctl, ...] = ()
+    smt: Annotated[bool | None, flag("Whether cores have two threads.")] = None
+    kernel_arguments: tuple[
+        Annotated[str, text("One.", pattern=r'[^\s"]+', remedy="use arguments without blanks, one each")], ...
+    ] = ()
+    swap: Annotated[bool | None, flag("Whether there is any.")] = None
+    numa_nodes: Annotated[int | None, number(1, 1024, "How many.")] = None
+    network_driver: Annotated[str | None, _word("Of the interface.")] = None
+    frequency_mhz: Annotated[int | None, number(100, 10_000, "Of the pinned CPUs.")] = None
+    exclusive_cpus: Annotated[bool, flag("Whether CPUs are given away for good.")] = False
+    sysctls: _Sysctls = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TuningProfile:
     """What the hosts of a pool should be like. All online CPUs but the housekeeping ones are called pinned."""
 
-    housekeeping_cpus: Cpus
-    applied: Applied = Applied()
-    verified: Verified = Verified()
+    __pydantic_config__ = ONLY_KNOWN_KEYS
+
+    housekeeping_cpus: Annotated[Cpus, PlainValidator(_cpus), WithJsonSchema({"type": "string"})]
+    applied: Annotated[Applied, Field(alias="apply")] = Applied()
+    verified: Annotated[Verified, Field(alias="verify")] = Verified()
+
+
+_PROFILE = Schema(TuningProfile)
 
 
 def read_profile_file(path: Path) -> TuningProfile:
     """The profile of a file. UsageError naming every error with its line, and what would be right."""
-    return read_yaml(path, "tuning profile", "housekeeping_cpus", lambda reader, _: _read(reader))
-
-
-def _read(reader: MappingReader) -> TuningProfile:
-    return TuningProfile(
-        housekeeping_cpus=_cpus(reader),
-        applied=_applied(reader.optional_part("apply")),
-        verified=_verified(reader.optional_part("verify")),
-    )
-
-
-def _cpus(reader: MappingReader) -> Cpus:
-    text = reader.text("housekeeping_cpus")
-    try:
-        return parse_list(text)
-    except ValueError:
-        reader.refuse(f"housekeeping_cpus={text!r}; use a list of CPUs such as '0,9' or '0-1'")
-        return frozenset()
-
-
-def _applied(reader: MappingReader) -> Applied:
-    return Applied(
-        resume_latency_us=_optional_integer(reader, "resume_latency_us", high=1_000_000),
-        governor=_optional_word(reader, "governor"),
-        turbo=reader.optional_boolean("turbo"),
-        transparent_hugepages=reader.choice("transparent_hugepages", ("always", "madvise", "never"))
-        if reader.has("transparent_hugepages")
-        else None,
-        interrupts=_on_housekeeping(reader, "interrupts"),
-        workqueues=_on_housekeeping(reader, "workqueues"),
-        sysctls=_sysctls(reader.optional_part("sysctls")),
-    )
-
-
-def _verified(reader: MappingReader) -> Verified:
-    return Verified(
-        smt=reader.optional_boolean("smt"),
-        kernel_arguments=_arguments(reader),
-        swap=reader.optional_boolean("swap"),
-        numa_nodes=_optional_integer(reader, "numa_nodes", low=1, high=1024),
-        network_driver=_optional_word(reader, "network_driver"),
-        frequency_mhz=_optional_integer(reader, "frequency_mhz", low=100, high=10_000),
-        exclusive_cpus=bool(reader.optional_boolean("exclusive_cpus")),
-        sysctls=_sysctls(reader.optional_part("sysctls")),
-    )
-
-
-def _optional_integer(reader: MappingReader, name: str, *, low: int = 0, high: int) -> int | None:
-    return reader.integer(name, low=low, high=high) if reader.has(name) else None
-
-
-def _optional_word(reader: MappingReader, name: str) -> str | None:
-    if not reader.has(name):
-        return None
-    word = reader.text(name)
-    if word and not re.fullmatch(r"[a-z0-9_-]+", word):
-        reader.refuse(f"{name}={word!r}; use small letters, digits, hyphens and underscores")
-    return word
-
-
-def _on_housekeeping(reader: MappingReader, name: str) -> bool:
-    return reader.choice(name, (HOUSEKEEPING, AS_FOUND), AS_FOUND) == HOUSEKEEPING
-
-
-def _arguments(reader: MappingReader) -> tuple[str, ...]:
-    arguments = reader.texts("kernel_arguments") if reader.has("kernel_arguments") else []
-    for argument in arguments:
-        if not _ARGUMENT.fullmatch(argument):
-            reader.refuse(f"kernel_arguments={argument!r}; use arguments without blanks, one each")
-    return tuple(arguments)
-
-
-def _sysctls(reader: MappingReader) -> tuple[Sysctl, ...]:
-    sysctls = []
-    for name in reader.names():
-        if not _SYSCTL.fullmatch(name):
-            reader.skip(name)
-            reader.refuse(f"{name} is no name of a sysctl; use one such as vm.swappiness")
-        elif reader.is_part(name):
-            part = reader.part(name)
-            sysctls.append(Sysctl(name, part.integer("at_most", low=0, high=_SYSCTL_MAX), at_most=True))
-        else:
-            sysctls.append(Sysctl(name, reader.integer(name, low=0, high=_SYSCTL_MAX)))
-    return tuple(sysctls)
+    return _PROFILE.read_yaml(path, "tuning profile", "housekeeping_cpus")

@@ -44,7 +44,7 @@ def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterato
             f"{lags.count} and the delays of {delays.count}"
         )
     # A frame is planned at most a linger after its first message; values have three digits.
-    if lags.max_us > 1.002 * (delays.max_us + plan.workload.linger_ms * 1000):
+    if lags.max_us > 1.002 * (delays.max_us + plan.workload.frames.linger_ms * 1000):
         yield f"the sender's longest lag is {lags.max_us} us, and no frame was later than {delays.max_us} us"
     yield from _of_lags(plan, lags)
 
@@ -55,14 +55,14 @@ def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
     So it is at a constant rate with many messages to a frame. Of few, evenly apart, all may come just before it closes.
     """
     workload = plan.workload
-    if not isinstance(workload.profile, Constant):
+    if not isinstance(workload.load, Constant):
         return
-    rate, linger_us = workload.profile.rate_per_s, workload.linger_ms * 1e3
+    rate, linger_us = workload.load.rate_per_s, workload.frames.linger_ms * 1e3
     of_linger = rate * linger_us / 1e6
-    if min(workload.frame_messages, of_linger) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
+    if min(workload.frames.messages, of_linger) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
         return
     # A partition gets its share of the rate at most, so its frames are not full sooner than one of all messages.
-    least_us = min(linger_us, (workload.frame_messages - 1) / rate * 1e6) / 4
+    least_us = min(linger_us, (workload.frames.messages - 1) / rate * 1e6) / 4
     half_us = lags.percentile(50)
     if half_us < least_us:
         yield (

@@ -19,7 +19,7 @@ def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
     workload = plan.workload
     if plan.origin.get("source") != "market":
         return {}
-    is_hot = universe(workload.symbols, workload.partitions).is_hot(alerts.symbol)
+    is_hot = universe(workload.market.symbols, workload.market.partitions).is_hot(alerts.symbol)
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 
@@ -27,7 +27,10 @@ def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
     """In which partition of the job's state the key of each alert is."""
     workload = plan.workload
     return state_partition_of(
-        alerts.symbol, mode=workload.mode, buckets=workload.partitions, partitions=workload.shuffle_partitions
+        alerts.symbol,
+        mode=workload.job.mode,
+        buckets=workload.market.partitions,
+        partitions=workload.job.shuffle_partitions,
     )
 
 

@@ -117,9 +117,9 @@ def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
     assert observed.alerts is not None
     workload = plan.workload
     replayed, paths = replays_of(observed), None
-    if workload.replicas > 1:
-        replayed, shuffled = WHOLE_RUN, workload.shuffle_partitions
-        paths = partial(path_of, mode=workload.mode, buckets=workload.partitions, partitions=shuffled)
+    if workload.job.replicas > 1:
+        replayed, shuffled = WHOLE_RUN, workload.job.shuffle_partitions
+        paths = partial(path_of, mode=workload.job.mode, buckets=workload.market.partitions, partitions=shuffled)
     delay_us = 0 if plan.is_fenced else None
     oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
     _add_input(oracle, plan, observed)
@@ -160,7 +160,7 @@ def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
 
 def _repeats(plan: RunPlan, observed: Observed) -> bool:
     """Whether orders may have been judged more than once."""
-    return observed.restarts > 0 or plan.workload.replicas > 1
+    return observed.restarts > 0 or plan.workload.job.replicas > 1
 
 
 def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed) -> None:

@@ -105,7 +105,7 @@ def validity(
 
 def late_frames(plan: RunPlan, frame_delay: HdrCounts) -> int:
     """Frames that left later after their plan than the workload allows."""
-    bucket = int(bucket_indices(np.array([round(plan.workload.late_ms * 1000)]))[0])
+    bucket = int(bucket_indices(np.array([round(plan.workload.limits.late_ms * 1000)]))[0])
     return int(frame_delay.counts[bucket + 1 :].sum())
 
 
@@ -180,15 +180,15 @@ def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
     delays = HdrCounts.of_status(sent.frame_delay_histogram)
     late = late_frames(plan, delays)
     share = late / sent.frames_sent
-    allowed = workload.late_share_max
+    allowed = workload.limits.late_share
     if late > allowed * sent.frames_sent:
         text = (
             f"the generator was late: {late} of {sent.frames_sent} frames ({share:.2%}) went out "
-            f"more than {workload.late_ms:g} ms after their plan, at most {allowed:.2%} may; "
+            f"more than {workload.limits.late_ms:g} ms after their plan, at most {allowed:.2%} may; "
             "lower the rate or give the sender a core of its own"
         )
     else:
-        text = f"{late} of {sent.frames_sent} frames went out more than {workload.late_ms:g} ms after their plan"
+        text = f"{late} of {sent.frames_sent} frames went out more than {workload.limits.late_ms:g} ms after their plan"
     return Evidence(Criterion.LATE_GENERATOR, late <= allowed * sent.frames_sent, text, share, allowed, "share")
 
 
@@ -265,7 +265,7 @@ def _undecided(observed: Observed) -> list[Evidence]:
 def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence:
     """A latency that still falls: the begin was not warm. One that rises is a lag that grows."""
     limit = plan.workload.void.drift_share
-    if steady.unknown or not isinstance(plan.workload.profile, Constant):
+    if steady.unknown or not isinstance(plan.workload.load, Constant):
         text = f"not evaluated: {steady.unknown or 'the load is not constant'}"
         return Evidence(Criterion.NOT_STEADY, None, text, limit=limit, unit="share")
     change = steady.of_kind(Unsteady.TOO_SLOW_AT_START)

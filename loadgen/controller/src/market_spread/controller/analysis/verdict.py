@@ -32,7 +32,7 @@ from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of
 from market_spread.controller.host.machine import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.workload import run_limits
+from market_spread.controller.plan.workload import WORKLOAD, run_limits
 from market_spread.controller.statistics.intervals import percentiles_with_intervals, tail_clusters
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS
@@ -41,12 +41,19 @@ from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS
 _BACKLOG_S_MAX = 1.0
 
 _PERCENTILES = tuple(name for name in PERCENTILES if name != "max")
+# What a result calls these keys of a workload.
+_SETTINGS = {
+    "market.rejected_orders": "rejected_share",
+    "frames.messages": "frame_messages",
+    "warm_up.batches": "warm_up_batches",
+    "warm_up.duration_s": "warm_up_s",
+}
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
 
 def judged_from_unix_ns(plan: RunPlan, observed: Observed) -> int:
     """From when on latencies count: where the measured load has settled; before its begin there is nothing to count."""
-    return observed.starts_unix_ns.get("measured", 0) + round(plan.workload.settle_s * 1e9)
+    return observed.starts_unix_ns.get("measured", 0) + round(plan.workload.warm_up.settle_s * 1e9)
 
 
 def result_of(
@@ -63,7 +70,7 @@ def result_of(
     """The result of a run, as far as it came. seen: what was captured of it; self_test: of its machine's rig."""
     workload = plan.workload
     settle_us = judged_from_unix_ns(plan, observed) // 1000
-    batches = batches_of(observed.job, workload.batch_s)
+    batches = batches_of(observed.job, workload.job.batch_s)
     timed = observed.timed_alerts
     latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
     judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
@@ -117,7 +124,7 @@ def result_of(
         faults={**(judgement.sentences if judgement else {}), **_decision_faults(observed)},
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
-        mode=workload.mode,
+        mode=workload.job.mode,
         messages_sent=sent.messages_sent,
         quotes_sent=sent.quotes_sent,
         orders_sent=sent.orders_sent,
@@ -256,7 +263,7 @@ def _steadiness(judged: Alerts | None) -> Steadiness:
 def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Steadiness, backlog: Backlog) -> Evidence:
     """Whether the job keeps up: neither the median latency nor the backlog grows over the load."""
     criterion, advice = Criterion.LAG_GROWING, "lower the rate"
-    if (why := growth.not_evaluated) or not isinstance(plan.workload.profile, Constant):
+    if (why := growth.not_evaluated) or not isinstance(plan.workload.load, Constant):
         return Evidence(criterion, None, f"not evaluated: {why or 'the load is not constant'}")
     if growth.is_queue:
         grown = f"the median latency grew by {growth.grown_us / 1000:,.0f} ms in {growth.duration_us / 1e6:.1f} s"
@@ -319,24 +326,10 @@ def _intervals(judged: Alerts | None) -> dict[str, dict[str, int | None]]:
 
 
 def _settings(plan: RunPlan) -> Mapping[str, object]:
-    workload = plan.workload
-    of_market = {
-        "changing_symbols": workload.changing_symbols,
-        "rejected_share": workload.rejected_share,
-        "probes_per_s": workload.probes_per_s,
-    }
-    return {
-        **plan.origin,
-        "load": workload.profile.to_mapping(),
-        "symbols": workload.symbols,
-        **(of_market if plan.origin.get("source") == "market" else {}),
-        "partitions": workload.partitions,
-        "frame_messages": workload.frame_messages,
-        "linger_ms": workload.linger_ms,
-        "batch_s": workload.batch_s,
-        "replicas": workload.replicas,
-        "shuffle_partitions": workload.shuffle_partitions,
-        "warm_up_batches": workload.warm_up_batches,
-        "warm_up_s": workload.warm_up_s,
-        "settle_s": workload.settle_s,
-    }
+    """Every key of the workload that says what is offered and to which job, without its part; four keep older names."""
+    document, is_market = WORKLOAD.to_mapping(plan.workload), plan.origin.get("source") == "market"
+    settings = {"load": document["load"], "decisions": document["decisions"]}
+    for part in ("market", "frames", "job", "warm_up"):
+        settings |= {_SETTINGS.get(f"{part}.{name}", name): value for name, value in document[part].items()}
+    of_market = () if is_market else ("changing_symbols", "rejected_share", "order_share", "probes_per_s")
+    return {**plan.origin, **{name: value for name, value in settings.items() if name not in ("mode", *of_market)}}

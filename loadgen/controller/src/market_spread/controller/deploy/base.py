@@ -29,13 +29,13 @@ class JobSettings:
     def of(workload: Workload) -> "JobSettings":
         """Those of a workload."""
         return JobSettings(
-            workload.mode,
-            workload.batch_s,
-            workload.partitions,
-            workload.shuffle_partitions,
-            workload.driver_memory,
-            workload.warm_up_batches,
-            workload.replicas,
+            workload.job.mode,
+            workload.job.batch_s,
+            workload.market.partitions,
+            workload.job.shuffle_partitions,
+            workload.job.memory,
+            workload.warm_up.batches,
+            workload.job.replicas,
             workload.decisions,
         )
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from market_spread.common.errors import UsageError
-from market_spread.common.mapping import MappingReader
+from market_spread.common.schema import choice, number
 from market_spread.controller.host.facts import Host
 from market_spread.controller.run_folder.manifest import Section
 
@@ -16,28 +19,15 @@ MACHINE_CHECKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What machine a workload wants, and what is to be done if the machine is another one.
+class MachineKeys:
+    """What machine a workload wants."""
 
-    gate: `none` looks at nothing, `warn` says what differs, `strict` refuses the run; cores and memory_gb: at least;
-    tuned: which checks of a tuned host are made.
-    """
-
-    gate: str = "warn"
-    cores: int = 1
-    memory_gb: float = 0.0
-    tuned: tuple[str, ...] = MACHINE_CHECKS
-
-    @staticmethod
-    def read(reader: MappingReader, machine: MappingReader) -> "Wanted":
-        """Those of a workload and its part `machine`; the readers keep what is wrong."""
-        without = machine.some_of("without", MACHINE_CHECKS)
-        return Wanted(
-            gate=reader.choice("gate", GATES, "warn"),
-            cores=machine.integer("cores", low=1, high=4096, default=1),
-            memory_gb=machine.number("memory_gb", low=0, high=1_000_000, default=0),
-            tuned=tuple(name for name in MACHINE_CHECKS if name not in without),
-        )
+    cores: Annotated[int, number(1, 4096, "CPUs that the machine must have.")] = 1
+    memory_gb: Annotated[float, number(0, 1_000_000, "Memory that it must have.")] = 0
+    without: Annotated[
+        tuple[Annotated[str, choice(MACHINE_CHECKS, "")], ...],
+        Field(description="Checks of a tuned host that are left out."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +45,9 @@ class HostCheck:
         return f"{self.name} is {self.found}, wanted is {self.wanted}"
 
 
-def look(host: Host, wanted: Wanted) -> tuple[HostCheck, ...]:
-    """All checks that the workload wants; none if it wants no gate."""
-    if wanted.gate == "none":
+def look(host: Host, wanted: MachineKeys, gate: str) -> tuple[HostCheck, ...]:
+    """All checks that the workload wants; none if its gate is `none`."""
+    if gate == "none":
         return ()
     cpu, memory = host.cpu(), host.memory()
     cores, gigabytes = cpu["threads"], (memory["total_kb"] or 0)
@@ -73,16 +63,16 @@ def look(host: Host, wanted: Wanted) -> tuple[HostCheck, ...]:
         ),
     ]
     seen = {"cpu": cpu, "memory": memory, "kernel": host.kernel(), "clock": host.clock()}
-    return (*checks, *(_TUNED[name](seen) for name in wanted.tuned))
+    return (*checks, *(_TUNED[name](seen) for name in MACHINE_CHECKS if name not in wanted.without))
 
 
-def pass_gate(checks: tuple[HostCheck, ...], wanted: Wanted, say: Callable[[str], None]) -> None:
+def pass_gate(checks: tuple[HostCheck, ...], gate: str, say: Callable[[str], None]) -> None:
     """Say what differs. UsageError with all of it if the workload's gate is strict."""
     differing = [check for check in checks if check.holds is False]
     if not differing:
         return
     sentence = "; ".join(check.sentence for check in differing)
-    if wanted.gate == "strict":
+    if gate == "strict":
         raise UsageError(
             f"the machine is not what the workload wants: {sentence}; "
             "tune the host, choose another one, or set gate: warn in the workload"

@@ -1,41 +1,45 @@
-"""Limits beyond which a run is void."""
+"""Limits of a run: of what it offers, of its latency, and those beyond which it is void."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from market_spread.common.mapping import MappingReader
+from market_spread.common.schema import number
 
 DRIFT_SHARE_MAX = 1_000_000
-_MS_MAX = 3_600_000
+MS_MAX = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is asked of the generator and of the output."""
+
+    late_ms: Annotated[float, number(1, 10_000, "How late a frame may be.")] = 10
+    late_share: Annotated[float, number(0, 1, "Share of frames that may be later; more make the run void.")] = 0.001
+    stall_ms: Annotated[
+        float,
+        number(
+            100, MS_MAX, "How long no alert may come while orders are due; in micro-batch mode a batch comes on top."
+        ),
+    ] = 2000
+    p99_ms: Annotated[float | None, number(0.001, MS_MAX, "Above this p99 the run is failed.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class VoidLimits:
-    """Limits beyond which a run is void. Shares are of the measured time and of all of the machine's CPUs.
+    """Limits beyond which a run is void. Shares are of the measured time and of all of the machine's CPUs."""
 
-    stolen_share: CPU time that the hypervisor gave to others; foreign_share: CPU time of processes that are not the
-    run's; throttled_share: time in which the cgroup was held back; clock_ms: error of the clocks against each other;
-    missing_share: intervals that components owe; drift_share: by how much higher the median latency may be at first (a
-    warm-up too short) or in the end (a lag), as a share of the run's own; swap_mb: read from and written to swap.
-    """
-
-    stolen_share: float = 0.1
-    foreign_share: float = 0.25
-    throttled_share: float = 0.05
-    clock_ms: float = 10.0
-    missing_share: float = 0.05
-    drift_share: float = 1.0
-    swap_mb: float = 16.0
-
-    @staticmethod
-    def read(reader: MappingReader) -> "VoidLimits":
-        """Those of a part of a workload; the reader keeps what is wrong."""
-        default = VoidLimits()
-        return VoidLimits(
-            stolen_share=reader.number("stolen_share", low=0, high=1, default=default.stolen_share),
-            foreign_share=reader.number("foreign_share", low=0, high=1, default=default.foreign_share),
-            throttled_share=reader.number("throttled_share", low=0, high=1, default=default.throttled_share),
-            clock_ms=reader.number("clock_ms", low=0, high=_MS_MAX, default=default.clock_ms),
-            missing_share=reader.number("missing_share", low=0, high=1, default=default.missing_share),
-            drift_share=reader.number("drift_share", low=0, high=DRIFT_SHARE_MAX, default=default.drift_share),
-            swap_mb=reader.number("swap_mb", low=0, high=1_000_000_000, default=default.swap_mb),
-        )
+    stolen_share: Annotated[float, number(0, 1, "CPU time that other guests of the host may take.")] = 0.1
+    foreign_share: Annotated[float, number(0, 1, "CPU time that processes may use that are not the run's.")] = 0.25
+    throttled_share: Annotated[float, number(0, 1, "Time for which the cgroup may be held back.")] = 0.05
+    clock_ms: Annotated[float, number(0, MS_MAX, "How far the clocks may be moved, or differ.")] = 10
+    missing_share: Annotated[float, number(0, 1, "Share of samples and pushes that may be missing.")] = 0.05
+    drift_share: Annotated[
+        float,
+        number(
+            0,
+            DRIFT_SHARE_MAX,
+            "By how much higher the median latency may be at first (a warm-up too short) or in the end (a lag), "
+            "as a share of the run's.",
+        ),
+    ] = 1
+    swap_mb: Annotated[float, number(0, 1_000_000_000, "What may be read from swap and written to it.")] = 16

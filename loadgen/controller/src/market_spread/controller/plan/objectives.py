@@ -2,38 +2,49 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from market_spread.common.errors import UsageError
-from market_spread.common.mapping import MappingReader
+from market_spread.common.schema import number
+from market_spread.controller.plan.limits import MS_MAX
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
-_MS_MAX = 3_600_000
 _DURATION = re.compile(r"([0-9.]+)(us|ms|s)")
 _UNIT_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
-@dataclass(frozen=True, slots=True)
+def _latency(percentile: str, meaning: str = "The same.") -> Any:
+    return number(0.001, MS_MAX, meaning, name=f"{percentile}_ms")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Objectives:
-    """What the workload's `slo`, or a search, asks for.
+    """What the workload's `slo`, or a search, asks for. None: not asked for."""
 
-    latency_ms: the most that a percentile may be, by its name; rate_share: the least of the offered rate that must be
-    achieved; loss: the most messages and alerts that may be lost. None: not asked for.
-    """
-
-    latency_ms: Mapping[str, float] = field(default_factory=dict)
-    rate_share: float | None = None
-    loss: int | None = None
+    p50_ms: Annotated[float | None, _latency("p50", "Objective: what this percentile of the latency is at most.")] = (
+        None
+    )
+    p95_ms: Annotated[float | None, _latency("p95")] = None
+    p99_ms: Annotated[float | None, _latency("p99")] = None
+    p99_9_ms: Annotated[float | None, _latency("p99.9")] = None
+    p99_99_ms: Annotated[float | None, _latency("p99.99")] = None
+    max_ms: Annotated[float | None, _latency("max")] = None
+    rate_share: Annotated[float | None, number(0, 1, "Objective: share of the offered rate that is achieved.")] = None
+    loss: Annotated[int | None, number(0, 2**53, "Objective: messages and alerts that may be lost.")] = None
 
     @staticmethod
-    def read(reader: MappingReader, given: Mapping[str, object]) -> "Objectives":
-        """Those of a part of a workload; the reader keeps what is wrong."""
-        latency_ms = {
-            name: reader.number(f"{name}_ms", low=0.001, high=_MS_MAX) for name in PERCENTILES if f"{name}_ms" in given
-        }
-        rate_share = reader.number("rate_share", low=0, high=1) if "rate_share" in given else None
-        loss = reader.integer("loss", low=0, high=2**53) if "loss" in given else None
-        return Objectives(latency_ms, rate_share, loss)
+    def of(
+        latency_ms: Mapping[str, float] | None = None, *, rate_share: float | None = None, loss: int | None = None
+    ) -> "Objectives":
+        """Those of percentiles by their names."""
+        given = {_field(name): limit for name, limit in (latency_ms or {}).items()}
+        return Objectives(**given, rate_share=rate_share, loss=loss)
+
+    @property
+    def latency_ms(self) -> dict[str, float]:
+        """The most that a percentile may be, by its name, lowest percentile first."""
+        return {name: limit for name in PERCENTILES if (limit := getattr(self, _field(name))) is not None}
 
     @staticmethod
     def of_options(texts: Sequence[str]) -> "Objectives":
@@ -51,7 +62,7 @@ class Objectives:
             else:
                 names = ", ".join(PERCENTILES)
                 raise UsageError(f"--slo {text}; use {names} with a time (p99=50ms), rate=99% or loss=0")
-        return Objectives(latency_ms, rate_share, loss)
+        return Objectives.of(latency_ms, rate_share=rate_share, loss=loss)
 
     def to_mapping(self) -> dict[str, object]:
         """The part of the workload."""
@@ -68,6 +79,10 @@ class Objectives:
         if self.loss is not None:
             parts.append(f"loss ≤ {self.loss:,}")
         return ", ".join(parts)
+
+
+def _field(percentile: str) -> str:
+    return f"{percentile.replace('.', '_')}_ms"
 
 
 def _number(text: str) -> float:

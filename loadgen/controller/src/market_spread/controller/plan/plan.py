@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.errors import UsageError
-from market_spread.common.load.schedule import Constant, Profile
+from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.load.source import Load, find_source
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Orders, Quotes
@@ -97,38 +97,38 @@ class RunPlan:
     @property
     def duration_s(self) -> float:
         """How long the measured load takes."""
-        return self.workload.profile.duration_ns / 1e9
+        return self.workload.load.duration_ns / 1e9
 
     @property
     def offered_rate_per_s(self) -> float:
         """Messages of the measured load over its duration."""
-        return self.workload.profile.total() / self.duration_s
+        return self.workload.load.total() / self.duration_s
 
 
 def plan_of_workload(workload: Workload) -> RunPlan:
     """The plan of a synthetic market."""
 
-    def load(phase: Phase, profile: Profile) -> PlannedLoad:
+    def load(phase: Phase, profile: AnyProfile) -> PlannedLoad:
         parameters = MarketParameters(
             seed=workload.seed,
-            buckets=workload.partitions,
+            buckets=workload.market.partitions,
             profile=profile,
             phase=phase,
-            symbols=workload.symbols,
-            rejected_share=workload.rejected_share,
-            order_share=workload.order_share,
-            probes_per_s=workload.probes_per_s,
-            changing_symbols=workload.changing_symbols,
+            symbols=workload.market.symbols,
+            rejected_share=workload.market.rejected_orders,
+            order_share=workload.market.order_share,
+            probes_per_s=workload.market.probes_per_s,
+            changing_symbols=workload.market.changing_symbols,
         )
         return PlannedLoad("market", parameters.to_mapping())
 
-    warm_up = Constant(workload.profile.highest_per_s, workload.warm_up_s)
-    symbols = universe(workload.symbols, workload.partitions)
+    warm_up = Constant(workload.load.highest_per_s, workload.warm_up.duration_s)
+    symbols = universe(workload.market.symbols, workload.market.partitions)
     return RunPlan(
         workload=workload,
         initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),
         warm_up=load(Phase.WARM_UP, warm_up),
-        measured=load(Phase.MEASURED, workload.profile),
+        measured=load(Phase.MEASURED, workload.load),
         probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.readiness_ids]),
         origin={"source": "market", "seed": workload.seed},
     )
@@ -147,7 +147,7 @@ def plan_of_recording(
             "part": part,
             "nbbo": str(nbbo),
             "orders": str(orders),
-            "buckets": workload.partitions,
+            "buckets": workload.market.partitions,
             "profile": {"profile": "constant", "messages_per_s": rate_per_s},
         }
         return PlannedLoad("recorded", parameters)

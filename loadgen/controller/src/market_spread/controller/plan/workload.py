@@ -1,12 +1,13 @@
-"""A workload: what a run offers and to which job, read from YAML, checked as a whole."""
+"""A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Annotated, Any, Self
 
 import yaml
+from pydantic import BeforeValidator, model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import (
@@ -19,137 +20,214 @@ from market_spread.common.job_contract import (
     REJECTED_DECISIONS,
     REPLICAS_BATCH_S_MIN,
 )
-from market_spread.common.load.schedule import Constant, Profile, read_profile
-from market_spread.common.mapping import MappingReader
+from market_spread.common.load.schedule import AnyProfile, Constant
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
-from market_spread.common.yaml_file import read_yaml
-from market_spread.controller.host.preflight import MACHINE_CHECKS, Wanted
-from market_spread.controller.plan.limits import VoidLimits
+from market_spread.controller.host.preflight import GATES, MachineKeys
+from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import PERCENTILES, Objectives
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.loadgen.market.parameters import REJECTED_SHARE
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 from market_spread.v1.limits_pb2 import RunLimits
 
-FRAME_MESSAGES_MAX = 100_000
+_BATCH_S_MAX = 3600
 _ACKNOWLEDGE_P99_US = 100_000
 _UNACKNOWLEDGED_US = 1_000_000
-# It becomes a part of the run's id, and so of a folder's name.
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-_ONE_IN = re.compile(r"1 in ([1-9][0-9]*)")
 
 
-@dataclass(frozen=True, slots=True)
+def _share(given: object) -> object:
+    """The share of the words `1 in N`; anything else as it is."""
+    words = given.split(" ") if isinstance(given, str) else []
+    is_one_in = len(words) == 3 and words[:2] == ["1", "in"] and words[2].isdecimal() and words[2][0] != "0"
+    return 1 / int(words[2]) if is_one_in else given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketKeys:
+    """The messages. Shares are of their number."""
+
+    symbols: Annotated[int, number(SYMBOLS_MIN, SYMBOLS_MAX, "Symbols; 15 of 350 reject, and the same share of more.")]
+    changing_symbols: Annotated[
+        int, number(0, SYMBOLS_MAX, "Accepting symbols whose quotes are wide or tight by a coin.")
+    ] = 0
+    rejected_orders: Annotated[
+        float,
+        number(0, 1, "Share of the orders, probes aside, that are rejected; `1 in N` is a share, too."),
+        BeforeValidator(_share),
+    ] = REJECTED_SHARE
+    order_share: Annotated[float, number(0, 1, "Share of the messages that are orders.")] = 0.5
+    probes_per_s: Annotated[
+        int,
+        number(1, 100_000, "Orders a second on [probes](measurement.md#the-market); about four in five are rejected."),
+    ] = 200
+    partitions: Annotated[int, number(1, BUCKETS_MAX, "Partitions of each of the two topics.")]
+
+    @model_validator(mode="after")
+    def _enough_accept(self) -> Self:
+        accepting = accepting_count(self.symbols)
+        if self.changing_symbols > accepting:
+            raise ValueError(
+                f"changing_symbols={self.changing_symbols}; "
+                f"use at most {accepting}, the accepting ones of {self.symbols} symbols"
+            )
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameKeys:
+    """How messages share Kafka records."""
+
+    messages: Annotated[int, number(1, 100_000, "Messages that a frame holds at most; 1 sends each alone.")]
+    linger_ms: Annotated[float, number(0, 10_000, "A frame that is not full closes at the next multiple of this.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKeys:
+    """How the job is started."""
+
+    mode: Annotated[str, choice(MODES, "Mode of the job.")] = REAL_TIME
+    batch_s: Annotated[
+        float,
+        number(
+            0,
+            _BATCH_S_MAX,
+            f"Time between the starts of two batches. {REAL_TIME}: {BATCH_S_MIN[REAL_TIME]:g} or more; "
+            f"{MICRO_BATCH}: by default {BATCH_S_DEFAULT[MICRO_BATCH]:g}.",
+        ),
+    ] = BATCH_S_DEFAULT[REAL_TIME]
+    shuffle_partitions: Annotated[int, number(1, 1000, "Partitions of the state.")] = 1
+    replicas: Annotated[
+        int,
+        number(
+            1,
+            2,
+            "Jobs that read the same topics and commit at different times; "
+            f"2 need a `batch_s` of {REPLICAS_BATCH_S_MIN:g} or more.",
+        ),
+    ] = 1
+    memory: Annotated[str, choice(("1g", "2g", "3g", "4g", "8g", "16g"), "Heap of the driver's JVM.")] = "2g"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_batch_of_its_mode(cls, given: object) -> object:
+        mode = given.get("mode") if isinstance(given, dict) else None
+        return {"batch_s": BATCH_S_DEFAULT[mode], **given} if mode in MODES else given  # type: ignore[dict-item]
+
+    @model_validator(mode="after")
+    def _batches_are_long_enough(self) -> Self:
+        least_s = BATCH_S_MIN[self.mode]
+        if self.batch_s < least_s:
+            raise ValueError(f"batch_s={self.batch_s:g}; use a number from {least_s:g} to {_BATCH_S_MAX}")
+        if self.replicas > 1 and self.batch_s < REPLICAS_BATCH_S_MIN:
+            raise ValueError(f"batch_s={self.batch_s:g}; with replicas use {REPLICAS_BATCH_S_MIN:g} s or more")
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUpKeys:
+    """What goes before the figures."""
+
+    batches: Annotated[
+        int,
+        number(0, 1000, "Short batches that the job begins with, so that planning and committing are warm."),
+    ] = 30
+    duration_s: Annotated[float, number(1, 3600, "Quotes and probes before orders start; not measured.")]
+    settle_s: Annotated[
+        float, number(0, 3600, "Begin of the load that is judged, but left out of latencies; shorter than the load.")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What a run offers. Times are seconds unless they say milliseconds.
+    """What a run offers, as its file says it. Keys end in their unit."""
 
-    late_ms, late_share_max, stall_ms, p99_ms_max, slo: the limits, see `run_limits`.
-    """
+    __pydantic_config__ = ONLY_KNOWN_KEYS
 
-    name: str
-    seed: int
-    profile: Profile
-    symbols: int
-    changing_symbols: int
-    rejected_share: float
-    order_share: float
-    probes_per_s: int
-    partitions: int
-    frame_messages: int
-    linger_ms: float
-    mode: str
-    batch_s: float
-    shuffle_partitions: int
-    driver_memory: str
-    replicas: int
-    warm_up_batches: int
-    warm_up_s: float
-    settle_s: float
-    late_ms: float
-    late_share_max: float
-    p99_ms_max: float | None
-    stall_ms: float = 2000.0
-    purpose: str = ""
-    decisions: str = REJECTED_DECISIONS
+    # It becomes a part of the run's id, and so of a folder's name.
+    name: Annotated[
+        str,
+        text(
+            "Name of the workload, part of the run id.",
+            pattern="[a-z0-9][a-z0-9-]*",
+            remedy="use small letters, digits and hyphens, and no hyphen first",
+        ),
+    ]
+    purpose: Annotated[str, text("Why the workload is run; stands in `run.md`.")] = ""
+    seed: Annotated[int, number(0, 2**63 - 1, "The same seed gives the same messages.")]
+    load: AnyProfile
+    market: MarketKeys
+    decisions: Annotated[
+        str,
+        choice(
+            tuple(APPLICATIONS),
+            "Which decisions leave the job: alerts alone, or besides a record for "
+            "[every order](measurement.md#all-decisions).",
+        ),
+    ] = REJECTED_DECISIONS
+    frames: FrameKeys
+    job: JobKeys
+    warm_up: WarmUpKeys
+    limits: Limits = field(default_factory=Limits)
     slo: Objectives = field(default_factory=Objectives)
     void: VoidLimits = field(default_factory=VoidLimits)
-    wanted: Wanted = field(default_factory=Wanted)
+    gate: Annotated[str, choice(GATES, "What happens if the machine [differs](run-document.md#the-gate).")] = "warn"
+    machine: MachineKeys = field(default_factory=MachineKeys)
+
+    def changed(self, **keys: Any) -> "Workload":
+        """The workload with other keys, which are not checked: `changed(name="other", job={"batch_s": 30})`."""
+        parts = {name: replace(getattr(self, name), **part) for name, part in keys.items() if isinstance(part, dict)}
+        return replace(self, **{**keys, **parts})
 
     @property
     def objectives(self) -> Objectives:
-        """What `slo` and `limits.p99_ms` ask for, lowest percentile first."""
-        given = dict(self.slo.latency_ms)
-        if self.p99_ms_max is not None:
-            given["p99"] = self.p99_ms_max
-        return replace(self.slo, latency_ms={name: given[name] for name in PERCENTILES if name in given})
+        """What `slo` and `limits.p99_ms` ask for."""
+        p99_ms = self.slo.p99_ms if self.limits.p99_ms is None else self.limits.p99_ms
+        return replace(self.slo, p99_ms=p99_ms)
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        if wrong := list(self._contradictions()):
+            raise ValueError("\n".join(wrong))
+        return self
+
+    def _contradictions(self) -> Iterator[str]:
+        load_s, apart_ms = self.load.duration_ns / 1e9, 1000 / self.market.probes_per_s
+        if self.warm_up.settle_s >= load_s:
+            yield f"warm_up.settle_s={self.warm_up.settle_s:g}; use less than the load's {load_s:g} s"
+        if self.limits.stall_ms <= apart_ms:
+            yield f"limits.stall_ms={self.limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes"
+        p99_ms = self.limits.p99_ms
+        if None not in (p99_ms, self.slo.p99_ms) and p99_ms != self.slo.p99_ms:
+            yield f"slo.p99_ms={self.slo.p99_ms:g}; limits.p99_ms is {p99_ms:g}, so leave one of them out"
+            return
+        for (lower, lower_ms), (higher, higher_ms) in pairwise(self.objectives.latency_ms.items()):
+            if lower_ms > higher_ms:
+                part = "slo" if lower in self.slo.latency_ms else "limits"
+                yield f"{part}.{lower}_ms={lower_ms:g}; use at most {higher_ms:g}, the limit of {higher}"
+
+
+WORKLOAD = Schema(Workload)
+
+
+def _option(key: str, option: str) -> Any:
+    return field(default=None, metadata={"key": key, "option": option})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
     """What the command line changes of a workload; None leaves it."""
 
-    rate_per_s: int | None = None
-    duration_s: float | None = None
-    mode: str | None = None
-    symbols: int | None = None
-    frame_messages: int | None = None
+    rate_per_s: int | None = _option("load.messages_per_s", "--rate")
+    duration_s: float | None = _option("load.duration_s", "--duration")
+    mode: str | None = _option("job.mode", "--mode")
+    symbols: int | None = _option("market.symbols", "--symbols")
+    frame_messages: int | None = _option("frames.messages", "--frame-size")
 
 
 def read_workload(path: Path, overrides: Overrides | None = None) -> Workload:
     """The workload of a file. UsageError naming every error with its line, and what would be right."""
-    workload = read_yaml(path, "workload", "name", _read)
-    return overridden(workload, overrides or Overrides())
-
-
-def _read(reader: MappingReader, mapping: Mapping[str, object]) -> Workload:
-    """The workload of a parsed file; the reader keeps what is wrong with it."""
-    market, frames, job = reader.part("market"), reader.part("frames"), reader.part("job")
-    warm_up = reader.part("warm_up")
-    limits, slo = reader.optional_part("limits"), reader.optional_part("slo")
-    profile = read_profile(reader.part("load"))
-    mode = job.choice("mode", MODES, REAL_TIME)
-    workload = Workload(
-        name=_name(reader),
-        seed=reader.integer("seed", low=0, high=2**63 - 1),
-        profile=profile,
-        symbols=market.integer("symbols", low=SYMBOLS_MIN, high=SYMBOLS_MAX),
-        changing_symbols=market.integer("changing_symbols", low=0, high=SYMBOLS_MAX, default=0),
-        rejected_share=_rejected_share(market, mapping),
-        order_share=market.number("order_share", low=0, high=1, default=0.5),
-        probes_per_s=market.integer("probes_per_s", low=1, high=100_000, default=200),
-        partitions=market.integer("partitions", low=1, high=BUCKETS_MAX),
-        frame_messages=frames.integer("messages", low=1, high=FRAME_MESSAGES_MAX),
-        linger_ms=frames.number("linger_ms", low=0, high=10_000),
-        mode=mode,
-        batch_s=job.number("batch_s", low=BATCH_S_MIN[mode], high=3600, default=BATCH_S_DEFAULT[mode]),
-        shuffle_partitions=job.integer("shuffle_partitions", low=1, high=1000, default=1),
-        driver_memory=job.choice("memory", ("1g", "2g", "3g", "4g", "8g", "16g"), "2g"),
-        replicas=job.integer("replicas", low=1, high=2, default=1),
-        warm_up_batches=warm_up.integer("batches", low=0, high=1000, default=30),
-        warm_up_s=warm_up.number("duration_s", low=1, high=3600),
-        settle_s=warm_up.number("settle_s", low=0, high=3600, default=0),
-        late_ms=limits.number("late_ms", low=1, high=10_000, default=10),
-        late_share_max=limits.number("late_share", low=0, high=1, default=0.001),
-        p99_ms_max=limits.number("p99_ms", low=0.001, high=3_600_000) if "p99_ms" in _part(mapping, "limits") else None,
-        stall_ms=limits.number("stall_ms", low=100, high=3_600_000, default=2000.0),
-        purpose=reader.text("purpose") if "purpose" in mapping else "",
-        decisions=reader.choice("decisions", tuple(APPLICATIONS), REJECTED_DECISIONS),
-        slo=Objectives.read(slo, _part(mapping, "slo")),
-        void=VoidLimits.read(reader.optional_part("void")),
-        wanted=Wanted.read(reader, reader.optional_part("machine")),
-    )
-    if reader.clean:
-        if workload.settle_s * 1e9 >= profile.duration_ns:
-            warm_up.refuse(f"settle_s={workload.settle_s:g}; use less than the load's {profile.duration_ns / 1e9:g} s")
-        if workload.replicas > 1 and workload.batch_s < REPLICAS_BATCH_S_MIN:
-            job.refuse(f"batch_s={workload.batch_s:g}; with replicas use {REPLICAS_BATCH_S_MIN:g} s or more")
-        if workload.changing_symbols > accepting_count(workload.symbols):
-            market.refuse(
-                f"changing_symbols={workload.changing_symbols}; "
-                f"use at most {accepting_count(workload.symbols)}, the accepting ones of {workload.symbols} symbols"
-            )
-        _refuse_contradictions(workload, limits, slo)
-    return workload
+    return overridden(WORKLOAD.read_yaml(path, "workload", "name"), overrides or Overrides())
 
 
 def run_limits(workload: Workload) -> RunLimits:
@@ -160,19 +238,19 @@ def run_limits(workload: Workload) -> RunLimits:
     workload all of whose frames may be late judges the generator by the stall alone.
     """
     objectives = workload.objectives
-    between_ms = workload.batch_s * 1000 if workload.mode == MICRO_BATCH else 0
-    late_us, stall_us = round(workload.late_ms * 1000), round((workload.stall_ms + between_ms) * 1000)
+    between_ms = workload.job.batch_s * 1000 if workload.job.mode == MICRO_BATCH else 0
+    late_us, stall_us = round(workload.limits.late_ms * 1000), round((workload.limits.stall_ms + between_ms) * 1000)
     return RunLimits(
         late_us=late_us,
-        late_share_max=workload.late_share_max,
-        settle_us=round(workload.settle_s * 1e6),
+        late_share_max=workload.limits.late_share,
+        settle_us=round(workload.warm_up.settle_s * 1e6),
         stall_us=stall_us,
         # Latencies are whole microseconds, so that one is above a limit if and only if it is above its whole part.
         latency_us_max={name: round(limit_ms * 1e6) // 1000 for name, limit_ms in objectives.latency_ms.items()},
         rate_share_min=objectives.rate_share,
         loss_max=objectives.loss,
         stolen_share_max=workload.void.stolen_share,
-        acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us, stall_us if workload.late_share_max >= 1 else 0),
+        acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us, stall_us if workload.limits.late_share >= 1 else 0),
         unacknowledged_us_max=max(_UNACKNOWLEDGED_US, late_us, stall_us),
         clusters_min=CLUSTERS_MIN,
     )
@@ -194,131 +272,28 @@ def in_words(limits: RunLimits) -> str:
 
 def to_yaml(workload: Workload) -> str:
     """The file of which `read_workload` makes the same workload."""
-    optional: dict[str, object] = {}
-    if workload.purpose:
-        optional["purpose"] = workload.purpose
-    if workload.slo != Objectives():
-        optional["slo"] = workload.slo.to_mapping()
-    limits = {"late_ms": workload.late_ms, "late_share": workload.late_share_max, "stall_ms": workload.stall_ms}
-    document = {
-        "name": workload.name,
-        "seed": workload.seed,
-        "load": dict(workload.profile.to_mapping()),
-        "market": {
-            "symbols": workload.symbols,
-            "changing_symbols": workload.changing_symbols,
-            "rejected_orders": workload.rejected_share,
-            "order_share": workload.order_share,
-            "probes_per_s": workload.probes_per_s,
-            "partitions": workload.partitions,
-        },
-        "decisions": workload.decisions,
-        "frames": {"messages": workload.frame_messages, "linger_ms": workload.linger_ms},
-        "job": {
-            "mode": workload.mode,
-            "batch_s": workload.batch_s,
-            "shuffle_partitions": workload.shuffle_partitions,
-            "memory": workload.driver_memory,
-            "replicas": workload.replicas,
-        },
-        "warm_up": {
-            "batches": workload.warm_up_batches,
-            "duration_s": workload.warm_up_s,
-            "settle_s": workload.settle_s,
-        },
-        "limits": limits if workload.p99_ms_max is None else {**limits, "p99_ms": workload.p99_ms_max},
-        "void": asdict(workload.void),
-        "gate": workload.wanted.gate,
-        "machine": {
-            "cores": workload.wanted.cores,
-            "memory_gb": workload.wanted.memory_gb,
-            "without": [name for name in MACHINE_CHECKS if name not in workload.wanted.tuned],
-        },
-        **optional,
-    }
-    return yaml.safe_dump(document, sort_keys=False)
+    return yaml.safe_dump(WORKLOAD.to_mapping(workload), sort_keys=False)
 
 
 def overridden(workload: Workload, overrides: Overrides) -> Workload:
-    """The workload with what the command line says. UsageError if a value is out of its range."""
-    profile = workload.profile
-    if overrides.rate_per_s is not None or overrides.duration_s is not None:
-        profile = _constant(profile, overrides)
-    mode = overrides.mode or workload.mode
-    changed = replace(
-        workload,
-        profile=profile,
-        mode=mode,
-        batch_s=workload.batch_s if mode == workload.mode else BATCH_S_DEFAULT.get(mode, workload.batch_s),
-        symbols=overrides.symbols if overrides.symbols is not None else workload.symbols,
-        frame_messages=overrides.frame_messages if overrides.frame_messages is not None else workload.frame_messages,
-        settle_s=workload.settle_s
-        if overrides.duration_s is None
-        else min(workload.settle_s, overrides.duration_s / 4),
-    )
-    problems = []
-    if changed.mode not in MODES:
-        problems.append(f"--mode {changed.mode}; use one of {', '.join(MODES)}")
-    if not SYMBOLS_MIN <= changed.symbols <= SYMBOLS_MAX:
-        problems.append(f"--symbols {changed.symbols}; use {SYMBOLS_MIN} to {SYMBOLS_MAX}")
-    elif changed.changing_symbols > accepting_count(changed.symbols):
-        problems.append(
-            f"--symbols {changed.symbols} has {accepting_count(changed.symbols)} accepting ones; "
-            f"use more for the workload's changing_symbols={changed.changing_symbols}"
-        )
-    if changed.replicas > 1 and changed.batch_s < REPLICAS_BATCH_S_MIN:
-        problems.append(f"--mode {changed.mode}; the workload's replicas need {REAL_TIME}")
-    if not 1 <= changed.frame_messages <= FRAME_MESSAGES_MAX:
-        problems.append(f"--frame-size {changed.frame_messages}; use 1 to {FRAME_MESSAGES_MAX}")
-    if problems:
-        raise UsageError("; ".join(problems))
-    return changed
-
-
-def _constant(profile: Profile, overrides: Overrides) -> Profile:
-    """A constant profile: an overridden rate or duration makes no sense for any other."""
-    if not isinstance(profile, Constant):
+    """The workload with what the command line says, checked as a file is. UsageError if that does not fit."""
+    given = {each: value for each in fields(overrides) if (value := getattr(overrides, each.name)) is not None}
+    if not given:
+        return workload
+    if not (isinstance(workload.load, Constant) or (overrides.rate_per_s is overrides.duration_s is None)):
         raise UsageError("--rate and --duration need a workload with a constant profile; edit the workload instead")
-    rate_per_s = profile.rate_per_s if overrides.rate_per_s is None else overrides.rate_per_s
-    duration_s = profile.duration_s if overrides.duration_s is None else overrides.duration_s
-    reader = MappingReader({"load": {"profile": "constant", "messages_per_s": rate_per_s, "duration_s": duration_s}})
-    changed = read_profile(reader.part("load"))
-    reader.finish()
-    return changed
-
-
-def _refuse_contradictions(workload: Workload, limits: MappingReader, slo: MappingReader) -> None:
-    """Refuse limits of which one makes another one meaningless."""
-    apart_ms = 1000 / workload.probes_per_s
-    if workload.stall_ms <= apart_ms:
-        limits.refuse(f"stall_ms={workload.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
-    p99_ms = workload.slo.latency_ms.get("p99")
-    if None not in (p99_ms, workload.p99_ms_max) and p99_ms != workload.p99_ms_max:
-        slo.refuse(f"p99_ms={p99_ms:g}; limits.p99_ms is {workload.p99_ms_max:g}, so leave one of them out")
-        return
-    for (lower, lower_ms), (higher, higher_ms) in pairwise(workload.objectives.latency_ms.items()):
-        if lower_ms > higher_ms:
-            reader = slo if lower in workload.slo.latency_ms else limits
-            reader.refuse(f"{lower}_ms={lower_ms:g}; use at most {higher_ms:g}, the limit of {higher}")
-
-
-def _name(reader: MappingReader) -> str:
-    name = reader.text("name")
-    if name and not _NAME.fullmatch(name):
-        reader.refuse(f"name={name!r}; use small letters, digits and hyphens, and no hyphen first")
-    return name
-
-
-def _rejected_share(market: MappingReader, mapping: Mapping[str, object]) -> float:
-    """A share, or the words `1 in N`."""
-    given = _part(mapping, "market").get("rejected_orders")
-    match = _ONE_IN.fullmatch(given) if isinstance(given, str) else None
-    if match:
-        market.skip("rejected_orders")
-        return 1 / int(match.group(1))
-    return market.number("rejected_orders", low=0, high=1, default=REJECTED_SHARE)
-
-
-def _part(mapping: Mapping[str, object], name: str) -> Mapping[str, object]:
-    part = mapping.get(name)
-    return part if isinstance(part, Mapping) else {}
+    mapping = WORKLOAD.to_mapping(workload)
+    for each, value in given.items():
+        part, _, name = each.metadata["key"].partition(".")
+        mapping[part][name] = value
+    if mapping["job"]["mode"] != workload.job.mode:
+        del mapping["job"]["batch_s"]
+    if overrides.duration_s is not None:
+        mapping["warm_up"]["settle_s"] = max(0, min(workload.warm_up.settle_s, overrides.duration_s / 4))
+    try:
+        return WORKLOAD.read(mapping)
+    except UsageError as error:
+        sentence = str(error)
+        for each in given:
+            sentence = sentence.replace(f"{each.metadata['key']}=", f"{each.metadata['option']} ")
+        raise UsageError(sentence) from None

@@ -63,13 +63,12 @@ class NullEnsemble(Ensemble):
 def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
     """What is offered: the market of the quick run at a rate. UsageError if rate or duration are out of range."""
     workload = overridden(DEFAULT_WORKLOAD, Overrides(rate_per_s=rate_per_s, duration_s=duration_s))
-    workload = replace(
-        workload,
+    workload = workload.changed(
         name="self-test",
-        warm_up_s=8,
-        probes_per_s=min(_PROBES_PER_S, max(1, rate_per_s * 2 // 5)),
-        late_ms=250,  # as of the quick run: a machine that is shared is looked at as it is
-        late_share_max=0.01,
+        warm_up={"duration_s": 8},
+        market={"probes_per_s": min(_PROBES_PER_S, max(1, rate_per_s * 2 // 5))},
+        # As of the quick run: a machine that is shared is looked at as it is.
+        limits={"late_ms": 250, "late_share": 0.01},
     )
     made = plan_of_workload(workload)
     # Verdicts that do not change: every probe has an alert, whatever quote it raced with.
@@ -80,7 +79,7 @@ def carry_out(
     plan: RunPlan, environment: NullEnsemble, *, show: Callable[[RunProgress], None] = lambda progress: None
 ) -> tuple[Looked, Observed, Result]:
     """A run of the plan, judged and captured as any other, ended whatever happens; and what it says of the rig."""
-    clock, rate_per_s = SystemClock(), plan.workload.profile.highest_per_s
+    clock, rate_per_s = SystemClock(), plan.workload.load.highest_per_s
     folder = RunFolder(environment.folder.parent)
     capture = Capture(folder, plan, environment, clock=clock)
     capture.begin()
@@ -110,7 +109,7 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
     """What carries out a plan on this machine, in view of the user; what it leaves stays until the next one."""
 
     def look(plan: RunPlan) -> Looked:
-        folder = (runs_folder / ".selftest" / str(plan.workload.profile.highest_per_s)).resolve()
+        folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         require_room(folder, plan)

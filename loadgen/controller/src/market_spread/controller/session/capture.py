@@ -2,11 +2,9 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-
-import yaml
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError
@@ -23,7 +21,7 @@ from market_spread.controller.host.facts import Host
 from market_spread.controller.host.preflight import HostCheck, look, pass_gate
 from market_spread.controller.host.sampler import Sampler
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.workload import to_yaml
+from market_spread.controller.plan.workload import WORKLOAD, to_yaml
 from market_spread.controller.run_folder.folder import RunFolder, write_whole
 from market_spread.controller.run_folder.manifest import Manifest, Section, flat
 from market_spread.controller.run_folder.state import JUDGING, State
@@ -61,8 +59,8 @@ class Capture:
     def pass_gate(self, say: Callable[[str], None]) -> None:
         """Check the machine against what the workload wants. UsageError if its gate is strict and it differs."""
         if self._host is not None:
-            self.checks = look(self._host, self._plan.workload.wanted)
-            pass_gate(self.checks, self._plan.workload.wanted, say)
+            self.checks = look(self._host, self._plan.workload.machine, self._plan.workload.gate)
+            pass_gate(self.checks, self._plan.workload.gate, say)
 
     def begin(self) -> None:
         """Write down what is to be run, without what an earlier attempt has left, and begin to sample."""
@@ -141,7 +139,7 @@ class Capture:
 
 def workload_section(plan: RunPlan) -> Section:
     """Every setting of the workload by its name in the file."""
-    document: Mapping[str, object] = yaml.safe_load(to_yaml(plan.workload))
+    document = WORKLOAD.to_mapping(plan.workload)
     return flat({name: value for name, value in document.items() if name != "purpose"})
 
 

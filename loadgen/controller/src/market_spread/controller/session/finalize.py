@@ -60,7 +60,7 @@ def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: R
     boundaries: tuple[Boundary, ...] = ()
     if (timed := observed.timed_alerts) is not None:
         measured = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
-        boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.batch_s))
+        boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.job.batch_s))
     return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
 
 

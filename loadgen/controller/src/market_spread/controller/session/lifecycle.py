@@ -144,7 +144,7 @@ def _attempts(resumed: RunFolder | None) -> int:
 
 
 def _title(plan: RunPlan) -> str:
-    return f"{plan.workload.name}: {plan.workload.profile.highest_per_s:,} messages/s"
+    return f"{plan.workload.name}: {plan.workload.load.highest_per_s:,} messages/s"
 
 
 def _say_verdict(notes: RunNotes, plan: RunPlan, observed: Observed, result: Result) -> None:
@@ -185,7 +185,7 @@ def _write_page(address: str, run_id: str, folder: Path, console: Console) -> No
 
 def require_room(folder: Path, plan: RunPlan) -> None:
     """UsageError if the disk cannot hold what the broker keeps of the run, and what the processes write."""
-    messages = plan.workload.profile.total() + plan.workload.profile.highest_per_s * plan.workload.warm_up_s
+    messages = plan.workload.load.total() + plan.workload.load.highest_per_s * plan.workload.warm_up.duration_s
     needed_bytes = _WORKING_BYTES + messages * _BYTES_PER_MESSAGE
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:

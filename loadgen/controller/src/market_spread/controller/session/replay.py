@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -15,7 +15,7 @@ from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, VoidLimits
+from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, MS_MAX, Limits, VoidLimits
 from market_spread.controller.plan.plan import RunPlan, plan_of_recording
 from market_spread.controller.session.execute import carry_out
 from market_spread.loadgen.columns import symbol_codes
@@ -47,16 +47,13 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
 def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
     """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed."""
     recording = _look_through(nbbo, orders)
-    workload = replace(
-        DEFAULT_WORKLOAD,
+    workload = DEFAULT_WORKLOAD.changed(
         name="replay",
-        profile=Constant.of_messages(recording.orders, rate_per_s=rate_per_s),
-        symbols=recording.symbols,
-        warm_up_s=0,
-        settle_s=0,
+        load=Constant.of_messages(recording.orders, rate_per_s=rate_per_s),
+        market={"symbols": recording.symbols},
+        warm_up={"duration_s": 0, "settle_s": 0},
         # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
-        late_share_max=1,
-        stall_ms=3_600_000,
+        limits=Limits(late_share=1, stall_ms=MS_MAX),
         void=VoidLimits(
             stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
         ),

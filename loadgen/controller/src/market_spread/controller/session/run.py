@@ -130,7 +130,7 @@ class Run:
             self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
             held = clients.look()  # what was in them may have led to alerts
         partitions = sum(end.topic == TOPICS.nbbo for end in held.ends)
-        if partitions != (wanted := self.plan.workload.partitions):
+        if partitions != (wanted := self.plan.workload.market.partitions):
             raise UsageError(
                 f"the topic {TOPICS.nbbo} has {partitions} partitions and the workload {wanted}; "
                 "change market.partitions of the workload, or make the topics anew"
@@ -205,8 +205,8 @@ class Run:
         observed.starts_unix_ns[phase] = clients.start_sending(
             load,
             run_id=self._run_id,
-            linger_us=round(self.plan.workload.linger_ms * 1000),
-            frame_messages=self.plan.workload.frame_messages if phase != "initial" else 200,
+            linger_us=round(self.plan.workload.frames.linger_ms * 1000),
+            frame_messages=self.plan.workload.frames.messages if phase != "initial" else 200,
             start_unix_ns=self._clock.unix_ns() + _SEND_AHEAD_NS,
             limits=run_limits(self.plan.workload),
         )
@@ -236,7 +236,9 @@ class Run:
         It is a poll old at most, so that what others have used now goes with it.
         """
         job, start_ns = observed.job, observed.starts_unix_ns["measured"]
-        from_ns, to_ns = (start_ns + round(s * 1e9) for s in (self.plan.workload.settle_s, self.plan.duration_s))
+        from_ns, to_ns = (
+            start_ns + round(s * 1e9) for s in (self.plan.workload.warm_up.settle_s, self.plan.duration_s)
+        )
         due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
         if due_ns <= job.counted_unix_ns <= to_ns:
             look = CpuReading(
@@ -264,7 +266,7 @@ class Run:
 
         The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
         """
-        timeout_s = 3 * self.plan.workload.batch_s + _START_TIMEOUT_S
+        timeout_s = 3 * self.plan.workload.job.batch_s + _START_TIMEOUT_S
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
         while not self._interrupted.is_set():
             self._environment.check_alive()

@@ -18,14 +18,14 @@ def search_of(
     curve: bool,
 ) -> Search:
     """The search, from the workload's rate on if no start is given. UsageError for limits that allow none."""
-    if not isinstance(workload.profile, Constant):
+    if not isinstance(workload.load, Constant):
         raise UsageError(f"{workload.name} has no constant profile; a sweep needs one, whose rate it sets")
     if not low <= high <= RATE_PER_S_MAX:
         raise UsageError(f"--from {low} --to {high}; use rates that ascend, up to {RATE_PER_S_MAX}")
     if start is not None and not low <= start <= high:
         raise UsageError(f"--start {start}; use {low} to {high}, which --from and --to allow")
     return Search(
-        start=start if start is not None else min(max(workload.profile.rate_per_s, low), high),
+        start=start if start is not None else min(max(workload.load.rate_per_s, low), high),
         low=low,
         high=high,
         precision=precision,

@@ -82,7 +82,7 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
 def _command(plan: RunPlan) -> str:
     if plan.origin.get("source") == "market":
         return "market-spread run workload.yaml"
-    return f"market-spread replay --rate {plan.workload.profile.highest_per_s}  # of {plan.origin.get('source')} files"
+    return f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {plan.origin.get('source')} files"
 
 
 def _steps(result: Result) -> str:

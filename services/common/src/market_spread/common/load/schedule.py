@@ -6,18 +6,28 @@ their exact inverse. Nothing here knows of a clock, so nothing can slow the sche
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import AfterValidator, Field, model_validator
 
-from market_spread.common.mapping import MappingReader
+from market_spread.common.schema import number
 from market_spread.common.wire.codec import Int64s
 
 NS_PER_S = 1_000_000_000
 RATE_PER_S_MAX = 10_000_000
 DURATION_S_MIN = 0.001
 DURATION_S_MAX = 7 * 24 * 3600
+
+
+def _rate(meaning: str, name: str) -> Any:
+    return number(0, RATE_PER_S_MAX, meaning, name=name)
+
+
+def _seconds(meaning: str) -> Any:
+    return number(DURATION_S_MIN, DURATION_S_MAX, meaning)
 
 
 class Profile(ABC):
@@ -38,10 +48,6 @@ class Profile(ABC):
     @abstractmethod
     def due(self, offset_ns: int) -> int:
         """How many messages have an offset below the given one; 0 before the start, `total()` after the end."""
-
-    @abstractmethod
-    def to_mapping(self) -> dict[str, object]:
-        """The JSON object of which `read_profile` makes the same profile."""
 
     @abstractmethod
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
@@ -65,8 +71,9 @@ class Profile(ABC):
 class Constant(Profile):
     """One rate. Message i is due i / rate after the start, rounded down. A rate of 0 is a pause."""
 
-    rate_per_s: int
-    duration_s: float
+    profile: Literal["constant"] = field(default="constant", kw_only=True)
+    rate_per_s: Annotated[int, _rate("Messages a second; 0 in a step is a pause.", "messages_per_s")]
+    duration_s: Annotated[float, _seconds("Length.")]
 
     @staticmethod
     def of_messages(count: int, *, rate_per_s: int) -> "Constant":
@@ -84,9 +91,6 @@ class Constant(Profile):
     def due(self, offset_ns: int) -> int:
         return _ceil_divide(self._within_ns(offset_ns) * self.rate_per_s, NS_PER_S)
 
-    def to_mapping(self) -> dict[str, object]:
-        return {"profile": "constant", "messages_per_s": self.rate_per_s, "duration_s": self.duration_s}
-
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         return _evenly_ns(numbers, np.int64(self.rate_per_s))
 
@@ -95,7 +99,8 @@ class Constant(Profile):
 class Steps(Profile):
     """Constant rates, one after the other; each begins its count of time anew."""
 
-    steps: tuple[Constant, ...]
+    profile: Literal["steps"] = field(default="steps", kw_only=True)
+    steps: Annotated[tuple[Constant, ...], Field(min_length=1)]
 
     @property
     def duration_ns(self) -> int:
@@ -107,10 +112,6 @@ class Steps(Profile):
 
     def due(self, offset_ns: int) -> int:
         return sum(step.due(offset_ns - begin_ns) for step, begin_ns in zip(self.steps, self._begins_ns(), strict=True))
-
-    def to_mapping(self) -> dict[str, object]:
-        steps = [{"messages_per_s": step.rate_per_s, "duration_s": step.duration_s} for step in self.steps]
-        return {"profile": "steps", "steps": steps}
 
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         firsts = np.array([0, *accumulate(step.total() for step in self.steps)][:-1], np.int64)
@@ -128,9 +129,10 @@ class Steps(Profile):
 class Ramp(Profile):
     """A rate that changes linearly. Its calls are the integral of the rate, `a t + (b - a) t^2 / 2 T` messages by t."""
 
-    from_per_s: int
-    to_per_s: int
-    duration_s: float
+    profile: Literal["ramp"] = field(default="ramp", kw_only=True)
+    from_per_s: Annotated[int, _rate("Rate at the begin.", "from_messages_per_s")]
+    to_per_s: Annotated[int, _rate("Rate at the end.", "to_messages_per_s")]
+    duration_s: Annotated[float, _seconds("Length.")]
 
     @property
     def duration_ns(self) -> int:
@@ -147,14 +149,6 @@ class Ramp(Profile):
         if offset_ns >= self.duration_ns:
             return self.total()
         return bisect_left(range(self.total()), offset_ns, key=self._offset_ns)
-
-    def to_mapping(self) -> dict[str, object]:
-        return {
-            "profile": "ramp",
-            "from_messages_per_s": self.from_per_s,
-            "to_messages_per_s": self.to_per_s,
-            "duration_s": self.duration_s,
-        }
 
     def _offset_ns(self, number: int) -> int:
         return int(self._offsets_ns(np.array([number], np.int64))[0])
@@ -173,11 +167,18 @@ class Ramp(Profile):
 class Burst(Profile):
     """A base rate, and a burst at the end of every period."""
 
-    base_per_s: int
-    burst_per_s: int
-    period_s: float
-    burst_s: float
-    duration_s: float
+    profile: Literal["burst"] = field(default="burst", kw_only=True)
+    base_per_s: Annotated[int, _rate("Rate between bursts.", "messages_per_s")]
+    burst_per_s: Annotated[int, _rate("Rate in a burst.", "burst_messages_per_s")]
+    period_s: Annotated[float, _seconds("From one burst's end to the next one's.")]
+    burst_s: Annotated[float, _seconds("Length of a burst, less than the period.")]
+    duration_s: Annotated[float, _seconds("Length of all.")]
+
+    @model_validator(mode="after")
+    def _leaves_time_between(self) -> Self:
+        if self.burst_s >= self.period_s:
+            raise ValueError(f"burst_s={self.burst_s:g}; use less than period_s={self.period_s:g}")
+        return self
 
     @property
     def duration_ns(self) -> int:
@@ -192,16 +193,6 @@ class Burst(Profile):
         periods, rest_ns = divmod(self._within_ns(offset_ns), period.duration_ns)
         return periods * period.total() + period.due(rest_ns)
 
-    def to_mapping(self) -> dict[str, object]:
-        return {
-            "profile": "burst",
-            "messages_per_s": self.base_per_s,
-            "burst_messages_per_s": self.burst_per_s,
-            "period_s": self.period_s,
-            "burst_s": self.burst_s,
-            "duration_s": self.duration_s,
-        }
-
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         period = self._period()
         periods, rest = np.divmod(numbers, period.total())
@@ -213,54 +204,24 @@ class Burst(Profile):
         return Steps((base, Constant(self.burst_per_s, self.burst_s)))
 
 
-def read_profile(reader: MappingReader) -> Profile:
-    """The profile that a part of a larger object describes; the reader keeps the errors.
+_Kind = Constant | Steps | Ramp | Burst
 
-    `profile` is constant (messages_per_s, duration_s), steps (`steps`, a list of those two), ramp
-    (from_messages_per_s, to_messages_per_s, duration_s) or burst (messages_per_s, burst_messages_per_s, period_s,
-    burst_s, duration_s). Rates are whole numbers; seconds may have a fraction.
-    """
-    readers = {"constant": _read_constant, "steps": _read_steps, "ramp": _read_ramp, "burst": _read_burst}
-    profile = readers[reader.choice("profile", list(readers))](reader)
-    if reader.clean and not profile.total():
-        reader.refuse("its rates are all 0; give a positive one")
+
+def _calls_for_messages(profile: _Kind) -> _Kind:
+    if not profile.total():
+        only = f"messages_per_s=0; use a whole number from 1 to {RATE_PER_S_MAX}"
+        raise ValueError(only if isinstance(profile, Constant) else f"profile={profile.profile!r}; give a rate above 0")
     return profile
 
 
-def _read_constant(reader: MappingReader) -> Profile:
-    return Constant(_rate(reader, "messages_per_s", low=1), _seconds(reader, "duration_s"))
-
-
-def _read_steps(reader: MappingReader) -> Profile:
-    steps = reader.parts("steps")
-    return Steps(tuple(Constant(_rate(step, "messages_per_s"), _seconds(step, "duration_s")) for step in steps))
-
-
-def _read_ramp(reader: MappingReader) -> Profile:
-    return Ramp(
-        _rate(reader, "from_messages_per_s"), _rate(reader, "to_messages_per_s"), _seconds(reader, "duration_s")
-    )
-
-
-def _read_burst(reader: MappingReader) -> Profile:
-    profile = Burst(
-        _rate(reader, "messages_per_s"),
-        _rate(reader, "burst_messages_per_s"),
-        _seconds(reader, "period_s"),
-        _seconds(reader, "burst_s"),
-        _seconds(reader, "duration_s"),
-    )
-    if reader.clean and profile.burst_s >= profile.period_s:
-        reader.refuse(f"burst_s={profile.burst_s}; use less than period_s={profile.period_s}")
-    return profile
-
-
-def _rate(reader: MappingReader, name: str, *, low: int = 0) -> int:
-    return reader.integer(name, low=low, high=RATE_PER_S_MAX)
-
-
-def _seconds(reader: MappingReader, name: str) -> float:
-    return reader.number(name, low=DURATION_S_MIN, high=DURATION_S_MAX)
+# What a schema reads: `profile` says which one it is. Rates are whole numbers; seconds may have a fraction.
+AnyProfile = Annotated[
+    Annotated[
+        _Kind,
+        Field(discriminator="profile", description="The rate over time, quotes and orders together."),
+    ],
+    AfterValidator(_calls_for_messages),
+]
 
 
 def _evenly_ns(numbers: Int64s, rate_per_s: np.int64 | Int64s) -> Int64s:

@@ -1,0 +1,271 @@
+"""Schemas: frozen dataclasses whose fields are the keys of a file or message, and say what is right for each.
+
+A field is `Annotated[int, number(1, 9, "What it means.")]`, with `number`, `choice`, `text` or `flag`; another such
+dataclass is a part. Rules between fields are pydantic's validators, which raise ValueError, with a line for each
+sentence. The outermost dataclass has `__pydantic_config__ = ONLY_KNOWN_KEYS`. Objects that code makes are not checked.
+"""
+
+import re
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import yaml
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from market_spread.common.errors import UsageError
+
+Value = TypeVar("Value")
+Node = Mapping[str, Any]
+
+ONLY_KNOWN_KEYS = ConfigDict(extra="forbid")
+
+
+def number(low: float, high: float, meaning: str, *, name: str | None = None) -> Any:
+    """A number from low to high, whole if the field is an int. name: the key, if it cannot be a field's name."""
+    return Field(strict=True, ge=low, le=high, description=meaning, alias=name)
+
+
+def choice(choices: Sequence[str], meaning: str) -> Any:
+    """One of some words."""
+    pattern = f"^({'|'.join(map(re.escape, choices))})$"
+    return Field(strict=True, pattern=pattern, description=meaning, json_schema_extra={"enum": list(choices)})
+
+
+def text(meaning: str, *, pattern: str = "", remedy: str = "use a text") -> Any:
+    """A text. pattern: what it must match as a whole, which the remedy says in words."""
+    pattern = f"^(?:{pattern})$" if pattern else ""
+    return Field(strict=True, pattern=pattern, description=meaning, json_schema_extra={"remedy": remedy})
+
+
+def flag(meaning: str) -> Any:
+    """True or false."""
+    return Field(strict=True, description=meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key for its reference. path: `market.symbols`; of: the kind that has it, if it is of a choice of kinds.
+
+    node: its JSON schema, with range, default and meaning.
+    """
+
+    path: str
+    of: str
+    required: bool
+    node: Node
+
+    @property
+    def remedy(self) -> str:
+        """What is said of a wrong value."""
+        return _remedy(self.node)
+
+
+class Schema(Generic[Value]):
+    """Reads values of a dataclass from mappings and files, and writes them. It is built when it is first used."""
+
+    def __init__(self, kind: type[Value]) -> None:
+        self._kind = kind
+
+    def read(self, mapping: Mapping[str, object]) -> Value:
+        """The value of a mapping. UsageError naming all that is wrong with it, and what would be right."""
+        try:
+            return self._adapter.validate_python(mapping)
+        except ValidationError as error:
+            raise UsageError("; ".join(self._sentences(error))) from None
+
+    def read_yaml(self, path: Path, what: str, first: str) -> Value:
+        """The value of a YAML file. UsageError naming the file, and the line of all that is wrong.
+
+        what: what the file is, for people: "workload"; first: the key that it begins with.
+        """
+        try:
+            content = path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise UsageError(f"the {what} {path} cannot be read: {reason}; name a YAML file") from error
+        try:
+            mapping = yaml.safe_load(content)
+            lines, wrong = _lines(content)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # there is no 31st of February, nor such depth
+            raise UsageError(f"the {what} {path} is no YAML: {' '.join(str(error).split())}") from error
+        except _ContainsItselfError as error:
+            sentence = "this part contains itself; write it out without the alias"
+            raise UsageError(f"{path}:{error.line}: {sentence}") from error
+        if not isinstance(mapping, dict):
+            raise UsageError(f"the {what} {path} is no mapping; start with {first}:")
+        try:
+            value = self._adapter.validate_python(mapping)
+        except ValidationError as error:
+            wrong += [(_line(sentence, lines), sentence) for sentence in self._sentences(error)]
+        if wrong:
+            raise UsageError("\n".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(wrong)))
+        return value
+
+    def to_mapping(self, value: Value) -> dict[str, Any]:
+        """What JSON and YAML can hold, and `read` makes the same value of; whole numbers are whole."""
+        dumped = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True)
+        return {name: _plain(each) for name, each in dumped.items()}
+
+    def reference(self) -> Iterator[Key]:
+        """Every key, in order."""
+        yield from self._keys(self._json, "", "")
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Value]:
+        return TypeAdapter(self._kind)
+
+    @cached_property
+    def _json(self) -> Node:
+        return self._adapter.json_schema()
+
+    def _sentences(self, error: ValidationError) -> list[str]:
+        found = error.errors(include_url=False)
+        # A list whose items are wrong is called too short as well.
+        places = {each["loc"][:-1] for each in found} | {each["loc"][:-2] for each in found}
+        return [
+            sentence
+            for each in found
+            if each["type"] != "too_short" or each["loc"] not in places
+            for sentence in self._of_error(each["type"], each["loc"], each["input"], each.get("ctx", {}))
+        ]
+
+    def _of_error(self, kind: str, loc: tuple[int | str, ...], given: Any, context: Node) -> list[str]:
+        if kind == "invalid_key":  # YAML has keys that are no text
+            loc = (*loc[:-1], str(given))
+        path, node = self._place(loc)
+        # Aliases can make a part that is small in its file and endless when it is written out.
+        shown = reprlib.repr(given) if isinstance(given, dict | list) else repr(given)
+        sentences = [f"{path}={shown}; {_remedy(node)}"]
+        match kind:
+            case "missing":
+                sentences = [f"{path} is missing; {_remedy(node)}"]
+            case "unexpected_keyword_argument" | "invalid_key":
+                sentences = [f"{path} is unknown; leave it out"]
+            case "union_tag_not_found" | "union_tag_invalid":
+                name, kinds = node["discriminator"]["propertyName"], ", ".join(node["discriminator"]["mapping"])
+                wrong = f"{name}={reprlib.repr(given[name])}" if name in given else f"{name} is missing"
+                sentences = [f"{path}.{wrong}; use one of {kinds}".lstrip(".")]
+            case "value_error" if isinstance(given, Mapping):
+                sentences = [f"{path}.{line}".lstrip(".") for line in str(context["error"]).splitlines()]
+            case "value_error":
+                sentences = [f"{path}={shown}; {context['error']}"]
+        return sentences
+
+    def _place(self, loc: tuple[int | str, ...]) -> tuple[str, Node]:
+        """The path of a key for people, and what the schema says of it."""
+        path, node = "", self._json
+        for step in loc:
+            if "discriminator" in node:
+                node = self._resolved({"$ref": node["discriminator"]["mapping"][step]})
+            elif isinstance(step, int):
+                path, node = f"{path}[{step}]", self._resolved(node["items"])
+            else:
+                path, node = f"{path}.{step}", self._resolved(node.get("properties", {}).get(step, {}))
+        return path.lstrip("."), node
+
+    def _resolved(self, node: Node) -> Node:
+        for kind in node.get("anyOf", []):
+            if kind != {"type": "null"}:
+                return {**node, **self._resolved(kind)}
+        return self._json["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+
+    def _keys(self, node: Node, path: str, of: str) -> Iterator[Key]:
+        for name, kind in node["properties"].items():
+            inner, here = self._resolved(kind), f"{path}{name}"
+            kinds: Mapping[str, str] = inner.get("discriminator", {}).get("mapping", {})
+            if kinds:
+                tag, described = inner["discriminator"]["propertyName"], inner.get("description", "")
+                yield Key(f"{here}.{tag}", "", True, {"enum": list(kinds), "description": described})
+            for each, reference in kinds.items():
+                yield from self._keys(self._resolved({"$ref": reference}), f"{here}.", each)
+            items = self._resolved(inner.get("items", {}))
+            if "properties" in inner:
+                yield from self._keys(inner, f"{here}.", of)
+            elif "properties" in items:
+                yield from self._keys(items, f"{here}[].", of)
+            elif not kinds and "const" not in inner:
+                yield Key(here, of, name in node.get("required", []), inner)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _plain(each) for name, each in value.items()}
+        case list():
+            return [_plain(each) for each in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
+
+
+def _remedy(node: Node) -> str:
+    """What would be right, for people."""
+    choices = node.get("enum", [node["const"]] if "const" in node else [])
+    if choices or "remedy" in node:
+        remedy: str = node.get("remedy", f"use one of {', '.join(choices)}")
+        return remedy
+    if "minimum" in node:
+        low, high = node["minimum"], node["maximum"]
+        is_whole = node["type"] == "integer"
+        return f"use a whole number from {low} to {high}" if is_whole else f"use a number from {low:g} to {high:g}"
+    if node.get("type") == "array":
+        items = node["items"]
+        return (
+            f"use a list of {', '.join(items.get('enum', ['texts' if items.get('type') == 'string' else 'objects']))}"
+        )
+    return {"boolean": "use true or false", "string": "use a text"}.get(node.get("type", ""), "use an object")
+
+
+class _ContainsItselfError(Exception):
+    """A part of the file that an alias puts within itself. `line` is where it begins."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def _lines(content: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
+    """The line of each key by its path (`market.symbols`), and the lines of keys that stand twice.
+
+    What an alias repeats has the line of the alias's key.
+    """
+    lines: dict[str, int] = {}
+    twice: list[tuple[int, str]] = []
+    seen: set[int] = set()
+    around: set[int] = set()
+
+    def note(node: Any, path: str) -> None:
+        if id(node) in around:
+            raise _ContainsItselfError(node.start_mark.line + 1)
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        around.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                name, line = f"{path}{key.value}", key.start_mark.line + 1
+                if name in lines:
+                    twice.append((line, f"{name} stands in line {lines[name]} already; leave one of them out"))
+                lines[name] = line
+                note(value, f"{name}.")
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                lines[f"{path[:-1]}[{index}]"] = value.start_mark.line + 1
+                note(value, f"{path[:-1]}[{index}].")
+        around.remove(id(node))
+
+    note(yaml.compose(content, Loader=yaml.SafeLoader), "")
+    return lines, twice
+
+
+def _line(sentence: str, lines: Mapping[str, int]) -> int:
+    """The line of what a sentence speaks of, or of the part that lacks it."""
+    name = re.split(r"[= ]", sentence, maxsplit=1)[0]
+    while name and name not in lines:
+        name = name.rpartition(".")[0]
+    return lines.get(name, 1)

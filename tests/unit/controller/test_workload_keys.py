@@ -132,14 +132,19 @@ def test_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         read_workload(path)
 
 
-def test_rules_of_a_part_are_told_with_what_is_wrong_elsewhere() -> None:
+def test_rules_between_keys_are_told_with_what_is_wrong_elsewhere() -> None:
     wrong = with_key(with_key(with_key(BASE, "job.batch_s", 10), "job.replicas", 2), "frames.messages", 0)
+    wrong |= {"slo": {"p50_ms": 3, "max_ms": 2}, "limits": {"stall_ms": 100}}
+    wrong = with_key(with_key(wrong, "warm_up.settle_s", 30), "market.probes_per_s", 1)
 
     with pytest.raises(UsageError) as raised:
         WORKLOAD.read(wrong)
 
     assert str(raised.value) == (
-        "frames.messages=0; use a whole number from 1 to 100000; job.batch_s=10; with replicas use 20 s or more"
+        "frames.messages=0; use a whole number from 1 to 100000; job.batch_s=10; with replicas use 20 s or more; "
+        "warm_up.settle_s=30; use less than the load's 30 s; "
+        "limits.stall_ms=100; use more than 1000, the time between two probes; "
+        "slo.max_ms=2; use 3 or more, the limit of p50"
     )
 
 

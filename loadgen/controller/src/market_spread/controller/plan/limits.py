@@ -15,12 +15,9 @@ class Limits:
 
     late_ms: Annotated[float, number(1, 10_000, "How late a frame may be.")] = 10
     late_share: Annotated[float, number(0, 1, "Share of frames that may be later; more make the run void.")] = 0.001
-    stall_ms: Annotated[
-        float,
-        number(
-            100, MS_MAX, "How long no alert may come while orders are due; in micro-batch mode a batch comes on top."
-        ),
-    ] = 2000
+    stall_ms: Annotated[float, number(100, MS_MAX, "Longest time without alerts; micro-batch mode adds a batch.")] = (
+        2000
+    )
     p99_ms: Annotated[float | None, number(0.001, MS_MAX, "Above this p99 the run is failed.")] = None
 
 
@@ -35,11 +32,6 @@ class VoidLimits:
     missing_share: Annotated[float, number(0, 1, "Share of samples and pushes that may be missing.")] = 0.05
     drift_share: Annotated[
         float,
-        number(
-            0,
-            DRIFT_SHARE_MAX,
-            "By how much higher the median latency may be at first (a warm-up too short) or in the end (a lag), "
-            "as a share of the run's.",
-        ),
+        number(0, DRIFT_SHARE_MAX, "Rise of the median latency at first, or in the end, as a share of the run's."),
     ] = 1
     swap_mb: Annotated[float, number(0, 1_000_000_000, "What may be read from swap and written to it.")] = 16

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from market_spread.common.errors import UsageError
@@ -40,6 +40,10 @@ class Objectives:
         """Those of percentiles by their names."""
         given = {_field(name): limit for name, limit in (latency_ms or {}).items()}
         return Objectives(**given, rate_share=rate_share, loss=loss)
+
+    def with_p99(self, p99_ms: float | None) -> "Objectives":
+        """These, with another 99th percentile unless it is None."""
+        return self if p99_ms is None else replace(self, p99_ms=p99_ms)
 
     @property
     def latency_ms(self) -> dict[str, float]:

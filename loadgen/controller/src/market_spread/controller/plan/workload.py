@@ -1,13 +1,13 @@
 """A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import (
@@ -48,19 +48,14 @@ class MarketKeys:
     """The messages. Shares are of their number."""
 
     symbols: Annotated[int, number(SYMBOLS_MIN, SYMBOLS_MAX, "Symbols; 15 of 350 reject, and the same share of more.")]
-    changing_symbols: Annotated[
-        int, number(0, SYMBOLS_MAX, "Accepting symbols whose quotes are wide or tight by a coin.")
-    ] = 0
+    changing_symbols: Annotated[int, number(0, SYMBOLS_MAX, "Accepting symbols, wide or tight by a coin.")] = 0
     rejected_orders: Annotated[
         float,
         number(0, 1, "Share of the orders, probes aside, that are rejected; `1 in N` is a share, too."),
         BeforeValidator(_share),
     ] = REJECTED_SHARE
     order_share: Annotated[float, number(0, 1, "Share of the messages that are orders.")] = 0.5
-    probes_per_s: Annotated[
-        int,
-        number(1, 100_000, "Orders a second on [probes](measurement.md#the-market); about four in five are rejected."),
-    ] = 200
+    probes_per_s: Annotated[int, number(1, 100_000, "Orders a second on [probes](measurement.md#the-market).")] = 200
     partitions: Annotated[int, number(1, BUCKETS_MAX, "Partitions of each of the two topics.")]
 
     @model_validator(mode="after")
@@ -92,19 +87,13 @@ class JobKeys:
         number(
             0,
             _BATCH_S_MAX,
-            f"Time between the starts of two batches. {REAL_TIME}: {BATCH_S_MIN[REAL_TIME]:g} or more; "
-            f"{MICRO_BATCH}: by default {BATCH_S_DEFAULT[MICRO_BATCH]:g}.",
+            f"Time from batch to batch. `{REAL_TIME}`: {BATCH_S_MIN[REAL_TIME]:g} or more; "
+            f"`{MICRO_BATCH}`: by default {BATCH_S_DEFAULT[MICRO_BATCH]:g}.",
         ),
     ] = BATCH_S_DEFAULT[REAL_TIME]
     shuffle_partitions: Annotated[int, number(1, 1000, "Partitions of the state.")] = 1
     replicas: Annotated[
-        int,
-        number(
-            1,
-            2,
-            "Jobs that read the same topics and commit at different times; "
-            f"2 need a `batch_s` of {REPLICAS_BATCH_S_MIN:g} or more.",
-        ),
+        int, number(1, 2, f"Jobs that read the same topics; 2 need batches of {REPLICAS_BATCH_S_MIN:g} s or more.")
     ] = 1
     memory: Annotated[str, choice(("1g", "2g", "3g", "4g", "8g", "16g"), "Heap of the driver's JVM.")] = "2g"
 
@@ -128,14 +117,9 @@ class JobKeys:
 class WarmUpKeys:
     """What goes before the figures."""
 
-    batches: Annotated[
-        int,
-        number(0, 1000, "Short batches that the job begins with, so that planning and committing are warm."),
-    ] = 30
+    batches: Annotated[int, number(0, 1000, "Short batches that the job begins with, to be warm.")] = 30
     duration_s: Annotated[float, number(1, 3600, "Quotes and probes before orders start; not measured.")]
-    settle_s: Annotated[
-        float, number(0, 3600, "Begin of the load that is judged, but left out of latencies; shorter than the load.")
-    ] = 0
+    settle_s: Annotated[float, number(0, 3600, "Begin of the load that is judged, but left out of latencies.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +142,7 @@ class Workload:
     load: AnyProfile
     market: MarketKeys
     decisions: Annotated[
-        str,
-        choice(
-            tuple(APPLICATIONS),
-            "Which decisions leave the job: alerts alone, or besides a record for "
-            "[every order](measurement.md#all-decisions).",
-        ),
+        str, choice(tuple(APPLICATIONS), "Alerts alone, or besides [every order](measurement.md#all-decisions).")
     ] = REJECTED_DECISIONS
     frames: FrameKeys
     job: JobKeys
@@ -182,29 +161,38 @@ class Workload:
     @property
     def objectives(self) -> Objectives:
         """What `slo` and `limits.p99_ms` ask for."""
-        p99_ms = self.slo.p99_ms if self.limits.p99_ms is None else self.limits.p99_ms
-        return replace(self.slo, p99_ms=p99_ms)
+        return self.slo.with_p99(self.limits.p99_ms)
 
-    @model_validator(mode="after")
-    def _parts_fit_together(self) -> Self:
-        if wrong := list(self._contradictions()):
+    @field_validator("warm_up")
+    @classmethod
+    def _settles_within_the_load(cls, warm_up: WarmUpKeys, info: ValidationInfo) -> WarmUpKeys:
+        load_s = info.data["load"].duration_ns / 1e9 if "load" in info.data else inf
+        if warm_up.settle_s >= load_s:
+            raise ValueError(f"settle_s={warm_up.settle_s:g}; use less than the load's {load_s:g} s")
+        return warm_up
+
+    @field_validator("limits")
+    @classmethod
+    def _probes_come_before_a_stall(cls, limits: Limits, info: ValidationInfo) -> Limits:
+        apart_ms = 1000 / info.data["market"].probes_per_s if "market" in info.data else 0
+        if limits.stall_ms <= apart_ms:
+            raise ValueError(f"stall_ms={limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
+        return limits
+
+    @field_validator("slo")
+    @classmethod
+    def _objectives_agree(cls, slo: Objectives, info: ValidationInfo) -> Objectives:
+        p99_ms = info.data["limits"].p99_ms if "limits" in info.data else None
+        if slo.p99_ms not in (None, p99_ms) and p99_ms is not None:
+            raise ValueError(f"p99_ms={slo.p99_ms:g}; limits.p99_ms is {p99_ms:g}, so leave one of them out")
+        wrong = [
+            f"{higher}_ms={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
+            for (lower, lower_ms), (higher, higher_ms) in pairwise(slo.with_p99(p99_ms).latency_ms.items())
+            if lower_ms > higher_ms
+        ]
+        if wrong:
             raise ValueError("\n".join(wrong))
-        return self
-
-    def _contradictions(self) -> Iterator[str]:
-        load_s, apart_ms = self.load.duration_ns / 1e9, 1000 / self.market.probes_per_s
-        if self.warm_up.settle_s >= load_s:
-            yield f"warm_up.settle_s={self.warm_up.settle_s:g}; use less than the load's {load_s:g} s"
-        if self.limits.stall_ms <= apart_ms:
-            yield f"limits.stall_ms={self.limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes"
-        p99_ms = self.limits.p99_ms
-        if None not in (p99_ms, self.slo.p99_ms) and p99_ms != self.slo.p99_ms:
-            yield f"slo.p99_ms={self.slo.p99_ms:g}; limits.p99_ms is {p99_ms:g}, so leave one of them out"
-            return
-        for (lower, lower_ms), (higher, higher_ms) in pairwise(self.objectives.latency_ms.items()):
-            if lower_ms > higher_ms:
-                part = "slo" if lower in self.slo.latency_ms else "limits"
-                yield f"{part}.{lower}_ms={lower_ms:g}; use at most {higher_ms:g}, the limit of {higher}"
+        return slo
 
 
 WORKLOAD = Schema(Workload)

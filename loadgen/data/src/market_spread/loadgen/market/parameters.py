@@ -46,9 +46,7 @@ class MarketParameters:
     changing_symbols: Annotated[int, number(0, SYMBOLS_MAX, "Accepting symbols, wide or tight by a coin.")] = 0
     shard: Annotated[int, number(0, 1023, "This sender's slice of the symbols.")] = 0
     shards: Annotated[int, number(1, 1024, "How many slices there are.")] = 1
-    sequences_after: Annotated[
-        int, number(0, SEQUENCE_MAX, "Quotes are numbered from the next one; 0: each phase in a range of its own.")
-    ] = 0
+    sequences_after: Annotated[int, number(0, SEQUENCE_MAX, "Quotes are numbered behind it; 0: by phases.")] = 0
 
     @staticmethod
     def from_mapping(mapping: Mapping[str, object]) -> "MarketParameters":

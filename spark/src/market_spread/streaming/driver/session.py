@@ -10,13 +10,18 @@ from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
 
+# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room they are in /tmp.
+_SOCKET_FOLDER_BYTES_MAX = 64
+
 
 def open_session(config: JobConfig) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
     config.local_folder.mkdir(parents=True, exist_ok=True)
     prepare_spark(config.local_folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
+    folder = str(config.local_folder)
     more = {
+        "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
         "spark.jars": config.connector_jars,
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
@@ -33,7 +38,7 @@ def open_session(config: JobConfig) -> SparkSession:
         master=config.master,
         state_partitions=config.shuffle_partitions,
         memory=config.driver_memory,
-        folder=str(config.local_folder),
+        folder=folder,
         more=more,
     )
 

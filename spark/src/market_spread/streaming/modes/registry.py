@@ -14,9 +14,6 @@ from market_spread.streaming.modes.real_time.mode import REAL_TIME
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
-# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room they are in /tmp.
-_SOCKET_FOLDER_BYTES_MAX = 64
-
 BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in (REAL_TIME, MICRO_BATCH)}
 
 
@@ -29,7 +26,6 @@ def open_session(
     """
     settings = {
         **mode.session_settings,
-        "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(state_partitions),

@@ -19,6 +19,7 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.decisions import DecisionJudgement
 from market_spread.sender.framing import Framer
 from market_spread.v1.control_pb2 import PartitionSent, ReceiverStatusResponse, SenderStatusResponse
 
@@ -107,8 +108,17 @@ def _next_offset(observed: Observed) -> None:
     observed.sent.partitions[0].next_offset = 99
 
 
+def _decided(observed: Observed) -> None:
+    observed.received.decisions = 1_000
+    observed.decisions = DecisionJudgement(
+        orders=1_000, decided=990, accepted=600, missing=10, unknown=1, duplicated=0, wrong=0, stale=0, delay_us=0,
+        duplicates_allowed=False, sentences={},
+    )  # fmt: skip
+
+
 DISAGREEMENTS: dict[str, Callable[[Observed], None]] = {
     "the receiver counted 401 alerts, and the ledger has 400": _received(alerts=401),
+    "the receiver counted 1000 decisions, and the ledger has 991": _decided,
     "the receiver's latencies are not those of the ledger": _received(latency_histogram=histogram(np.full(ALERTS, 9))),
     "of 101 frames the broker acknowledged 100 and lost 0": _sent(frames_sent=101),
     "100 frames of orders/0 were acknowledged, and its offsets end at 99": _next_offset,

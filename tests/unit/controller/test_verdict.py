@@ -226,6 +226,14 @@ FAILED = {
         lambda observed: setattr(observed.received, "invalid_records", 4),
         "4 messages were malformed",
     ),
+    "records that are no alert": (
+        lambda observed: setattr(observed.received, "alerts_unreadable", 5_000),
+        "5,000 records were no alert",
+    ),
+    "records that are no decision": (
+        lambda observed: setattr(observed.received, "decisions_unreadable", 7),
+        "7 records were no decision",
+    ),
     "messages that the job did not process": (
         lambda observed: setattr(observed.job, "messages_committed", SENT_BEFORE + SENT - 1),
         "the job processed 18351 messages of the 18352 that were sent",
@@ -1091,14 +1099,40 @@ def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: 
     assert result.latency_clusters["latency_ns"]["p99"] == result.latency_intervals["p99"]["clusters"]
 
 
+def decisions(**faults: int) -> DecisionJudgement:
+    """What was found of 100 orders' decisions."""
+    counts = dict.fromkeys(("missing", "unknown", "duplicated", "wrong", "stale"), 0) | faults
+    return DecisionJudgement(
+        orders=100, decided=98, accepted=90, delay_us=7_000, duplicates_allowed=False, sentences={}, **counts
+    )
+
+
+@pytest.mark.parametrize(
+    ("faults", "verdict"),
+    [
+        ({"missing": 10}, Verdict.VOID),
+        ({"missing": 10, "wrong": 1}, Verdict.FAILED),
+        ({"unknown": 1}, Verdict.FAILED),
+        ({"duplicated": 1}, Verdict.FAILED),
+        ({"stale": 1}, Verdict.FAILED),
+    ],
+)
+def test_decisions_on_messages_that_the_rig_lost_are_not_held_against_the_job(
+    plan: RunPlan, observed: Observed, faults: dict[str, int], verdict: Verdict
+) -> None:
+    observed.decisions = decisions(**faults)
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+
+    observed.sent.messages_failed = 17
+
+    assert result_of(plan, observed, "a-run").verdict is verdict
+
+
 def test_decisions_are_in_the_result_with_their_latency(plan: RunPlan, observed: Observed) -> None:
     lags = HdrCounts()
     lags.record(np.full(100, 7_000))
     observed.received.decision_latency_histogram = lags.encode()
-    observed.decisions = DecisionJudgement(
-        orders=100, decided=98, accepted=90, missing=2, unknown=0, duplicated=1, wrong=3, stale=4, delay_us=7_000,
-        duplicates_allowed=False, sentences={},
-    )  # fmt: skip
+    observed.decisions = decisions(missing=2, duplicated=1, wrong=3, stale=4)
 
     result = result_of(plan, observed, "a-run")
 

@@ -72,7 +72,7 @@ def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
 
 
 def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
-    """The receiver counts duplicates of the warm-up as well; alerts that came after its last status are no fault."""
+    """The receiver counts duplicates of the warm-up as well; what came after its last status is no fault."""
     received, firsts = observed.received, judged_alerts(alerts, from_us=0)
     if received.alerts > len(firsts):
         yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
@@ -81,6 +81,11 @@ def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
         own.record(firsts.received_us - firsts.intended_us)
         if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):
             yield "the receiver's latencies are not those of the ledger"
+    if (decided := observed.decisions) is not None and received.decisions > decided.decided + decided.unknown:
+        yield (
+            f"the receiver counted {received.decisions} decisions, and the ledger has "
+            f"{decided.decided + decided.unknown}"
+        )
     judgement = observed.judgement
     came_later = len(alerts) - len(firsts) > received.alerts_duplicated
     if judgement is not None and not came_later and judgement.disagreeing > received.alerts_disagreeing:

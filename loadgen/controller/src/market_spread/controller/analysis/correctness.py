@@ -26,12 +26,14 @@ def correctness(observed: Observed) -> Assessment:
             for criterion, (count, what) in counts.items()
         ]
     if observed.decisions is not None:
-        evidence.append(_decisions(observed.decisions))
-    invalid = observed.received.invalid_records
-    evidence.append(
-        at_most(Criterion.MALFORMED, invalid, 0, unit="messages", text=f"{invalid or 'no'} messages were malformed")
-    )
-    evidence.append(_conserved(observed))
+        evidence += _decisions(observed.decisions)
+    received = observed.received
+    invalid = received.invalid_records
+    evidence += [
+        _unreadable(received.alerts_unreadable, received.decisions_unreadable),
+        at_most(Criterion.MALFORMED, invalid, 0, unit="messages", text=f"{invalid or 'no'} messages were malformed"),
+        _conserved(observed),
+    ]
     return Assessment(tuple(evidence), known=judgement is not None)
 
 
@@ -52,14 +54,25 @@ def conservation(observed: Observed) -> Conservation:
     return {"sent": sent, "processed": processed, "invalid": invalid, "in_flight": sent - processed - invalid}
 
 
-def _decisions(found: DecisionJudgement) -> Evidence:
-    """Whether every order has one decision, and each is right."""
+def _unreadable(alerts: int, decisions: int) -> Evidence:
+    """Whether the job wrote nothing else than alerts and decisions to their topics."""
+    found = {"alert": alerts, "decision": decisions}
+    said = " and ".join(f"{count:,} records were no {what}" for what, count in found.items() if count)
+    text = said or "every record of the job was an alert or a decision"
+    return at_most(Criterion.ALERTS_UNREADABLE, alerts + decisions, 0, unit="records", text=text)
+
+
+def _decisions(found: DecisionJudgement) -> list[Evidence]:
+    """Whether every order has a decision, and each is right: apart, as the rig may have lost the missing ones."""
     duplicated = 0 if found.duplicates_allowed else found.duplicated
-    counts = {"missing": found.missing, "unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong}
-    faults = {name: count for name, count in {**counts, "stale": found.stale}.items() if count}
-    said = ", ".join(f"{count} {name}" for name, count in faults.items())
-    text = f"of the decisions on {found.orders:,} orders {said}" if said else f"all {found.orders:,} orders are decided"
-    return at_most(Criterion.DECISIONS, sum(faults.values()), 0, unit="decisions", text=text)
+    counts = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}
+    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    text = f"of the decisions on {found.orders:,} orders {said or 'all that came are right'}"
+    missing = f"{found.missing or 'no'} of {found.orders:,} orders have no decision"
+    return [
+        at_most(Criterion.DECISIONS_MISSING, found.missing, 0, unit="decisions", text=missing),
+        at_most(Criterion.DECISIONS, sum(counts.values()), 0, unit="decisions", text=text),
+    ]
 
 
 def _conserved(observed: Observed) -> Evidence:

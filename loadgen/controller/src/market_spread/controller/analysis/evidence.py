@@ -34,7 +34,9 @@ class Criterion(StrEnum):
     ALERTS_UNEXPECTED = "alerts_unexpected"
     ALERTS_WRONG = "alerts_wrong"
     ALERTS_DUPLICATED = "alerts_duplicated"
+    ALERTS_UNREADABLE = "alerts_unreadable"
     DECISIONS = "decisions"
+    DECISIONS_MISSING = "decisions_missing"
     MALFORMED = "malformed"
     CONSERVATION = "conservation"
     # Objectives: how fast and how steadily.
@@ -83,10 +85,10 @@ _OF_THE_RIG = frozenset(list(Criterion)[list(Criterion).index(Criterion.BROKE_OF
 # What no fault of the rig explains away: the output itself, or the end of the job.
 _CERTAIN = frozenset({
     Criterion.JOB_FAILED, Criterion.ALERTS_UNEXPECTED, Criterion.ALERTS_WRONG, Criterion.ALERTS_DUPLICATED,
-    Criterion.MALFORMED, Criterion.DECISIONS,
+    Criterion.ALERTS_UNREADABLE, Criterion.MALFORMED, Criterion.DECISIONS,
 })  # fmt: skip
 # These are certain as well, unless the rig itself lost messages.
-_LOST = frozenset({Criterion.ALERTS_MISSING, Criterion.CONSERVATION, Criterion.LOSS})
+_LOST = frozenset({Criterion.ALERTS_MISSING, Criterion.DECISIONS_MISSING, Criterion.CONSERVATION, Criterion.LOSS})
 _LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criterion.RIG_DISAGREES})
 # What a system that stands still or falls behind brings about; alone it is the rig's.
 _CONSEQUENCES = frozenset({Criterion.UNDECIDED, Criterion.NOT_STEADY})

@@ -16,7 +16,7 @@ from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
-from market_spread.controller.analysis.keys import state_partitions
+from market_spread.controller.analysis.keys import parts_of, state_partitions
 from market_spread.controller.analysis.observed import Observed, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls
@@ -31,6 +31,7 @@ from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workl
 from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN
@@ -441,6 +442,118 @@ def test_a_short_pause_of_the_rig_does_not_excuse_a_long_one_of_the_job(
     observed.silences = (Silence("broker", begin_us, begin_us + 1_000_000),)
 
     assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED
+
+
+def test_a_job_that_stands_still_while_the_load_settles_fails(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    settling = dataclasses.replace(plan, workload=plan.workload.changed(warm_up={"settle_s": 5.0}))
+    observed.alerts = standing_still(alerts, 3.5, at_s=1.0)
+
+    result = result_of(settling, observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.reasons[0].startswith("the job stood still for 3.5 s, from 1.0 s of the load on")
+
+
+def late_by(alerts: Alerts, delay_us: Ints | int) -> Alerts:
+    """Alerts that are read so much later."""
+    return dataclasses.replace(
+        alerts, read_us=alerts.read_us + delay_us, emitted_us=alerts.emitted_us + delay_us,
+        received_us=alerts.received_us + delay_us,
+    )  # fmt: skip
+
+
+def test_a_lag_that_is_always_the_same_is_no_stall(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = late_by(alerts, 2_500_000)
+
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_a_lag_from_before_that_is_worked_off_is_no_stall(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = late_by(alerts, np.clip(2_600_000 - np.maximum(0, age_us - 3_000_000) // 4, 0, None))
+
+    assert result_of(plan, observed, "a-run").stalls == 0
+
+
+def test_a_stall_whose_time_went_to_the_sending_is_the_senders(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    """Its status answers all the while, and few enough of its frames are late."""
+    still = standing_still(alerts, 3.0)
+    late_us = still.received_us - alerts.received_us
+    observed.alerts = dataclasses.replace(still, sent_us=alerts.sent_us + late_us)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (
+        Verdict.VOID, ("the sender stood still for 3.0 s, from 5.0 s of the load on",),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("at_the_broker", "verdict"), [(True, Verdict.VOID), (False, Verdict.FAILED)])
+def test_a_stall_in_which_the_alerts_lay_at_the_broker_is_the_receivers(
+    plan: RunPlan, observed: Observed, alerts: Alerts, at_the_broker: bool, verdict: Verdict
+) -> None:
+    """What the job stamps as emitted does not tell: it may have kept the alerts."""
+    late_us = standing_still(alerts, 4.0).received_us - alerts.received_us
+    observed.alerts = dataclasses.replace(alerts, received_us=alerts.received_us + late_us)
+    observed.received.fetch_histogram = histogram(*(late_us if at_the_broker else np.zeros_like(late_us)))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is verdict
+    assert "the receiver stood still for 4.0 s" in result.reasons[0] or verdict is Verdict.FAILED
+
+
+def test_one_partition_of_the_input_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
+    parted = dataclasses.replace(plan, workload=plan.workload.changed(market={"partitions": 2}))
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    bucket = buckets_of(alerts.symbol.view(np.uint8).reshape(-1, 6), 2)
+    begin_us = int(alerts.intended_us[0]) + 30_000_000
+    held_up = (bucket == 1) & (alerts.intended_us > begin_us) & (alerts.intended_us < begin_us + 10_000_000)
+    observed.alerts = dataclasses.replace(
+        alerts, received_us=np.where(held_up, begin_us + 10_000_000, alerts.received_us)
+    )
+
+    result = result_of(parted, observed, "a-run")
+
+    assert (result.verdict, result.stalls) == (Verdict.FAILED, 1)
+    assert re.match(
+        r"partition 1 of the input stood still for 9\.\d s, from 31\.\d s of the load on, while the others went on",
+        result.reasons[0],
+    )
+
+
+@pytest.mark.parametrize(("orders_a_second", "stalls"), [(2.0, 1), (0.4, 0)])
+def test_a_hot_key_that_others_of_its_path_pass_by_stands_still(
+    plan: RunPlan, orders_a_second: float, stalls: int
+) -> None:
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    hot = np.flatnonzero(alerts.symbol == alerts.symbol[0])
+    few = np.ones(len(alerts), np.bool_)
+    few[np.delete(hot, np.s_[:: round(2 / orders_a_second)])] = False
+    alerts = alerts[few]
+    begin_us = int(alerts.intended_us[0]) + 30_000_000
+    held_up = (alerts.symbol == alerts.symbol[0]) & (np.abs(alerts.intended_us - begin_us - 5_000_000) < 5_000_000)
+    alerts = dataclasses.replace(alerts, received_us=np.where(held_up, begin_us + 10_000_000, alerts.received_us))
+
+    found = find_stalls(alerts, (), parts=parts_of(plan, alerts), longer_than_us=2_000_000)
+
+    name = alerts.symbol[0].decode().strip()
+    assert [stall.part for stall in found] == [f"the key {name}"] * stalls
+
+
+def test_the_longest_pause_outside_boundaries_is_in_the_result(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 1.8)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is Verdict.PASSED
+    assert result.pause_ns_max == pytest.approx(1.8e9, rel=0.05)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 1.2, 1.9])
@@ -1050,7 +1163,7 @@ def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observ
         result.reasons[0],
     )
     assert result.stalls == 1
-    assert result_of(plan, observed, "a-run").stalls == 0  # its state has one partition
+    assert result_of(plan, observed, "a-run").reasons[0].startswith("the key A")  # its state has one partition
 
 
 @pytest.mark.parametrize("latency_us", [lambda age_us: 8_000_000 + age_us // 10, lambda age_us: 1_900_000])
@@ -1059,11 +1172,10 @@ def test_a_lag_of_all_partitions_is_no_stall_of_one(plan: RunPlan, latency_us: A
     parted = dataclasses.replace(plan, workload=plan.workload.changed(job={"shuffle_partitions": 8}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))[::40]
     alerts = with_latency(alerts, np.full(len(alerts), latency_us(alerts.intended_us - alerts.intended_us[0])))
-    partitions = state_partitions(parted, alerts)
 
-    found = find_stalls(alerts, (), partitions=partitions, longer_than_us=2_000_000)
+    found = find_stalls(alerts, (), parts=parts_of(parted, alerts), longer_than_us=2_000_000)
 
-    assert [stall for stall in found if stall.partition is not None] == []
+    assert [stall for stall in found if stall.part] == []
 
 
 def test_a_partition_stands_still_with_all_others(plan: RunPlan) -> None:
@@ -1077,9 +1189,9 @@ def test_a_partition_stands_still_with_all_others(plan: RunPlan) -> None:
         ),
     )
 
-    found = find_stalls(alerts, (), partitions=state_partitions(parted, alerts), longer_than_us=2_000_000)
+    found = find_stalls(alerts, (), parts=parts_of(parted, alerts), longer_than_us=2_000_000)
 
-    assert [(stall.partition, round(stall.duration_us / 1e6)) for stall in found] == [(None, 4)]
+    assert [(stall.part, round(stall.duration_us / 1e6)) for stall in found] == [("", 4)]
 
 
 def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: RunPlan, observed: Observed) -> None:

@@ -4,14 +4,17 @@ import numpy as np
 
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence
+from market_spread.controller.analysis.stalls import Groups
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
 from market_spread.loadgen.faults import Bools
 from market_spread.loadgen.market.symbols import universe
 
 ONE_KEY_SHARE_MAX = 0.1
 _SAMPLES_MIN = 500
+# Of a key that comes rarely, one order that is late tells nothing of the key.
+_STALLED_ORDERS_MIN = 5
 
 
 def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
@@ -32,6 +35,26 @@ def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
         buckets=workload.market.partitions,
         partitions=workload.job.shuffle_partitions,
     )
+
+
+def parts_of(plan: RunPlan, alerts: Alerts) -> list[Groups]:
+    """What of the output may stand still alone, larger parts first: partitions of state and input, their paths, keys.
+
+    Orders of a path come in order, so a key is held against the others of its path, and all else against everything.
+    """
+    job, buckets = plan.workload.job, plan.workload.market.partitions
+    paths = path_of(alerts.symbol, mode=job.mode, buckets=buckets, partitions=job.shuffle_partitions)
+    of_input, of_state = np.divmod(paths, job.shuffle_partitions)
+    everything = np.zeros(len(alerts), np.int64)
+    return [
+        Groups(of_state, everything, lambda at: f"partition {of_state[at]} of the job's state"),
+        Groups(of_input, everything, lambda at: f"partition {of_input[at]} of the input"),
+        Groups(paths, everything, lambda at: f"partition {of_input[at]} of the input on {of_state[at]} of the state"),
+        Groups(
+            symbol_codes(alerts.symbol), paths, lambda at: f"the key {alerts.symbol[at].decode('latin-1').strip()}",
+            _STALLED_ORDERS_MIN,
+        ),
+    ]  # fmt: skip
 
 
 def one_key(plan: RunPlan, symbols: Texts) -> Evidence:

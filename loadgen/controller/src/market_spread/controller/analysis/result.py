@@ -107,6 +107,7 @@ class Result:
     decision_latency_ns: LatencyNs = field(default_factory=dict)
     stalls: int = 0
     stall_ns_max: int | None = None
+    pause_ns_max: int | None = None
     self_test: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
@@ -154,6 +155,7 @@ def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
     rows = [
         ("intended send to receipt", "latency_ns", result.latency_ns),
         ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
+        *([] if result.pause_ns_max is None else [("  longest pause in between", "", {"max": result.pause_ns_max})]),
         *((f"  {heat} keys", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
         *_partition_rows(result),
         ("actual send to receipt", "service_time_ns", result.service_time_ns),

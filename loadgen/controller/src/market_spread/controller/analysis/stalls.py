@@ -1,17 +1,34 @@
 """Where the output stood still: for how long, where the time went, and whether the system or the rig is to blame."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import Boundary, stages_us
 from market_spread.controller.clients.watch import Silence
 from market_spread.loadgen.columns import Alerts
 
-# Of a standstill, so much must lie within one of the rig's, or of the whole output, for that to be its cause.
+# Of a standstill, so much must lie within one of the rig's, or of a larger part's, for that to be its cause.
 _EXPLAINED_SHARE_MIN = 0.5
+# Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
+_RUN_US_MAX = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Parts of the output that may stand still alone.
+
+    of: the number of its part, for each alert; within: of what the part is held against; name: what the part is called,
+    by the place of one of its alerts; orders_min: how many of its orders must have waited.
+    """
+
+    of: Int64s
+    within: Int64s
+    name: Callable[[int], str]
+    orders_min: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +36,16 @@ class Stall:
     """A time in which orders were due and no alert came. Unix microseconds, by the receiver's clock.
 
     at_boundary: it meets the end of a batch; stage_shares: of the time that the orders which waited took, by stage;
-    partition: that of the state which alone stood still, None if all of the output did.
+    part: what alone stood still, empty if all of the output did; of_rig: what of the rig stood still meanwhile and
+    explains it, None if it is the system's own.
     """
 
     begin_us: int
     end_us: int
     at_boundary: bool
     stage_shares: Mapping[str, float]
-    partition: int | None = None
+    part: str = ""
+    of_rig: Silence | None = None
 
     @property
     def duration_us(self) -> int:
@@ -35,73 +54,133 @@ class Stall:
 
 
 def find_stalls(
-    alerts: Alerts, boundaries: Sequence[Boundary], *, partitions: Int64s | None = None, longer_than_us: int
+    alerts: Alerts,
+    boundaries: Sequence[Boundary],
+    *,
+    parts: Sequence[Groups] = (),
+    longer_than_us: int,
+    silences: Sequence[Silence] = (),
+    fetch: HdrCounts | None = None,
 ) -> tuple[Stall, ...]:
-    """The stalls of first alerts that are longer than the given time, in order; then those of one partition alone.
+    """The stalls of first alerts that are longer than the given time, in order; then those of one part alone.
 
     A gap between two receipts counts from the moment at which an order that came after it was due: a pause of the load
-    is not a stall. partitions: of the state, that of each alert. In one of them a gap counts from the moment at which
-    the others had passed such an order by, so that a lag that all have is none; and not if all stood still for at
-    least half of it.
+    is not a stall. Nor is a lag: where the alert before the gap and all orders that waited were late, it counts from
+    when the next alert could be expected. In a part (larger ones first) a gap counts from the moment at which others
+    had passed such an order by; and not if a larger one, or all, stood still for at least half of it.
+
+    silences, fetch: of the rig, and from the broker's append of each alert to its receipt: what tells whose a stall is.
     """
     if not len(alerts):
         return ()
-    whole = _gaps(alerts, boundaries, longer_than_us, passed_by=None, partition=None)
-    if partitions is None:
-        return whole
-    alone: list[Stall] = []
-    for number in np.unique(partitions):
-        own = partitions == number
-        if not own.all():
-            alone += _gaps(alerts[own], boundaries, longer_than_us, passed_by=alerts[~own], partition=int(number))
-    return (*whole, *(stall for stall in alone if not any(_explains(each, stall) for each in whole)))
+    fetch = fetch or HdrCounts()
+    everything = np.zeros(len(alerts), np.int64)
+    found = _gaps(alerts, boundaries, Groups(everything, everything, lambda _: ""), longer_than_us, silences, fetch)
+    for groups in parts:
+        alone = _gaps(alerts, boundaries, groups, longer_than_us, silences, fetch)
+        found += [stall for stall in alone if not any(_explains(each, stall) for each in found)]
+    return tuple(found)
+
+
+def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | None:
+    """The longest time without an alert, beyond what the one before it took, that meets no end of a batch."""
+    ours = alerts[np.argsort(alerts.received_us, kind="stable")]
+    latency_us, received_us = ours.received_us - ours.intended_us, ours.received_us
+    due_us = np.minimum.accumulate(ours.intended_us[::-1])[::-1]
+    begin_us, end_us = np.maximum(received_us[:-1], due_us[1:] + latency_us[:-1]), received_us[1:]
+    apart = np.ones(len(end_us), np.bool_)
+    for boundary in boundaries:
+        apart &= (begin_us >= boundary.end_us) | (end_us <= boundary.begin_us)
+    return max(0, int((end_us - begin_us)[apart].max())) if apart.any() else None
 
 
 def _gaps(
     alerts: Alerts,
     boundaries: Sequence[Boundary],
+    groups: Groups,
     longer_than_us: int,
-    *,
-    passed_by: Alerts | None,
-    partition: int | None,
-) -> tuple[Stall, ...]:
-    by_receipt = alerts[np.argsort(alerts.received_us, kind="stable")]
-    received_us, intended_us = by_receipt.received_us, by_receipt.intended_us
-    due_us = np.minimum.accumulate(intended_us[::-1])[::-1]  # of those that come now or later
-    before_us = np.concatenate([due_us[:1], received_us[:-1]])
-    begin_us = np.maximum(before_us, due_us)
-    if passed_by is not None:
-        begin_us = np.maximum(begin_us, _passed_us(passed_by, due_us))
+    silences: Sequence[Silence],
+    fetch: HdrCounts,
+) -> list[Stall]:
+    _, group_of = np.unique(groups.of, return_inverse=True)
+    order = np.lexsort((alerts.received_us, group_of))
+    ours, of = alerts[order], group_of[order]
+    intended_us, received_us = ours.intended_us, ours.received_us
+    due_us = _least_from_here_on(intended_us, of)
+    before = np.flatnonzero(of[1:] == of[:-1])  # of those after it
+    begin_us = due_us.copy()
+    begin_us[before + 1] = np.maximum(due_us[before + 1], received_us[before])
+    if of[-1]:
+        begin_us = np.maximum(begin_us, _passed_us(alerts, groups.within, groups.within[order], due_us))
     stalls = []
     for place in np.flatnonzero(received_us - begin_us > longer_than_us):
         begin, end = int(begin_us[place]), int(received_us[place])
-        waited = alerts[(alerts.intended_us <= end) & (alerts.received_us >= end) & (alerts.intended_us >= begin)]
-        if not len(waited):
-            waited = by_receipt[place : place + 1]
+        last = int(np.searchsorted(of, of[place], side="right"))
+        due = (intended_us[place:last] >= begin) & (intended_us[place:last] <= end)
+        waited = ours[place + np.flatnonzero(due)] if due.any() else ours[place : place + 1]
+        waits_us = waited.received_us - waited.intended_us
+        lag_us = int(waits_us.min())
+        if place and of[place - 1] == of[place]:
+            lag_us = min(lag_us, int(received_us[place - 1] - intended_us[place - 1]))
+        begin = max(begin, int(due_us[place]) + lag_us)
+        if end - begin <= longer_than_us or len(waited) < groups.orders_min:
+            continue
         spent = {name: max(0.0, float(values.sum())) for name, values in stages_us(waited).items()}
         total = sum(spent.values()) or 1.0
-        at_boundary = any(boundary.begin_us < end and boundary.end_us > begin for boundary in boundaries)
         shares = {name: value / total for name, value in spent.items()}
-        stalls.append(Stall(begin, end, at_boundary, shares, partition))
-    return tuple(stalls)
+        at_boundary = any(boundary.begin_us < end and boundary.end_us > begin for boundary in boundaries)
+        stall = Stall(begin, end, at_boundary, shares, groups.name(int(order[place])))
+        stalls.append(replace(stall, of_rig=_blamed(stall, waited, silences, fetch)))
+    return stalls
 
 
-def _passed_us(others: Alerts, due_us: Int64s) -> Int64s:
-    """When the first alert came, among others, of an order that was due no earlier; never where there is none."""
-    by_due = others[np.argsort(others.intended_us, kind="stable")]
-    earliest_us = np.append(np.minimum.accumulate(by_due.received_us[::-1])[::-1], np.iinfo(np.int64).max)
-    passed_us: Int64s = earliest_us[np.searchsorted(by_due.intended_us, due_us)]
+def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:
+    """Of each time and those after it in its group, the earliest; groups ascend."""
+    numbers = _numbered(times_us, of, base_us := int(times_us.min()))
+    least: Int64s = np.minimum.accumulate(numbers[::-1])[::-1] - of * _RUN_US_MAX + base_us
+    return least
+
+
+def _passed_us(alerts: Alerts, within: Int64s, wanted_of: Int64s, due_us: Int64s) -> Int64s:
+    """When the first alert came, of those of the same number, of an order that was due no earlier.
+
+    An alert's own part may be among them: what is due no earlier in it does not come before the gap ends.
+    """
+    numbers, of = np.unique(within, return_inverse=True)
+    by_due = np.lexsort((alerts.intended_us, of))
+    earliest_us = _least_from_here_on(alerts.received_us[by_due], of[by_due])
+    base_us = int(alerts.intended_us.min())
+    found = _numbered(alerts.intended_us[by_due], of[by_due], base_us)
+    wanted = _numbered(due_us, np.searchsorted(numbers, wanted_of), base_us)
+    passed_us: Int64s = earliest_us[np.searchsorted(found, wanted)]
     return passed_us
 
 
-def blamed(stall: Stall, silences: Sequence[Silence]) -> Silence | None:
-    """The silence of the rig that explains the stall; None if none does, so that it is the system's own.
+def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
+    """Numbers that go up by group, and within one by time; times beyond any run from the base on are its end."""
+    numbers: Int64s = np.minimum(times_us - base_us, _RUN_US_MAX - 1) + of * _RUN_US_MAX
+    return numbers
 
-    While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells.
+
+def _blamed(stall: Stall, waited: Alerts, silences: Sequence[Silence], fetch: HdrCounts) -> Silence | None:
+    """What of the rig stood still and explains the stall; None if nothing does, so that it is the system's own.
+
+    While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells. A
+    sender may answer whose load is late, and a receiver that does not get to its alerts: then the orders' time went to
+    their sending, or as many alerts as there are orders that waited lay at the broker for as long.
     """
     priority = {"machine": 1, "broker": -1}
     explaining = [each for each in silences if _explains(each, stall)]
-    return max(explaining, key=lambda each: (priority.get(each.component, 0), _shared_us(stall, each)), default=None)
+    if explaining:
+        return max(explaining, key=lambda each: (priority.get(each.component, 0), _shared_us(stall, each)))
+    waits_us = waited.received_us - waited.intended_us
+    if (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum():
+        return Silence("sender", stall.begin_us, stall.end_us)
+    long_us = round(_EXPLAINED_SHARE_MIN * stall.duration_us)
+    lay = int(fetch.counts[int(bucket_indices(np.array([long_us]))[0]) :].sum())
+    if lay and lay >= _EXPLAINED_SHARE_MIN * int((waits_us >= long_us).sum()):
+        return Silence("receiver", stall.begin_us, stall.end_us)
+    return None
 
 
 def _explains(other: Silence | Stall, stall: Stall) -> bool:

@@ -18,7 +18,7 @@ from market_spread.controller.analysis.generator import generator_queue
 from market_spread.controller.analysis.keys import one_key
 from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.analysis.stalls import Stall, blamed
+from market_spread.controller.analysis.stalls import Stall
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
@@ -201,7 +201,7 @@ def _lost_by_sender(observed: Observed) -> Evidence:
 def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
     """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
     limit_ms = run_limits(plan.workload).stall_us / 1000
-    silences = [silence for stall in stalls if (silence := blamed(stall, observed.silences))]
+    silences = [stall.of_rig for stall in stalls if stall.of_rig]
     longest = max(silences, key=lambda silence: silence.duration_us, default=None)
     if longest is None:
         return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")

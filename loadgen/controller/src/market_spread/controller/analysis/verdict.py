@@ -12,11 +12,12 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.correctness import conservation, correctness, lost
 from market_spread.controller.analysis.cpu import cpu_per_message
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, conclude
-from market_spread.controller.analysis.keys import by_heat, state_partitions
+from market_spread.controller.analysis.keys import by_heat, parts_of, state_partitions
 from market_spread.controller.analysis.latency import (
     STAGES,
     Growth,
     LatencyHistograms,
+    find_boundaries,
     judged_alerts,
     latencies_of,
     meets,
@@ -26,7 +27,7 @@ from market_spread.controller.analysis.latency import (
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, batches_of
 from market_spread.controller.analysis.result import LatencyNs, Result
-from market_spread.controller.analysis.stalls import Stall, blamed, find_stalls
+from market_spread.controller.analysis.stalls import Stall, find_stalls, longest_pause_us
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
 from market_spread.controller.host.machine import this_machine
@@ -79,7 +80,7 @@ def result_of(
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     partitions = state_partitions(plan, judged) if judged is not None else None
-    stalls = _stalls(plan, judged, partitions, latencies)
+    stalls = _stalls(plan, observed)
     samples = _samples(plan, judged, partitions, latencies)
     clusters = {path: tail_clusters(*each, _PERCENTILES) for path, each in samples.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
@@ -111,6 +112,7 @@ def result_of(
         HdrCounts.of_status(sent.frame_delay_histogram),
         HdrCounts.of_status(sent.send_lag_histogram),
     )
+    pause_us = None if judged is None or latencies is None else longest_pause_us(judged, latencies.boundaries)
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
     return Result(
@@ -185,17 +187,23 @@ def result_of(
         self_test=self_test,
         alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
         alerts_belated=len(judgement.belated) if judgement else 0,
+        pause_ns_max=None if pause_us is None else pause_us * 1000,
     )
 
 
-def _stalls(
-    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
-) -> tuple[Stall, ...]:
-    """Those beyond the limit."""
-    if latencies is None or judged is None:
+def _stalls(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
+    """Those beyond the limit, from the begin of the measured load on: settling leaves out latencies alone."""
+    if observed.timed_alerts is None:
         return ()
-    longest_us = run_limits(plan.workload).stall_us
-    return find_stalls(judged, latencies.boundaries, partitions=partitions, longer_than_us=longest_us)
+    alerts = judged_alerts(observed.timed_alerts, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+    return find_stalls(
+        alerts,
+        find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
+        parts=parts_of(plan, alerts),
+        longer_than_us=run_limits(plan.workload).stall_us,
+        silences=observed.silences,
+        fetch=HdrCounts.of_status(observed.received.fetch_histogram),
+    )
 
 
 def _samples(
@@ -235,17 +243,17 @@ def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[
 def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
     """Whether the job had the output stand still; what the rig explains is the rig's."""
     limit_ms = run_limits(plan.workload).stall_us / 1000
-    own = [stall for stall in stalls if blamed(stall, observed.silences) is None]
+    own = [stall for stall in stalls if stall.of_rig is None]
     longest = max(own, key=lambda stall: stall.duration_us, default=None)
     if longest is None:
         text = f"the job had the output stand still for no longer than {limit_ms:g} ms"
         return Evidence(Criterion.STALLED, True, text, None, limit_ms, "ms")
     at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
     stage, share = max(longest.stage_shares.items(), key=lambda each: each[1])
-    who = "the job" if longest.partition is None else f"partition {longest.partition} of the job's state"
+    who = longest.part or "the job"
     text = (
         f"{who} stood still for {longest.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on, "
-        f"{'while the others went on, ' if longest.partition is not None else ''}"
+        f"{'while the others went on, ' if longest.part else ''}"
         f"{'at a batch boundary' if longest.at_boundary else 'in the middle of a batch'}; {share:.0%} of the time "
         f"of the orders that waited went to {stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s is allowed"
     )

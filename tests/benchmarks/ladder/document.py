@@ -15,6 +15,7 @@ _HEADS = {
     "symbols": "symbols",
     "partitions": "partitions of a topic",
     "frames": "messages a frame",
+    "decisions": "decisions",
 }
 
 

@@ -13,10 +13,9 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Clients, sent_ends
-from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.market.symbols import universe
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
@@ -130,7 +129,7 @@ class Rig:
 
     def rejected(self, load: PlannedLoad) -> int:
         """How many orders of a load are rejected, if it has a tight_share of 0: then probes always reject."""
-        symbols = universe(self._workload.market.symbols, self._workload.market.partitions)
+        symbols = universe_of(self._workload)
         names = symbols.names[np.concatenate((symbols.rejecting_ids, symbols.probe_ids))]
         return sum(int(np.isin(orders.symbol, names).sum()) for orders in orders_of(load.open(0)))
 

@@ -1,10 +1,16 @@
 """In which state partition symbols are; tests/integration/test_columns.py asks Spark itself."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from market_spread.controller.plan.plan import plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
+from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.market.symbols import universe
+
+QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
 def test_micro_batch_mode_places_a_symbol_by_its_kafka_partition() -> None:
@@ -36,11 +42,32 @@ def test_symbols_of_one_path_share_the_partitions_of_topic_and_state() -> None:
     assert found.tolist() == (market.bucket * 4 + state).tolist()
 
 
-@pytest.mark.parametrize("partitions", range(1, 17))
-@pytest.mark.parametrize("buckets", [1, 2, 8])
-def test_every_state_partition_has_probes(buckets: int, partitions: int) -> None:
-    market = universe(350, buckets)
+@pytest.mark.parametrize("partitions", [*range(1, 17), 32, 64, 200, 1000])
+@pytest.mark.parametrize(("symbols", "buckets"), [(350, 1), (350, 8), (3_500, 2)])
+@pytest.mark.parametrize("mode", ["real-time", "micro-batch"])
+def test_every_state_partition_with_symbols_has_probes(symbols: int, buckets: int, partitions: int, mode: str) -> None:
+    market = universe(symbols, buckets, partitions)
 
-    found = state_partition_of(market.names[market.probe_ids], mode="real-time", buckets=buckets, partitions=partitions)
+    found = state_partition_of(market.names, mode=mode, buckets=buckets, partitions=partitions)
 
-    assert np.bincount(found, minlength=partitions).min() > 0
+    is_probe = np.isin(np.arange(len(market)), market.probe_ids)
+    assert set(found[~is_probe].tolist()) <= set(found[is_probe].tolist())
+
+
+def test_probes_that_state_partitions_need_are_cold_and_few() -> None:
+    few, many = universe(3_500, 2), universe(3_500, 2, 200)
+
+    assert many.names[: len(few)].tolist() == few.names.tolist()
+    assert 0 < len(many) - len(few) <= 38
+    assert not many.hot[len(few) :].any()
+    assert len(set(many.names.tolist())) == len(many)
+
+
+def test_load_of_a_workload_has_a_probe_in_each_state_partition() -> None:
+    shipped = read_workload(QUICK)
+    workload = shipped.changed(job={"shuffle_partitions": 64})
+
+    (sent,) = quotes_of(plan_of_workload(workload).initial.open(0))
+
+    assert sent.symbol.tolist() == universe_of(workload).names.tolist()
+    assert len(sent) > len(universe_of(shipped))

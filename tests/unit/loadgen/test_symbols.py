@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.wire.layout import SYMBOL_ALPHABET, bucket_of
-from market_spread.loadgen.market.symbols import buckets_of, universe
+from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.market.symbols import universe
 
 SIZES = [350, 2926, 100_000]
 

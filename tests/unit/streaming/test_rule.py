@@ -1,5 +1,7 @@
 """The rule, at its boundaries: exact, and the same for integers and arrays. Prices are in 1/10,000 dollar."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,21 @@ TABLE = [
     (9_999_999_499, 9_999_999_998, False),  # the highest prices that a message holds
     (9_999_999_499, 9_999_999_999, True),
     (9_999_999_999, 0, False),
+    # A mid below zero: no market, unless crossed by more than 5% of it. The reference, which divides, differs.
+    (-1_000, -990, True),
+    (-1_000, -1_000, True),
+    (-5, 5, True),  # a mid of zero
+    (-990, -1_000, True),
+    (-950, -1_050, False),
 ]
+
+
+def test_multiplied_out_the_rule_is_the_reference_s_wherever_the_mid_is_above_zero() -> None:
+    for bid in range(-300, 12_000, 97):
+        for offer in range(1 - bid if bid <= 0 else max(1 - bid, bid - 700), bid + 900, 13):
+            d, mid = Fraction(offer - bid, 10_000), Fraction(bid + offer, 20_000)
+
+            assert too_wide(bid, offer) is (d >= Fraction(5, 100) or d / mid >= Fraction(5, 100))
 
 
 @pytest.mark.parametrize(("bid", "offer", "rejects"), TABLE)

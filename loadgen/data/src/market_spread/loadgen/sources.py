@@ -18,7 +18,7 @@ from market_spread.loadgen.files.native import map_native
 from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MarketParameters
-from market_spread.loadgen.market.symbols import buckets_of
+from market_spread.loadgen.market.places import buckets_of
 
 STRETCH_MESSAGES = 4096
 

@@ -5,11 +5,10 @@ import numpy as np
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence
 from market_spread.controller.analysis.stalls import Groups
-from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.plan import RunPlan, universe_of
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
 from market_spread.loadgen.faults import Bools
-from market_spread.loadgen.market.symbols import universe
 
 ONE_KEY_SHARE_MAX = 0.1
 _SAMPLES_MIN = 500
@@ -19,10 +18,9 @@ _STALLED_ORDERS_MIN = 5
 
 def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
     """Which alerts are of `hot` and which of `cold` keys; a group without any is left out, of a replay both are."""
-    workload = plan.workload
     if plan.origin.get("source") != "market":
         return {}
-    is_hot = universe(workload.market.symbols, workload.market.partitions).is_hot(alerts.symbol)
+    is_hot = universe_of(plan.workload).is_hot(alerts.symbol)
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 

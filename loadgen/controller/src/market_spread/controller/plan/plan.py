@@ -12,7 +12,7 @@ from market_spread.common.load.source import Load, find_source
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Orders, Quotes
 from market_spread.loadgen.market.parameters import SEQUENCE_MAX, MarketParameters, Phase
-from market_spread.loadgen.market.symbols import universe
+from market_spread.loadgen.market.symbols import Universe, universe
 
 # How far a run's first number is behind the newest one that was seen: of the last frames not all need be looked at.
 _SEQUENCE_ROOM = 1_000_000
@@ -105,6 +105,11 @@ class RunPlan:
         return self.workload.load.total() / self.duration_s
 
 
+def universe_of(workload: Workload) -> Universe:
+    """The symbols of a workload's market; the same in either mode, so that both get the same messages."""
+    return universe(workload.market.symbols, workload.market.partitions, workload.job.shuffle_partitions)
+
+
 def plan_of_workload(workload: Workload) -> RunPlan:
     """The plan of a synthetic market."""
 
@@ -119,11 +124,12 @@ def plan_of_workload(workload: Workload) -> RunPlan:
             order_share=workload.market.order_share,
             probes_per_s=workload.market.probes_per_s,
             changing_symbols=workload.market.changing_symbols,
+            state_partitions=workload.job.shuffle_partitions,
         )
         return PlannedLoad("market", parameters.to_mapping())
 
     warm_up = Constant(workload.load.highest_per_s, workload.warm_up.duration_s)
-    symbols = universe(workload.market.symbols, workload.market.partitions)
+    symbols = universe_of(workload)
     return RunPlan(
         workload=workload,
         initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),

@@ -27,7 +27,7 @@ from market_spread.controller.host.preflight import GATES, MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import PERCENTILES, Objectives
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.loadgen.market.parameters import REJECTED_SHARE
+from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 from market_spread.v1.limits_pb2 import RunLimits
 
@@ -91,7 +91,7 @@ class JobKeys:
             f"`{MICRO_BATCH}`: by default {BATCH_S_DEFAULT[MICRO_BATCH]:g}.",
         ),
     ] = BATCH_S_DEFAULT[REAL_TIME]
-    shuffle_partitions: Annotated[int, number(1, 1000, "Partitions of the state.")] = 1
+    shuffle_partitions: Annotated[int, number(1, STATE_PARTITIONS_MAX, "Partitions of the state.")] = 1
     replicas: Annotated[
         int, number(1, 2, f"Jobs that read the same topics; 2 need batches of {REPLICAS_BATCH_S_MIN:g} s or more.")
     ] = 1

@@ -42,7 +42,7 @@ class Market:
     """
 
     def __init__(self, parameters: MarketParameters, start_unix_ns: int, *, block_ns: int = BLOCK_NS) -> None:
-        self.symbols = universe(parameters.symbols, parameters.buckets)
+        self.symbols = universe(parameters.symbols, parameters.buckets, parameters.state_partitions)
         self._parameters = parameters
         self._start_ns = start_unix_ns
         self._block_ns = block_ns

@@ -16,6 +16,7 @@ REJECTED_SHARE = 1 / 70_000
 TIGHT_SHARE = 0.2
 ORDER_ID_END = 10_000_000_000
 SEQUENCE_MAX = 10**12 - 1
+STATE_PARTITIONS_MAX = 1000
 
 
 class Phase(Enum):
@@ -44,6 +45,7 @@ class MarketParameters:
         TIGHT_SHARE
     )
     changing_symbols: Annotated[int, number(0, SYMBOLS_MAX, "Accepting symbols, wide or tight by a coin.")] = 0
+    state_partitions: Annotated[int, number(1, STATE_PARTITIONS_MAX, "Of a state by symbol; each has probes.")] = 1
     shard: Annotated[int, number(0, 1023, "This sender's slice of the symbols.")] = 0
     shards: Annotated[int, number(1, 1024, "How many slices there are.")] = 1
     sequences_after: Annotated[int, number(0, SEQUENCE_MAX, "Quotes are numbered behind it; 0: by phases.")] = 0

@@ -4,7 +4,7 @@ A universe depends on its size and the number of buckets alone, never on a seed:
 is to a recorded load. The reject share and the tickers that reject are those of the reference's set of 350.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Bytes2D, Int64s
-from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH, bucket_of
+from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH
 from market_spread.loadgen.columns import symbol_codes
+from market_spread.loadgen.market.places import buckets_of, state_partitions_of
 
 SYMBOLS_MIN = 350
 SYMBOLS_MAX = 100_000
@@ -29,6 +30,7 @@ _NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
 # Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
 _NAME_STRIDE = 293_339
 _SECOND_CLASS_EVERY = 50
+_NAMES_AT_ONCE = 1000
 # Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
 # of their orders meet a tight quote.
 _CHEAP_EVERY = 8
@@ -89,15 +91,16 @@ class Universe:
         return flags
 
 
-def universe(symbols: int, buckets: int) -> Universe:
-    """The universe of that many symbols, with a tenth as many probes more: at least 100, and one in each bucket.
+def universe(symbols: int, buckets: int, state_partitions: int = 1) -> Universe:
+    """The universe of that many symbols, with a tenth as many probes more: at least 100, and one wherever symbols are.
 
-    15 of 350 symbols reject, and the same share, rounded down, of more. symbols: 350 to 100,000; buckets: 1 to 1024.
+    That is in each bucket, and in each partition of a state by symbol that has symbols. 15 of 350 symbols reject, and
+    the same share, rounded down, of more. symbols: 350 to 100,000; buckets: 1 to 1024.
     """
     rejecting = symbols - accepting_count(symbols)
-    names = [*islice(_names(), symbols), *_probe_names(max(PROBE_SYMBOLS_MIN, symbols // 10), buckets)]
-    cells = np.frombuffer("".join(name.ljust(SYMBOL_WIDTH) for name in names).encode(), np.uint8)
-    cells = cells.reshape(-1, SYMBOL_WIDTH)
+    names = list(islice(_names(), symbols))
+    names += _probe_names(names, max(PROBE_SYMBOLS_MIN, symbols // 10), buckets, state_partitions)
+    cells = _cells(names)
     return Universe(
         cells=cells,
         price=_prices(symbols, len(names) - symbols),
@@ -116,25 +119,6 @@ def hot_count(ids: Int64s) -> int:
 def accepting_count(symbols: int) -> int:
     """How many symbols of a universe of that many accept orders."""
     return symbols - symbols * len(REJECT_TICKERS) // SYMBOLS_MIN
-
-
-def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
-    """`bucket_of` of many names at once: cells are the padded names, uint8 (n, 6)."""
-    crc = np.full(len(cells), 0xFFFFFFFF, np.uint32)
-    for column in cells.T:
-        crc = _CRC_OF_BYTE[(crc ^ column) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
-    found: Int64s = (crc ^ np.uint32(0xFFFFFFFF)).astype(np.int64) % buckets
-    return found
-
-
-def _crc_of_byte() -> npt.NDArray[np.uint32]:
-    crc = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        crc = np.where(crc & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (crc >> np.uint32(1))
-    return crc
-
-
-_CRC_OF_BYTE = _crc_of_byte()
 
 
 def _names() -> Iterator[str]:
@@ -157,18 +141,36 @@ def _letters(number: int) -> str:
     return name
 
 
-def _probe_names(probes: int, buckets: int) -> list[str]:
-    """So many names, and then more for the buckets without any; a slash keeps them apart from the symbols."""
+def _probe_names(symbols: Sequence[str], probes: int, buckets: int, state_partitions: int) -> list[str]:
+    """So many names, and then more for places without any; a slash keeps them apart from the symbols."""
+
+    def in_state(cells: Bytes2D) -> Int64s:
+        return state_partitions_of(cells, state_partitions)
+
     names = ["/" + _letters(number) for number in range(probes)]
-    missing = set(range(buckets)) - {bucket_of(name, buckets) for name in names}
-    for number in count(probes):
+    names += _further(names, set(range(buckets)), lambda cells: buckets_of(cells, buckets))
+    return names + _further(names, set(in_state(_cells(symbols)).tolist()), in_state)
+
+
+def _further(names: Sequence[str], wanted: set[int], places_of: Callable[[Bytes2D], Int64s]) -> list[str]:
+    """The names that come next in those of the wanted places in which there is none yet."""
+    found: list[str] = []
+    missing = wanted.difference(places_of(_cells(names)).tolist())
+    for first in count(len(names), _NAMES_AT_ONCE):
         if not missing:
-            return names
-        name = "/" + _letters(number)
-        if bucket_of(name, buckets) in missing:
-            missing.remove(bucket_of(name, buckets))
-            names.append(name)
-    raise AssertionError("names do not end")
+            break
+        further = ["/" + _letters(number) for number in range(first, first + _NAMES_AT_ONCE)]
+        for name, place in zip(further, places_of(_cells(further)).tolist(), strict=True):
+            if place in missing:
+                missing.remove(place)
+                found.append(name)
+    return found
+
+
+def _cells(names: Sequence[str]) -> Bytes2D:
+    """Names padded with blanks, uint8 (n, 6)."""
+    padded = "".join(name.ljust(SYMBOL_WIDTH) for name in names).encode()
+    return np.frombuffer(padded, np.uint8).reshape(-1, SYMBOL_WIDTH)
 
 
 def _prices(symbols: int, probes: int) -> Int64s:

@@ -43,7 +43,6 @@ from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
-from market_spread.receiver.service import _response
 from tests.mutants import rig
 from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay
@@ -289,7 +288,7 @@ class _Beside:
         for wrong, receiving in self._receivings:
             receiving.drain(30)
             ledger = ledger_path(self._folder / "beside", wrong.name, ALERTS).read_bytes()
-            received, alerts = _response(receiving.received()), alerts_of(decode_ledger(ledger))
+            received, alerts = receiving.status(), alerts_of(decode_ledger(ledger))
             yield wrong, replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None)
 
     def close(self) -> None:

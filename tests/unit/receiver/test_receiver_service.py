@@ -135,5 +135,5 @@ def test_ledger_of_a_path_outside_is_refused(service: ReceiverService) -> None:
 
 
 def test_unknown_ledger_is_refused(service: ReceiverService) -> None:
-    with pytest.raises(UsageError, match="name='orders' is no ledger; use one of alerts, decisions, invalid"):
+    with pytest.raises(UsageError, match="name='orders' is not a ledger; use one of alerts, decisions, invalid"):
         list(service.ReadLedger(ReadLedgerRequest(run_id="run-1", name="orders"), CONTEXT))

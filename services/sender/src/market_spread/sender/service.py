@@ -25,7 +25,6 @@ from market_spread.v1.control_pb2 import (
     LookRequest,
     LookResponse,
     PartitionOffset,
-    PartitionSent,
     Phase,
     SenderStatusRequest,
     SenderStatusResponse,
@@ -79,7 +78,6 @@ class SenderService(SenderServicer):
         self._publisher: Publisher | None = None
         self._run_id = ""
         self._start_unix_ns = 0
-        self._nbbo_topic = ""
 
     def Start(  # noqa: N802
         self, request: StartSendingRequest, context: grpc.ServicerContext
@@ -104,13 +102,8 @@ class SenderService(SenderServicer):
         publisher = self._publisher
         if publisher is None:
             return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
-        # The phase is read first: what is FINISHED has its final counts.
-        response = SenderStatusResponse(phase=publisher.phase, detail=publisher.detail)
-        response.run_id = self._run_id
-        response.start_unix_ns = self._start_unix_ns
-        response.messages_due = publisher.messages_due()
-        response.cpu_us = cpu_us()
-        self._put_totals(response, publisher)
+        response = publisher.status()
+        response.run_id, response.start_unix_ns, response.cpu_us = self._run_id, self._start_unix_ns, cpu_us()
         response.unix_ns = self._clock.unix_ns()
         return response
 
@@ -158,7 +151,7 @@ class SenderService(SenderServicer):
         except BaseException:
             producer.close()
             raise
-        self._run_id, self._start_unix_ns, self._nbbo_topic = request.run_id, start_unix_ns, request.nbbo_topic
+        self._run_id, self._start_unix_ns = request.run_id, start_unix_ns
         self._publisher = publisher
         publisher.start()
         log_event(_log, "load.started", run_id=request.run_id, source=request.source, start_unix_ns=start_unix_ns)
@@ -190,36 +183,6 @@ class SenderService(SenderServicer):
             partitions=quotes,
             linger_ns=request.linger_us * 1000,
             frame_messages=request.frame_messages,
-        )
-
-    def _put_totals(self, response: SenderStatusResponse, publisher: Publisher) -> None:
-        totals = publisher.totals()
-        quotes = sum(counts.messages for (topic, _), counts in totals.partitions.items() if topic == self._nbbo_topic)
-        response.messages_sent = totals.messages_sent
-        response.quotes_sent = quotes
-        response.orders_sent = totals.messages_sent - quotes
-        response.frames_sent = totals.frames_sent
-        response.frames_late = totals.frames_late
-        response.frames_failed = totals.frames_failed
-        response.messages_failed = totals.messages_failed
-        response.frame_delay_ns_max = totals.frame_delay_ns_max
-        response.unacknowledged_bytes = totals.unacknowledged_bytes
-        response.frame_delay_histogram = totals.frame_delay.encode()
-        response.send_lag_histogram = totals.send_lag.encode()
-        response.acknowledge_histogram = totals.acknowledge.encode()
-        response.unacknowledged_age_us_max = totals.unacknowledged_age_ns_max // 1000
-        response.clock_deviation_us_max = totals.clock_deviation_ns_max // 1000
-        response.partitions.extend(
-            PartitionSent(
-                topic=topic,
-                partition=partition,
-                messages=counts.messages,
-                payload_bytes=counts.payload_bytes,
-                frames=counts.frames,
-                frames_acknowledged=counts.frames_acknowledged,
-                next_offset=counts.next_offset,
-            )
-            for (topic, partition), counts in sorted(totals.partitions.items())
         )
 
 

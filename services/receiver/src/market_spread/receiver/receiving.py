@@ -4,15 +4,14 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Bytes2D, Int64s
@@ -43,22 +42,6 @@ Receipt = tuple[Record, int]
 _log = logging.getLogger(__name__)
 
 
-class RecordConsumer(Protocol):
-    """Where records come from: `common.kafka.Consumer`."""
-
-    def assign(self, positions: Mapping[Partition, int]) -> None:
-        """Read these partitions from these offsets."""
-
-    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
-        """What has arrived."""
-
-    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The offset after the last record of each."""
-
-    def close(self) -> None:
-        """Disconnect."""
-
-
 @dataclass(slots=True)
 class _Drain:
     """Someone waits until the positions are at the ends that the topics have when it is first looked at."""
@@ -77,7 +60,7 @@ class Receiving:
         alerts_topic: str,
         invalid_topic: str,
         partitions: Mapping[str, int],
-        consumer: RecordConsumer,
+        consumer: Consumer,
         ledger: Ledger,
         recovered: Recovered,
         warm_up_order_id_min: int,

@@ -2,22 +2,22 @@
 
 import itertools
 import logging
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
-from market_spread.receiver.receiving import Receiving, RecordConsumer, partition_offsets
+from market_spread.receiver.receiving import Receiving, partition_offsets
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,
@@ -37,25 +37,14 @@ PIECE_BYTES = 1024 * 1024
 DRAIN_TIMEOUT_S = 60.0
 # The answer must leave before the caller's deadline, or the caller never learns what was missing.
 _DRAIN_MARGIN_S = 0.2
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _log = logging.getLogger(__name__)
-
-
-class AlertBroker(Protocol):
-    """What the service asks of Kafka."""
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
-
-    def consumer(self) -> RecordConsumer:
-        """A connected consumer."""
 
 
 class ReceiverService(ReceiverServicer):
     """Receives runs into ledgers below a folder. Thread-safe."""
 
-    def __init__(self, *, broker: AlertBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
+    def __init__(self, *, broker: KafkaBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
         self._broker = broker
         self._folder = folder
         self._recorder = recorder
@@ -110,9 +99,11 @@ class ReceiverService(ReceiverServicer):
     def ReadLedger(  # noqa: N802
         self, request: ReadLedgerRequest, context: grpc.ServicerContext
     ) -> Iterator[ReadLedgerResponse]:
+        errors = _wrong_run_id(request.run_id)
         if request.name not in NAMES:
-            raise UsageError(f"name={request.name!r} is not a ledger; use one of {', '.join(NAMES)}")
-        _check_run_id(request.run_id)
+            errors.append(f"name={request.name!r} is not a ledger; use one of {', '.join(NAMES)}")
+        if errors:
+            raise UsageError("; ".join(errors))
         for piece in read_ledger(ledger_path(self._folder, request.run_id, request.name), piece_bytes=PIECE_BYTES):
             yield ReadLedgerResponse(data=piece)
 
@@ -160,14 +151,10 @@ def _check(request: StartReceivingRequest) -> None:
     ]
     if not request.warm_up_order_id_min:
         errors.append("warm_up_order_id_min=0; give the first order id of the warm-up")
-    try:
-        _check_run_id(request.run_id)
-    except UsageError as error:
-        errors.append(str(error))
+    errors += _wrong_run_id(request.run_id)
     if errors:
         raise UsageError("; ".join(errors))
 
 
-def _check_run_id(run_id: str) -> None:
-    if not _RUN_ID.fullmatch(run_id):
-        raise UsageError(f"run_id={run_id!r} cannot name a folder; use letters, digits, '.', '_' and '-', at most 100")
+def _wrong_run_id(run_id: str) -> list[str]:
+    return [] if RUN_ID.fullmatch(run_id) else [f"run_id={run_id!r} cannot name a folder; {RUN_ID_REMEDY}"]

@@ -3,11 +3,10 @@
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.kafka.client import Producer
 from market_spread.common.load.source import Load
 from market_spread.common.logs import log_event
 from market_spread.common.telemetry.recorder import Recorder
@@ -27,16 +26,6 @@ _FORMAT = (FORMAT_HEADER, FORMAT_VERSION.encode())
 _log = logging.getLogger(__name__)
 
 
-class FrameProducer(Protocol):
-    """Where frames go: `common.kafka.Producer`."""
-
-    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
-        """Hand a frame over."""
-
-    def close(self, timeout_s: float = 0.0) -> None:
-        """End; what is not acknowledged is reported as lost."""
-
-
 class Publisher:
     """Offers one load. `start`; it ends by itself, or early by `stop`. Owns the producer from then on.
 
@@ -49,7 +38,7 @@ class Publisher:
         load: Load,
         plan: FramePlan,
         *,
-        producer: FrameProducer,
+        producer: Producer,
         recorder: Recorder,
         clock: Clock,
         unacknowledged_bytes_max: int,

@@ -4,13 +4,12 @@ import json
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
-from market_spread.common.kafka.client import RECORD_BYTES_MAX
+from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker
 from market_spread.common.load import source as loads
 from market_spread.common.load.source import Load, LoadSource
 from market_spread.common.logs import log_event
@@ -19,11 +18,11 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.counts import LATE_NS_DEFAULT
 from market_spread.sender.frame_queue import FramePlan
-from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
-from market_spread.sender.topic_probe import RecordReader, look
+from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, Publisher
+from market_spread.sender.topic_probe import describe_topics
 from market_spread.v1.control_pb2 import (
-    LookRequest,
-    LookResponse,
+    DescribeTopicsRequest,
+    DescribeTopicsResponse,
     PartitionOffset,
     Phase,
     SenderStatusRequest,
@@ -44,26 +43,13 @@ _STOP_ANSWER_S = STOP_WITHIN_S + 1.5
 _log = logging.getLogger(__name__)
 
 
-class LoadBroker(Protocol):
-    """What the service asks of Kafka."""
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
-
-    def producer(self, topics: list[str]) -> FrameProducer:
-        """A connected producer that knows the topics."""
-
-    def consumer(self) -> RecordReader:
-        """A connected consumer."""
-
-
 class SenderService(SenderServicer):
     """Offers loads to Kafka. Thread-safe."""
 
     def __init__(
         self,
         *,
-        broker: LoadBroker,
+        broker: KafkaBroker,
         recorder: Recorder,
         clock: Clock,
         find_source: Callable[[str], LoadSource] = loads.find_source,
@@ -115,11 +101,11 @@ class SenderService(SenderServicer):
             raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
         return StopSendingResponse()
 
-    def Look(self, request: LookRequest, context: grpc.ServicerContext) -> LookResponse:  # noqa: N802
+    def DescribeTopics(self, request: DescribeTopicsRequest, context: grpc.ServicerContext) -> DescribeTopicsResponse:  # noqa: N802
         topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
         counts = self._broker.partition_counts(topics)
-        ends, newest_sequence = look(self._broker.consumer(), counts, request.nbbo_topic)
-        return LookResponse(
+        ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
+        return DescribeTopicsResponse(
             ends=[
                 PartitionOffset(topic=topic, partition=partition, offset=end)
                 for (topic, partition), end in sorted(ends.items())

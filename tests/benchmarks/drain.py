@@ -18,8 +18,7 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.services import Clients
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.market.parameters import MarketParameters
@@ -82,15 +81,14 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
     profile = Overrides(rate_per_s=_RATE_PER_S, duration_s=MESSAGES / _RATE_PER_S)
     workload = read_workload(Path("loadgen/workloads/sustained.yaml"), profile).changed(**changes)
     plan = plan_of_workload(workload)
-    job = JobSettings.of(workload)
-    ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=_CLOCK)
-    clients = Clients(ensemble.start())
+    stack = LocalStack(folder=folder, java=find_java(), jars=JarCache(), workload=workload, clock=_CLOCK)
+    clients = Clients(stack.start())
     try:
         _wait_for_running_job(clients)
         clients.start_receiving("drain", WARM_UP_ORDER_ID_MIN)
         total = _send(clients, plan.initial)
         parameters = MarketParameters.from_mapping(plan.measured.parameters)
-        driver = psutil.Process(ensemble.children["job"].pid)
+        driver = psutil.Process(stack.children["job"].pid)
         java = next(child for child in driver.children(recursive=True) if "java" in child.name())
         for number in range(warm_up_rounds + ROUNDS):
             backlog = replace(parameters, seed=number, profile=Constant(_RATE_PER_S, MESSAGES / _RATE_PER_S))
@@ -105,7 +103,7 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
                 yield Round(rate_per_s, used_us / MESSAGES, clients.job_status().batch_id > batch)
     finally:
         clients.close()
-        ensemble.stop()
+        stack.stop()
 
 
 def _cpu_us(driver: psutil.Process) -> int:

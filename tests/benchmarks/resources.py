@@ -16,8 +16,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import cpu_us
 from market_spread.controller.clients.services import Clients
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.v1.control_pb2 import Phase
 
@@ -35,20 +34,20 @@ def idle(_runs: Path) -> Figures:
     workload = read_workload(whole_runs.WORKLOADS / _STEADY, Overrides())
     clock = SystemClock()
     with tempfile.TemporaryDirectory() as folder:
-        job = JobSettings.of(workload.changed(job={"batch_s": 30.0}))
-        ensemble = Ensemble(folder=Path(folder), java=find_java(), jars=JarCache(), job=job, clock=clock)
-        clients = Clients(ensemble.start())
+        workload = workload.changed(job={"batch_s": 30.0})
+        stack = LocalStack(folder=Path(folder), java=find_java(), jars=JarCache(), workload=workload, clock=clock)
+        clients = Clients(stack.start())
         try:
             while clients.job_status().phase != Phase.PHASE_RUNNING:
                 time.sleep(0.5)
             time.sleep(_IDLE_WARM_UP_S)
-            driver = psutil.Process(ensemble.children["job"].pid)
+            driver = psutil.Process(stack.children["job"].pid)
             before_us, begun_ns = cpu_us(driver, children=True), clock.monotonic_ns()
             time.sleep(_IDLE_S)
             used_us, taken_us = cpu_us(driver, children=True) - before_us, (clock.monotonic_ns() - begun_ns) / 1000
         finally:
             clients.close()
-            ensemble.stop()
+            stack.stop()
     return [Figure("CPU of an idle job", used_us / taken_us, "cores")]
 
 

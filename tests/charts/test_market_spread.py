@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from market_spread.common.job_contract import APPLICATIONS
-from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import MESSAGE_BYTES_MAX
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.market.parameters import REJECTED_SHARE
@@ -357,7 +357,7 @@ def test_the_tests_workload_is_one_for_this_job(profile: Profile, tmp_path: Path
     assert workload.job.mode == told["MODE"]
     assert workload.job.batch_s == float(told["BATCH_S"])
     assert workload.job.shuffle_partitions == int(told["SHUFFLE_PARTITIONS"])
-    assert JobSettings.of(workload).slots <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
+    assert slots_of(workload) <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
 
 
 @pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)

@@ -13,9 +13,8 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.wire.layout import DECISION
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.local import stack as ensembles
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.controller.session.run import Run
@@ -25,16 +24,14 @@ REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 
 pytestmark = pytest.mark.timeout(420)
 
-Meanwhile = Callable[[Ensemble, RunProgress], None]
+Meanwhile = Callable[[LocalStack, RunProgress], None]
 
 
 def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, progress: None) -> Observed:
     """A small run that asks for all decisions. meanwhile: called all the time, with what goes on."""
     overrides = Overrides(rate_per_s=2_000, duration_s=10, mode=mode)
     workload = read_workload(SMALL, overrides).changed(decisions="all", job={"replicas": 1})
-    processes = Ensemble(
-        folder=folder, java=find_java(), jars=JarCache(), job=JobSettings.of(workload), clock=SystemClock()
-    )
+    processes = LocalStack(folder=folder, java=find_java(), jars=JarCache(), workload=workload, clock=SystemClock())
     run = Run(
         plan_of_workload(workload),
         processes,
@@ -113,7 +110,7 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
 def test_decisions_are_complete_after_the_job_was_killed(tmp_path: Path) -> None:
     killed = threading.Event()
 
-    def kill_once(processes: Ensemble, progress: RunProgress) -> None:
+    def kill_once(processes: LocalStack, progress: RunProgress) -> None:
         sent = progress.sender.messages_sent if progress.phase == "measuring" and progress.sender else 0
         if sent > 8_000 and not killed.is_set():
             killed.set()

@@ -229,7 +229,7 @@ def test_words_that_a_file_offers_are_told_by_the_report_of_a_copy(tmp_path: Pat
     ("changes", "error"),
     [
         ({"MARKET_SPREAD_PROFILE": "/nowhere.yaml"}, "the tuning profile /nowhere.yaml cannot be read"),
-        ({"MARKET_SPREAD_STATE_FOLDER": "/nowhere"}, "MARKET_SPREAD_STATE_FOLDER=/nowhere is no folder"),
+        ({"MARKET_SPREAD_STATE_FOLDER": "/nowhere"}, "MARKET_SPREAD_STATE_FOLDER=/nowhere is not a folder"),
         ({"MARKET_SPREAD_INTERVAL_S": "0"}, "MARKET_SPREAD_INTERVAL_S=0; use 0.1 to 3600"),
         ({"MARKET_SPREAD_NODE_NAME": "node1"}, "there is no Kubernetes here"),
     ],

@@ -18,8 +18,7 @@ from market_spread.common.kafka.client import Producer
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.loadgen.columns import Alerts
@@ -39,13 +38,14 @@ class Rig:
         plan = plan_of_workload(workload)
         # Verdicts that do not change are certain however long a job was away: nothing at all may be missing.
         self.plan: RunPlan = replace(plan, measured=plan.measured.with_parameters(tight_share=0))
-        job = JobSettings.of(workload)
-        self.ensemble = Ensemble(folder=folder, java=find_java(), jars=JarCache(), job=job, clock=SystemClock())
+        self.stack = LocalStack(
+            folder=folder, java=find_java(), jars=JarCache(), workload=workload, clock=SystemClock()
+        )
         self.sent: list[SenderStatusResponse] = []
         self.starts_unix_ns: list[tuple[PlannedLoad, int]] = []
 
     def start(self) -> None:
-        self.addresses: Addresses = self.ensemble.start()
+        self.addresses: Addresses = self.stack.start()
         self.clients = Clients(self.addresses)
         self.wait_for_running_job()
         self.clients.start_receiving("recovery", WARM_UP_ORDER_ID_MIN)
@@ -53,7 +53,7 @@ class Rig:
     def stop(self) -> None:
         if hasattr(self, "clients"):
             self.clients.close()
-        self.ensemble.stop()
+        self.stack.stop()
 
     def wait_for_running_job(self) -> None:
         deadline = time.monotonic() + 120
@@ -89,7 +89,7 @@ class Rig:
 
     def restart_job(self) -> None:
         self.clients.close()
-        self.ensemble.restart_job()
+        self.stack.restart_job()
         self.clients = Clients(self.addresses)
         self.wait_for_running_job()
 
@@ -168,7 +168,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) ->
     rig.begin(rig.plan.measured)
     rig.wait_for_alerts()
 
-    driver = psutil.Process(rig.ensemble.children["job"].pid)
+    driver = psutil.Process(rig.stack.children["job"].pid)
     family = [driver, *driver.children(recursive=True)]
     for process in family:
         process.kill()

@@ -13,8 +13,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.controller.session.run import Run
@@ -31,8 +30,8 @@ class Standing:
     job_outage_s = 0.0
     job_restarts = 0
 
-    def __init__(self, ensemble: Ensemble, addresses: Addresses) -> None:
-        self._ensemble = ensemble
+    def __init__(self, stack: LocalStack, addresses: Addresses) -> None:
+        self._ensemble = stack
         self._addresses = addresses
 
     def start(self) -> Addresses:
@@ -63,12 +62,12 @@ class Standing:
 
 @pytest.fixture
 def standing(tmp_path: Path) -> Iterator[Standing]:
-    job = JobSettings.of(read_workload(SMALL))
-    ensemble = Ensemble(folder=tmp_path, java=find_java(), jars=JarCache(), job=job, clock=SystemClock())
+    workload = read_workload(SMALL)
+    stack = LocalStack(folder=tmp_path, java=find_java(), jars=JarCache(), workload=workload, clock=SystemClock())
     try:
-        yield Standing(ensemble, ensemble.start())
+        yield Standing(stack, stack.start())
     finally:
-        ensemble.stop()
+        stack.stop()
 
 
 def test_each_run_is_judged_for_itself(standing: Standing) -> None:

@@ -19,10 +19,9 @@ from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import alerts_of
 from market_spread.controller.analysis.result import Result, Verdict
 from market_spread.controller.archive.self_test_record import Looked
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.selftest.session import DELAY_US, NullEnsemble, carry_out, plan_at
+from market_spread.controller.selftest.session import DELAY_US, NullStack, carry_out, plan_at
 from market_spread.loadgen.columns import Alerts
 from tests.integration.faulty_system import Done, Fault
 
@@ -35,7 +34,7 @@ ERROR_US = 500
 pytestmark = pytest.mark.alone
 
 
-class FaultyEnsemble(NullEnsemble):
+class FaultyStack(NullStack):
     """With a fault in the system, and another in the receiver."""
 
     def __init__(self, *, fault: Fault, late_receiver: bool, **arguments: Any) -> None:
@@ -75,10 +74,10 @@ def plan() -> RunPlan:
 def rig(plan: RunPlan, folder: Path, fault: Fault | None = None, *, late_receiver: bool = False) -> Read:
     """Offer the plan's loads to a null system, and judge what comes."""
     given: dict[str, Any] = {
-        "folder": folder / "processes", "java": find_java(), "jars": JarCache(), "job": JobSettings.of(plan.workload),
+        "folder": folder / "processes", "java": find_java(), "jars": JarCache(), "workload": plan.workload,
         "clock": SystemClock(),
     }  # fmt: skip
-    environment = FaultyEnsemble(fault=fault, late_receiver=late_receiver, **given) if fault else NullEnsemble(**given)
+    environment = FaultyStack(fault=fault, late_receiver=late_receiver, **given) if fault else NullStack(**given)
     looked, observed, result = carry_out(plan, environment)
     done = Done(**json.loads(fault.told.read_text())) if fault else Done()
     assert observed.alerts is not None

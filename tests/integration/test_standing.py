@@ -20,8 +20,8 @@ from market_spread.common.errors import UsageError
 from market_spread.common.kafka import client as kafka
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import free_port
-from market_spread.controller.deploy.local.command import Standing
-from market_spread.controller.deploy.local.registry import Process, Remembered, end_all
+from market_spread.controller.deploy.local.command import BackgroundStack
+from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 CLOCK = SystemClock()
@@ -71,7 +71,7 @@ def sleeping(seconds: int = 60) -> Iterator[Process]:
 def remember(folder: Path, *processes: Process) -> None:
     folder.mkdir(exist_ok=True)
     addresses = Addresses(NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE, f"http://{NOWHERE}")
-    Remembered(folder / "logs", addresses, processes).write(folder / "up.json")
+    RegisteredStack(folder / "logs", addresses, processes).write(folder / "up.json")
 
 
 def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
     try:
         up = market_spread("up", folder, "--port", port)
         assert up.returncode == 0, up.stderr
-        remembered = Remembered.read(folder / "up.json")
+        remembered = RegisteredStack.read(folder / "up.json")
         assert remembered is not None
         own = [process.pid for process in remembered.processes]
         everything = processes_of(folder)
@@ -143,7 +143,7 @@ def test_down_spares_a_process_that_has_the_id_now(tmp_path: Path) -> None:
     with sleeping() as other:
         remember(tmp_path, replace(other, start_ticks=other.start_ticks - 1))
 
-        ended = Standing(tmp_path, clock=CLOCK).bring_down()
+        ended = BackgroundStack(tmp_path, clock=CLOCK).bring_down()
 
         assert ended == []
         assert other.running
@@ -154,7 +154,7 @@ def test_down_ends_what_is_remembered(tmp_path: Path) -> None:
     with sleeping() as first, sleeping() as other:
         remember(tmp_path, first)
 
-        ended = Standing(tmp_path, clock=CLOCK).bring_down()
+        ended = BackgroundStack(tmp_path, clock=CLOCK).bring_down()
 
         assert ended == [first]
         assert not first.running
@@ -190,7 +190,7 @@ def test_ended_process_shows_in_status(tmp_path: Path) -> None:
 
 
 def test_two_commands_do_not_mix(tmp_path: Path) -> None:
-    standing = Standing(tmp_path, clock=CLOCK)
+    standing = BackgroundStack(tmp_path, clock=CLOCK)
     with sleeping() as process:
         remember(tmp_path, process)
         with standing._alone(), pytest.raises(UsageError, match="another up or down is at work"):

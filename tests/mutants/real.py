@@ -35,15 +35,13 @@ from market_spread.controller.analysis.observed import Observed, RunProgress, al
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
-from market_spread.receiver.service import _response
 from tests.mutants import rig
 from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay
@@ -181,15 +179,13 @@ def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wro
         stack.enter_context(patch.dict(os.environ, _environment(plan, session.patch)))
         # A wrong system's alerts are counted twice a second: there are many receivers in this process.
         stack.enter_context(patch.object(receiver, "_TAKE_EVERY_NS", 500_000_000))
-        ensemble = Ensemble(
-            folder=folder, java=find_java(), jars=JarCache(), job=JobSettings.of(plan.workload), clock=_CLOCK
-        )
-        stack.callback(ensemble.stop)
+        processes = LocalStack(folder=folder, java=find_java(), jars=JarCache(), workload=plan.workload, clock=_CLOCK)
+        stack.callback(processes.stop)
         beside = _Beside(session, folder)
         stack.callback(beside.close)
         run = Run(
-            plan, ensemble, run_id="carrier", clock=_CLOCK, interrupted=threading.Event(), on_started=beside.start,
-            show=_Killing(ensemble).follow if session.kills else lambda _: None,
+            plan, processes, run_id="carrier", clock=_CLOCK, interrupted=threading.Event(), on_started=beside.start,
+            show=_Killing(processes).follow if session.kills else lambda _: None,
         )  # fmt: skip
         carrier = run.carry_out()
         return run.plan, [(None, carrier), *(beside.observed(carrier) if carrier.error is None else ())]
@@ -241,8 +237,8 @@ def _environment(plan: RunPlan, name: str) -> dict[str, str]:
 class _Killing:
     """Kills the second replica once, when the load has gone on for some seconds."""
 
-    def __init__(self, ensemble: Ensemble) -> None:
-        self._ensemble = ensemble
+    def __init__(self, processes: LocalStack) -> None:
+        self._processes = processes
         self._at_ns = 0
 
     def follow(self, progress: RunProgress) -> None:
@@ -250,7 +246,7 @@ class _Killing:
             return
         self._at_ns = self._at_ns or _CLOCK.monotonic_ns() + 4_000_000_000
         if _CLOCK.monotonic_ns() >= self._at_ns:
-            os.killpg(self._ensemble.children["job_1"].pid, signal.SIGKILL)
+            os.killpg(self._processes.children["job_1"].pid, signal.SIGKILL)
             self._at_ns = -1
 
 
@@ -289,7 +285,7 @@ class _Beside:
         for wrong, receiving in self._receivings:
             receiving.drain(30)
             ledger = ledger_path(self._folder / "beside", wrong.name, ALERTS).read_bytes()
-            received, alerts = _response(receiving.received()), alerts_of(decode_ledger(ledger))
+            received, alerts = receiving.status(), alerts_of(decode_ledger(ledger))
             yield wrong, replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None)
 
     def close(self) -> None:

@@ -37,7 +37,6 @@ from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
 from market_spread.receiver.receiving import Receiving
-from market_spread.receiver.service import _response
 from market_spread.receiver.tally import Tally
 from market_spread.sender import counts
 from market_spread.sender.counts import SendCounts
@@ -288,7 +287,7 @@ def _received(alerts: Alerts) -> tuple[bytes, Any]:
             receiving.receive_once()
         receiving._take_held()
         ledger.close()
-        return ledger_path(Path(folder), "a-run", ALERTS).read_bytes(), _response(receiving.received())
+        return ledger_path(Path(folder), "a-run", ALERTS).read_bytes(), receiving.status()
 
 
 # The metrics

@@ -1,6 +1,7 @@
 """docs/metrics.md: every metric that there is, from the registry and from what we read of others."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from market_spread.common.hdr.histogram import PERCENTILES
 from market_spread.common.telemetry.exposition import (
@@ -13,61 +14,7 @@ from market_spread.common.telemetry.exposition import (
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 
-_PAGE = """\
-# Metrics
-
-Written by `make generated` from `common/metric_names.py`, `metrics_aggregator/exposed.py` and
-`charts/monitoring/foreign_metrics.yaml`; a test proves it fresh. What is done with these metrics: the dashboards and
-rules in `charts/monitoring/`, and the [runbook](runbook.md).
-
-Names follow Prometheus's conventions: base units, `_total` for counters. The metrics-aggregator serves them at
-`/metrics`, but for those of the host tuner. Histograms are HdrHistogram's, pushed in microseconds and exposed in
-seconds.
-
-## Pushed by the processes
-
-Every metric has the labels `source` (the process) and `run_id` besides those in the table. No process can push another
-name.
-
-{pushed}
-
-`phase` is `warm_up` or `measured`; `stage` is `send_lag`, `ingest`, `compute` or `delivery`.
-
-### Buckets
-
-A histogram is exposed as a classic one. Its {edges} edges are 2^k and 1.5 * 2^k microseconds, {first:g} us to
-{last:.1f} s. Each is an edge of HdrHistogram's buckets as well, so `_bucket`, `_count` and `_sum` are exact, and the
-same as those in the UI. `le` includes its own value, so it is a microsecond less than the edge: `le="0.098303"`
-counts what took less than 98.304 ms.
-
-### Exact quantiles
-
-Beside each histogram stand gauges with its quantiles, computed from all its buckets: since the begin of the run, and,
-as long as values come, of the last {recent} s. Their label `{quantile_label}` is {quantiles}, or 1 for the exact
-maximum; a quantile stands when at least ten values lie above it. Quantiles cannot be averaged or added, so no
-dashboard does it.
-
-{quantile_gauges}
-
-## Of the aggregator itself
-
-Limits are those that the run controller has said; where it says none there is no series, and no rule fires by it.
-
-{own}
-
-## Of the host tuner
-
-Each node's tuner serves its own, at `/metrics` on port 9850; see [host tuning](host-tuning.md).
-
-{host_tuner}
-
-## Of others
-
-Spark's and Kafka's are there where the processes were started with `--monitored`, or are set up so otherwise. Only
-those that a rule or dashboard uses are listed.
-
-{foreign}
-"""
+_PAGE = Path(__file__).with_name("metrics_reference.txt").read_text()
 
 
 def metrics_reference(foreign: Mapping[str, Mapping[str, str]]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from peer_environment import PeerEnsemble
+from peer_environment import PeerStack
 from peers import PEERS, Peer
 
 from market_spread.common.clock import SystemClock
@@ -11,8 +11,7 @@ from market_spread.common.config import java_home
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Overrides, Workload, overridden, read_workload
 
 WORKLOAD = Path(__file__).with_name("peers.yaml")
@@ -38,18 +37,18 @@ class Contender:
         }
         return scaled.changed(warm_up=warm_up)
 
-    def ensemble(self, workload: Workload, folder: Path, run_id: str = "", runs_folder: Path | None = None) -> Ensemble:
+    def stack(self, workload: Workload, folder: Path, run_id: str = "", runs_folder: Path | None = None) -> LocalStack:
         """The processes of a run; nothing is started yet."""
         arguments = {
             "folder": folder,
             "java": find_java(java_home()),
             "jars": JarCache(),
-            "job": JobSettings.of(workload),
+            "workload": workload,
             "clock": SystemClock(),
             "run_id": run_id,
             "runs_folder": runs_folder,
         }
-        return PeerEnsemble(self.peer, **arguments) if self.peer is not None else Ensemble(**arguments)
+        return PeerStack(self.peer, **arguments) if self.peer is not None else LocalStack(**arguments)
 
 
 CONTENDERS = (

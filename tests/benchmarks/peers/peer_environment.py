@@ -12,17 +12,17 @@ from sidecar import SidecarConfig
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import UsageError
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.run_folder.manifest import Section
 
 HERE = Path(__file__).parent
 
 
-class PeerEnsemble(Ensemble):
+class PeerStack(LocalStack):
     """All processes of a run on this machine, with a peer in place of the Spark job."""
 
     def __init__(self, peer: Peer, **arguments: Any) -> None:
-        """arguments: those of `Ensemble`; of its job only the partitions say something to a peer."""
+        """arguments: those of `LocalStack`; of its workload only the partitions say something to a peer."""
         super().__init__(**arguments)
         self.peer = peer
 
@@ -32,7 +32,7 @@ class PeerEnsemble(Ensemble):
     def _start_job(self, replica: int, port: int = 0) -> None:
         folder = self.folder / "peer"
         command = self.peer.command(
-            Place(self.broker.bootstrap_servers, self._job.partitions, folder.resolve(), self._java)
+            Place(self.broker.bootstrap_servers, self._workload.market.partitions, folder.resolve(), self._java)
         )
         if not folder.exists():
             folder.mkdir(parents=True)
@@ -50,7 +50,7 @@ class PeerEnsemble(Ensemble):
             group=GROUP,
             store=folder / "recovery",
             log=self.folder / "peer.log",
-            partitions=self._job.partitions,
+            partitions=self._workload.market.partitions,
         )
         path = {"PYTHONPATH": str(HERE)}
         self._services.start("job", "sidecar", config, environment=path, outlives_parent=self._outlives_parent)

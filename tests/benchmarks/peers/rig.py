@@ -33,13 +33,13 @@ class Rig:
         self.plan = plan_of_workload(workload)
         self._contender = contender
         self._workload = workload
-        self.ensemble = contender.ensemble(workload, folder)
+        self.stack = contender.stack(workload, folder)
         self._sent: list[SenderStatusResponse] = []
         self._starts: list[tuple[PlannedLoad, int]] = []
 
     def start(self) -> None:
         """All processes, the initial quotes committed, and the job ready for orders."""
-        self.clients = Clients(self.ensemble.start())
+        self.clients = Clients(self.stack.start())
         self.clients.start_receiving(RUN_ID, WARM_UP_ORDER_ID_MIN)
         self.send(self.plan.initial)
         self._until(lambda: self.clients.job_status().phase == Phase.PHASE_RUNNING, "the job runs", _START_TIMEOUT_S)
@@ -49,7 +49,7 @@ class Rig:
         """End all."""
         if hasattr(self, "clients"):
             self.clients.close()
-        self.ensemble.stop()
+        self.stack.stop()
 
     def send(self, load: PlannedLoad) -> None:
         """Offer a load to its end."""
@@ -87,7 +87,7 @@ class Rig:
 
     def processes(self) -> list[psutil.Process]:
         """Those that do the job's work: Spark's driver and what it started, or the peer without its side-car."""
-        job = psutil.Process(self.ensemble.children["job"].pid)
+        job = psutil.Process(self.stack.children["job"].pid)
         children = job.children(recursive=True)
         return children if self._contender.peer is not None else [job, *children]
 
@@ -102,7 +102,7 @@ class Rig:
         for process in killed:
             process.kill()
         if self._contender.peer is None:  # a peer's side-car does it
-            self.ensemble.restart_job()
+            self.stack.restart_job()
         return now_us
 
     def alerts_and_repeats(self) -> int:
@@ -140,7 +140,7 @@ class Rig:
     def _until(self, is_so: Callable[[], bool], what: str, timeout_s: float, every_s: float = 0.1) -> None:
         deadline_ns = CLOCK.monotonic_ns() + round(timeout_s * 1e9)
         while not is_so():
-            self.ensemble.check_alive()
+            self.stack.check_alive()
             if CLOCK.monotonic_ns() > deadline_ns:
                 raise TimeoutError(f"not so within {timeout_s:g} s: {what}")
             CLOCK.sleep_ns(round(every_s * 1e9))

@@ -46,7 +46,7 @@ def run(contender: Contender, rate_per_s: int, *, runs_folder: Path, scale: floa
     workload = contender.workload(rate_per_s=rate_per_s, scale=scale)
     return launch(
         plan_of_workload(workload),
-        environment_of=lambda run_id, folder: contender.ensemble(workload, folder / "processes", run_id, folder.parent),
+        environment_of=lambda run_id, folder: contender.stack(workload, folder / "processes", run_id, folder.parent),
         runs_folder=runs_folder,
         clock=SystemClock(),
         console=Console(stderr=True, quiet=True),

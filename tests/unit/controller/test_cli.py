@@ -14,7 +14,6 @@ from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVo
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.cli.main import main
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.exits import Commands
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import read_workload
@@ -242,7 +241,11 @@ def test_plan_of_files_sends_each_once_and_fences_them(tmp_path: Path) -> None:
 def test_default_job_is_that_of_the_quick_workload() -> None:
     quick = read_workload(QUICK)
 
-    assert JobSettings.of(DEFAULT_WORKLOAD) == JobSettings.of(quick)
+    assert (DEFAULT_WORKLOAD.job, DEFAULT_WORKLOAD.warm_up) == (quick.job, quick.warm_up)
+    assert (DEFAULT_WORKLOAD.market.partitions, DEFAULT_WORKLOAD.decisions) == (
+        quick.market.partitions,
+        quick.decisions,
+    )
     assert DEFAULT_WORKLOAD.frames == quick.frames
 
 

@@ -9,22 +9,17 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local import broker
-from market_spread.controller.deploy.local import stack as ensemble
+from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 
 AGENT = Path("/jars/agent.jar")
 REPLICAS = 2
-JOB = JobSettings(
-    mode="real-time",
-    batch_s=20,
-    partitions=1,
-    shuffle_partitions=1,
-    driver_memory="1g",
-    warm_up_batches=0,
-    replicas=REPLICAS,
+WORKLOAD = DEFAULT_WORKLOAD.changed(
+    market={"partitions": 1},
+    job={"mode": "real-time", "batch_s": 20.0, "shuffle_partitions": 1, "memory": "1g", "replicas": REPLICAS},
+    warm_up={"batches": 0},
 )
 
 
@@ -58,15 +53,15 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     Started.commands, Started.environments = {}, {}
     monkeypatch.setattr(Child, "start", Started.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
-    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
+    monkeypatch.setattr(stack, "create_topics", lambda servers, topics, appended: None)
 
 
-def processes(folder: Path, *, monitored: bool) -> Ensemble:
-    return Ensemble(
+def processes(folder: Path, *, monitored: bool) -> LocalStack:
+    return LocalStack(
         folder=folder,
         java=Java(Path("/usr/bin/java"), 17),
         jars=cast(JarCache, Jars()),
-        job=JOB,
+        workload=WORKLOAD,
         clock=ManualClock(),
         monitored=monitored,
     )

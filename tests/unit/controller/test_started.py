@@ -11,17 +11,17 @@ from market_spread.common.clock import ManualClock, SystemClock
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local import broker
-from market_spread.controller.deploy.local import command as standing
-from market_spread.controller.deploy.local import stack as ensemble
-from market_spread.controller.deploy.local.command import Standing
+from market_spread.controller.deploy.local import broker, command, stack
+from market_spread.controller.deploy.local.command import BackgroundStack
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.registry import Remembered
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.registry import RegisteredStack
+from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 
-JOB = JobSettings(
-    mode="real-time", batch_s=5, partitions=1, shuffle_partitions=1, driver_memory="1g", warm_up_batches=0
+WORKLOAD = DEFAULT_WORKLOAD.changed(
+    market={"partitions": 1},
+    job={"mode": "real-time", "batch_s": 5.0, "shuffle_partitions": 1, "memory": "1g", "replicas": 1},
+    warm_up={"batches": 0},
 )
 JAVA = Java(Path("/usr/bin/java"), 17)
 
@@ -56,14 +56,14 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     FakeChild.started = []
     monkeypatch.setattr(Child, "start", FakeChild.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
-    monkeypatch.setattr(ensemble, "create_topics", lambda servers, topics, appended: None)
+    monkeypatch.setattr(stack, "create_topics", lambda servers, topics, appended: None)
     told: list[tuple[str, int, list[str]]] = []
 
-    Ensemble(
+    LocalStack(
         folder=tmp_path,
         java=JAVA,
         jars=JARS,
-        job=JOB,
+        workload=WORKLOAD,
         clock=ManualClock(),
         on_started=lambda name, pid: told.append((name, pid, FakeChild.started[-1:])),
     ).start()
@@ -77,7 +77,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     ]
 
 
-class FakeEnsemble:
+class FakeStack:
     """Starts a process, which is this one, and then does what the test says."""
 
     def __init__(self, then: Callable[[], None], *, on_started: Callable[[str, int], None], **_: object) -> None:
@@ -98,11 +98,13 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
     """Bring up one process, with something that happens then; it fails afterwards."""
 
     def bring_up(then: Callable[[], None]) -> None:
-        def made(**collaborators: Any) -> FakeEnsemble:
-            return FakeEnsemble(then, **collaborators)
+        def made(**collaborators: Any) -> FakeStack:
+            return FakeStack(then, **collaborators)
 
-        monkeypatch.setattr(standing, "Ensemble", made)
-        Standing(tmp_path, clock=SystemClock()).bring_up(job=JOB, java=JAVA, jars=JARS, say=lambda text: None)
+        monkeypatch.setattr(command, "LocalStack", made)
+        BackgroundStack(tmp_path, clock=SystemClock()).bring_up(
+            workload=WORKLOAD, java=JAVA, jars=JARS, say=lambda text: None
+        )
 
     return bring_up
 
@@ -110,10 +112,10 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
 def test_process_is_remembered_while_the_others_are_still_to_come(
     tmp_path: Path, up: Callable[[Callable[[], None]], None]
 ) -> None:
-    found: list[Remembered | None] = []
+    found: list[RegisteredStack | None] = []
 
     with pytest.raises(UsageError, match="the job did not start"):
-        up(lambda: found.append(Remembered.read(tmp_path / "up.json")))
+        up(lambda: found.append(RegisteredStack.read(tmp_path / "up.json")))
 
     remembered = found[0]
     assert remembered is not None
@@ -123,10 +125,10 @@ def test_process_is_remembered_while_the_others_are_still_to_come(
 
 
 def test_status_of_what_is_not_all_up_says_so(tmp_path: Path, up: Callable[[Callable[[], None]], None]) -> None:
-    found: list[standing.ProcessStatus] = []
+    found: list[command.ProcessStatus] = []
 
     with pytest.raises(UsageError, match="the job did not start"):
-        up(lambda: found.extend(Standing(tmp_path, clock=SystemClock()).statuses()))
+        up(lambda: found.extend(BackgroundStack(tmp_path, clock=SystemClock()).statuses()))
 
     assert [(status.process.name, status.running, status.well, status.address) for status in found] == [
         ("broker", True, False, "")

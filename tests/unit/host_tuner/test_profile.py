@@ -84,7 +84,7 @@ def test_what_is_left_out_is_left_alone(tmp_path: Path) -> None:
         ),
         (
             "apply: {sysctls: {vm/../../x: 1}}",
-            "apply.sysctls.vm/../../x is no name of a sysctl; use one such as vm.swappiness",
+            "apply.sysctls.vm/../../x is not a name of a sysctl; use one such as vm.swappiness",
         ),
         (
             "apply: {sysctls: {vm.swappiness: low}}",

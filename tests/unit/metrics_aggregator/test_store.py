@@ -291,7 +291,7 @@ def changed(**fields: int | bytes) -> IntervalHistogram:
 WRONG: Mapping[str, Callable[[], PushRequest]] = {
     "source is empty": lambda: envelope(source=""),
     "source has 201 characters": lambda: envelope(source="s" * 201),
-    "run_id has 201 characters": lambda: envelope(run_id="r" * 201),
+    "'; use letters, digits, .*, at most 100": lambda: envelope(run_id="r" * 101),
     "epoch_unix_ns=0": lambda: envelope(epoch_unix_ns=0),
     "sequence=0": lambda: envelope(sequence=0),
     "ends 1 ns before it starts": lambda: envelope(start_unix_ns=EPOCH + 1, end_unix_ns=EPOCH),

@@ -75,6 +75,14 @@ def test_every_panel_says_what_it_shows(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
+def test_lines_of_a_panel_are_named_below_it(path: Path) -> None:
+    legends = [panel["options"]["legend"] for panel in panels(path) if panel["type"] == "timeseries"]
+
+    assert legends
+    assert all(legend["showLegend"] for legend in legends)
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=name_of)
 def test_titles_are_told_apart_within_a_row(path: Path) -> None:
     row, seen = "", Counter[tuple[str, str]]()
     for panel in dashboard(path)["panels"]:

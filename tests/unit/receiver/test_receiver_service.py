@@ -105,12 +105,14 @@ def test_drain_of_nothing_is_refused(service: ReceiverService) -> None:
             StartReceivingRequest(),
             "alerts_topic is empty; give one; invalid_topic is empty; give one; "
             "warm_up_order_id_min=0; give the first order id of the warm-up; "
-            "run_id='' cannot name a folder; use letters, digits, '.', '_' and '-', at most 100",
+            "run_id='' cannot name a folder; "
+            "use letters, digits, '.', '_' and '-', a letter or digit first, at most 100",
         ),
         (
             StartReceivingRequest(run_id="../up", alerts_topic="a", invalid_topic="a", warm_up_order_id_min=1),
             "alerts_topic and invalid_topic are both 'a'; use two topics; "
-            "run_id='../up' cannot name a folder; use letters, digits, '.', '_' and '-', at most 100",
+            "run_id='../up' cannot name a folder; "
+            "use letters, digits, '.', '_' and '-', a letter or digit first, at most 100",
         ),
         (
             StartReceivingRequest(
@@ -135,5 +137,5 @@ def test_ledger_of_a_path_outside_is_refused(service: ReceiverService) -> None:
 
 
 def test_unknown_ledger_is_refused(service: ReceiverService) -> None:
-    with pytest.raises(UsageError, match="name='orders' is no ledger; use one of alerts, decisions, invalid"):
+    with pytest.raises(UsageError, match="name='orders' is not a ledger; use one of alerts, decisions, invalid"):
         list(service.ReadLedger(ReadLedgerRequest(run_id="run-1", name="orders"), CONTEXT))

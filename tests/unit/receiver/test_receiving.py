@@ -10,6 +10,7 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Partition, Record
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import encode
@@ -20,6 +21,11 @@ from market_spread.receiver.receiving import Receiving
 from market_spread.v1.control_pb2 import Phase
 
 WARM_UP = 9_000_000_000
+
+
+def held(histogram: bytes) -> int:
+    """How many values it has."""
+    return HdrCounts.decode(histogram).count
 
 
 class FakeConsumer:
@@ -112,8 +118,8 @@ def test_alerts_are_counted_and_positions_reached(tmp_path: Path) -> None:
 
     positions = received_all(subject)
 
-    counts = subject.received()
-    assert (counts.alerts, counts.warm_up_alerts, counts.duplicated) == (2, 1, 1)
+    counts = subject.status()
+    assert (counts.alerts, counts.warm_up_alerts, counts.alerts_duplicated) == (2, 1, 1)
     assert counts.warm_up_symbols == ["AAPL"]
     assert positions == {("alerts", 0): 3, ("alerts", 1): 1, ("invalid", 0): 0}
     assert subject.phase == Phase.PHASE_FINISHED
@@ -126,7 +132,7 @@ def test_records_that_are_no_alert_are_kept_and_counted_apart(tmp_path: Path) ->
 
     received_all(subject)
 
-    assert (subject.received().alerts, subject.received().unreadable) == (1, 3)
+    assert (subject.status().alerts, subject.status().alerts_unreadable) == (1, 3)
     lines = ledger_path(tmp_path, "run-1", INVALID).read_bytes().splitlines()
     assert [json.loads(line)["offset"] for line in lines] == [0, 2, 3]
     assert max(map(len, lines)) < 10_000
@@ -140,8 +146,12 @@ def test_invalid_records_are_counted_once_by_reason(tmp_path: Path) -> None:
 
     received_all(subject)
 
-    assert subject.received().invalid == 4
-    assert subject.received().invalid_by_reason == {"wrong_length": 1, "unknown_kind": 1, "unreadable": 2}
+    assert subject.status().invalid_records == 4
+    assert {each.reason: each.count for each in subject.status().invalid_by_reason} == {
+        "wrong_length": 1,
+        "unknown_kind": 1,
+        "unreadable": 2,
+    }
 
 
 def test_new_process_goes_on_without_loss_or_double_count(tmp_path: Path) -> None:
@@ -158,9 +168,15 @@ def test_new_process_goes_on_without_loss_or_double_count(tmp_path: Path) -> Non
     received_all(subject)
 
     assert consumer.assigned == {("alerts", 0): 3, ("alerts", 1): 0, ("invalid", 0): 2}
-    counts = subject.received()
-    assert (counts.alerts, counts.duplicated, counts.disagreeing, counts.unreadable, counts.invalid) == (3, 1, 1, 1, 2)
-    assert counts.latency.count == 3
+    counts = subject.status()
+    assert (
+        counts.alerts,
+        counts.alerts_duplicated,
+        counts.alerts_disagreeing,
+        counts.alerts_unreadable,
+        counts.invalid_records,
+    ) == (3, 1, 1, 1, 2)
+    assert held(counts.latency_histogram) == 3
     pushed = recorder.take()
     assert pushed is not None
     assert {sample.key.name: sample.value for sample in pushed.counters}["market_spread_receiver_alerts_total"] == 1
@@ -176,7 +192,7 @@ def test_record_read_again_after_a_kill_between_the_two_writes_counts_once(tmp_p
     received_all(subject)
 
     assert consumer.assigned["alerts", 0] == 0
-    assert (subject.received().alerts, subject.received().unreadable) == (1, 1)
+    assert (subject.status().alerts, subject.status().alerts_unreadable) == (1, 1)
 
 
 def test_drain_that_does_not_end_says_what_is_missing(tmp_path: Path) -> None:
@@ -202,8 +218,8 @@ def test_what_cannot_be_written_is_not_counted(tmp_path: Path, monkeypatch: pyte
 
     assert subject.phase == Phase.PHASE_FAILED
     assert subject.detail == "invalid: No space left on device"
-    assert subject.received().alerts == 0
-    assert subject.received().positions["alerts", 0] == 0
+    assert subject.status().alerts == 0
+    assert subject.status().positions[0].offset == 0
 
 
 def test_error_of_the_broker_fails_the_run_and_who_waits_for_it(tmp_path: Path) -> None:
@@ -245,9 +261,14 @@ def test_decisions_are_counted_once_an_order_and_apart_from_alerts(tmp_path: Pat
 
     positions = received_all(subject)
 
-    counts = subject.received()
+    counts = subject.status()
     assert (counts.decisions, counts.warm_up_decisions, counts.decisions_duplicated) == (3, 1, 2)
-    assert (counts.alerts, counts.duplicated, counts.latency.count, counts.decision_latency.count) == (1, 0, 1, 3)
+    assert (
+        counts.alerts,
+        counts.alerts_duplicated,
+        held(counts.latency_histogram),
+        held(counts.decision_latency_histogram),
+    ) == (1, 0, 1, 3)
     assert positions["decisions", 0] == 6
     assert ledger_path(tmp_path, "run-1", DECISIONS).read_bytes().count(b"\n") == 6
     assert pushed_counts(recorder) == {
@@ -263,7 +284,7 @@ def test_run_without_decisions_reads_and_shows_none(tmp_path: Path) -> None:
     received_all(subject)
 
     assert set(consumer.assigned) == {("alerts", 0), ("alerts", 1), ("invalid", 0)}
-    assert subject.received().decisions == 0
+    assert subject.status().decisions == 0
     assert pushed_counts(recorder) == {}
 
 
@@ -275,8 +296,13 @@ def test_what_is_no_decision_is_kept_with_its_place(tmp_path: Path) -> None:
 
     received_all(subject)
 
-    counts = subject.received()
-    assert (counts.decisions, counts.decisions_unreadable, counts.unreadable, counts.invalid) == (1, 4, 0, 0)
+    counts = subject.status()
+    assert (counts.decisions, counts.decisions_unreadable, counts.alerts_unreadable, counts.invalid_records) == (
+        1,
+        4,
+        0,
+        0,
+    )
     lines = list(map(json.loads, ledger_path(tmp_path, "run-1", INVALID).read_bytes().splitlines()))
     assert [line["offset"] for line in lines if "unreadable_decision" in line] == [0, 1, 2, 3]
     assert pushed_counts(recorder)["decisions_unreadable_total"] == 4
@@ -305,7 +331,7 @@ def test_new_process_goes_on_with_the_decisions(tmp_path: Path) -> None:
 
     received_all(subject)
 
-    counts = subject.received()
+    counts = subject.status()
     assert consumer.assigned["decisions", 0] == 3
     assert (counts.decisions, counts.decisions_duplicated, counts.decisions_unreadable) == (3, 1, 1)
     assert pushed_counts(recorder) == {"decisions_total/measured": 1, "decisions_duplicated_total": 1}
@@ -334,7 +360,7 @@ def test_an_alert_is_received_when_the_poll_returns(tmp_path: Path) -> None:
     subject.receive_once()  # takes what is held
     ledger = decode_ledger(ledger_path(tmp_path, "run-1", ALERTS).read_bytes())
     assert ledger.received_us.tolist() == [1_700_000_000_040_000]
-    assert subject.received().fetch.max_us == 9_500
+    assert HdrCounts.decode(subject.status().fetch_histogram).percentile(100) == 9_503, "9,500 us, as its bucket has it"
 
 
 def test_alerts_whose_append_is_not_told_have_no_share_of_it(tmp_path: Path) -> None:
@@ -342,4 +368,5 @@ def test_alerts_whose_append_is_not_told_have_no_share_of_it(tmp_path: Path) -> 
 
     received_all(subject)
 
-    assert (subject.received().alerts, subject.received().append.count, subject.received().fetch.count) == (2, 0, 0)
+    assert [held(subject.status().append_histogram), held(subject.status().fetch_histogram)] == [0, 0]
+    assert subject.status().alerts == 2

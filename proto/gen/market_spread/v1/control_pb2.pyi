@@ -96,7 +96,7 @@ class PartitionOffset(_message.Message):
 Global___PartitionOffset: _TypeAlias = PartitionOffset  # noqa: Y015
 
 @_typing.final
-class LookRequest(_message.Message):
+class DescribeTopicsRequest(_message.Message):
     """Asks what topics hold."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -121,10 +121,10 @@ class LookRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___LookRequest: _TypeAlias = LookRequest  # noqa: Y015
+Global___DescribeTopicsRequest: _TypeAlias = DescribeTopicsRequest  # noqa: Y015
 
 @_typing.final
-class LookResponse(_message.Message):
+class DescribeTopicsResponse(_message.Message):
     """What the topics hold."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -149,7 +149,7 @@ class LookResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___LookResponse: _TypeAlias = LookResponse  # noqa: Y015
+Global___DescribeTopicsResponse: _TypeAlias = DescribeTopicsResponse  # noqa: Y015
 
 @_typing.final
 class StartSendingRequest(_message.Message):
@@ -586,7 +586,7 @@ class ReceiverStatusResponse(_message.Message):
     alerts_disagreeing: _builtins.int
     """Duplicates that name another quote than the first alert did."""
     alerts_unreadable: _builtins.int
-    """Records of the alerts topic that are no alert."""
+    """Records of the alerts topic that are not valid alerts."""
     invalid_records: _builtins.int
     """Malformed messages reported by the job."""
     latency_histogram: _builtins.bytes
@@ -600,7 +600,7 @@ class ReceiverStatusResponse(_message.Message):
     decisions_duplicated: _builtins.int
     """Decisions after the first of an order."""
     decisions_unreadable: _builtins.int
-    """Records of the decisions topic that are no decision."""
+    """Records of the decisions topic that are not valid decisions."""
     decision_latency_histogram: _builtins.bytes
     """Latency of measured orders from intended send to receipt of the decision so far, HdrHistogram V2 of microseconds."""
     unix_ns: _builtins.int

@@ -50,10 +50,10 @@ class SenderStub:
                 request_serializer=market__spread_dot_v1_dot_control__pb2.StopSendingRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_control__pb2.StopSendingResponse.FromString,
                 _registered_method=True)
-        self.Look = channel.unary_unary(
-                '/market_spread.v1.Sender/Look',
-                request_serializer=market__spread_dot_v1_dot_control__pb2.LookRequest.SerializeToString,
-                response_deserializer=market__spread_dot_v1_dot_control__pb2.LookResponse.FromString,
+        self.DescribeTopics = channel.unary_unary(
+                '/market_spread.v1.Sender/DescribeTopics',
+                request_serializer=market__spread_dot_v1_dot_control__pb2.DescribeTopicsRequest.SerializeToString,
+                response_deserializer=market__spread_dot_v1_dot_control__pb2.DescribeTopicsResponse.FromString,
                 _registered_method=True)
 
 
@@ -82,7 +82,7 @@ class SenderServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Look(self, request, context):
+    def DescribeTopics(self, request, context):
         """What the topics hold already, for a run that begins behind it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -107,10 +107,10 @@ def add_SenderServicer_to_server(servicer, server):
                     request_deserializer=market__spread_dot_v1_dot_control__pb2.StopSendingRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_control__pb2.StopSendingResponse.SerializeToString,
             ),
-            'Look': grpc.unary_unary_rpc_method_handler(
-                    servicer.Look,
-                    request_deserializer=market__spread_dot_v1_dot_control__pb2.LookRequest.FromString,
-                    response_serializer=market__spread_dot_v1_dot_control__pb2.LookResponse.SerializeToString,
+            'DescribeTopics': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeTopics,
+                    request_deserializer=market__spread_dot_v1_dot_control__pb2.DescribeTopicsRequest.FromString,
+                    response_serializer=market__spread_dot_v1_dot_control__pb2.DescribeTopicsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -206,7 +206,7 @@ class Sender:
             _registered_method=True)
 
     @staticmethod
-    def Look(request,
+    def DescribeTopics(request,
             target,
             options=(),
             channel_credentials=None,
@@ -219,9 +219,9 @@ class Sender:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/market_spread.v1.Sender/Look',
-            market__spread_dot_v1_dot_control__pb2.LookRequest.SerializeToString,
-            market__spread_dot_v1_dot_control__pb2.LookResponse.FromString,
+            '/market_spread.v1.Sender/DescribeTopics',
+            market__spread_dot_v1_dot_control__pb2.DescribeTopicsRequest.SerializeToString,
+            market__spread_dot_v1_dot_control__pb2.DescribeTopicsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,7 +44,7 @@ class SenderStub:
     """What was offered so far. Never blocks."""
     Stop: _grpc.UnaryUnaryMultiCallable[_control_pb2.StopSendingRequest, _control_pb2.StopSendingResponse]
     """End the running load early; frames that are closed are flushed first. Idempotent."""
-    Look: _grpc.UnaryUnaryMultiCallable[_control_pb2.LookRequest, _control_pb2.LookResponse]
+    DescribeTopics: _grpc.UnaryUnaryMultiCallable[_control_pb2.DescribeTopicsRequest, _control_pb2.DescribeTopicsResponse]
     """What the topics hold already, for a run that begins behind it."""
 
 @_typing.type_check_only
@@ -58,7 +58,7 @@ class SenderAsyncStub(SenderStub):
     """What was offered so far. Never blocks."""
     Stop: _aio.UnaryUnaryMultiCallable[_control_pb2.StopSendingRequest, _control_pb2.StopSendingResponse]  # type: ignore[assignment]
     """End the running load early; frames that are closed are flushed first. Idempotent."""
-    Look: _aio.UnaryUnaryMultiCallable[_control_pb2.LookRequest, _control_pb2.LookResponse]  # type: ignore[assignment]
+    DescribeTopics: _aio.UnaryUnaryMultiCallable[_control_pb2.DescribeTopicsRequest, _control_pb2.DescribeTopicsResponse]  # type: ignore[assignment]
     """What the topics hold already, for a run that begins behind it."""
 
 class SenderServicer(metaclass=_abc_1.ABCMeta):
@@ -89,11 +89,11 @@ class SenderServicer(metaclass=_abc_1.ABCMeta):
         """End the running load early; frames that are closed are flushed first. Idempotent."""
 
     @_abc_1.abstractmethod
-    def Look(
+    def DescribeTopics(
         self,
-        request: _control_pb2.LookRequest,
+        request: _control_pb2.DescribeTopicsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_control_pb2.LookResponse, _abc.Awaitable[_control_pb2.LookResponse]]:
+    ) -> _typing.Union[_control_pb2.DescribeTopicsResponse, _abc.Awaitable[_control_pb2.DescribeTopicsResponse]]:
         """What the topics hold already, for a run that begins behind it."""
 
 def add_SenderServicer_to_server(servicer: SenderServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

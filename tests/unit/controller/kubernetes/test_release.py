@@ -9,12 +9,15 @@ import pytest
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.release import Release
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.workload import Workload
 
-JOB = JobSettings(
-    mode="real-time", batch_s=10, partitions=1, shuffle_partitions=1, driver_memory="1g", warm_up_batches=0
+WORKLOAD = DEFAULT_WORKLOAD.changed(
+    market={"partitions": 1},
+    job={"mode": "real-time", "batch_s": 10.0, "shuffle_partitions": 1, "memory": "1g", "replicas": 1},
+    warm_up={"batches": 0},
 )
 TOLD = {
     "MODE": "real-time",
@@ -80,8 +83,8 @@ class Rig:
         self.clock = ManualClock()
         self.release = self.of("ms")
 
-    def of(self, name: str, job: JobSettings = JOB) -> Release:
-        return Release(self.cluster, release=name, job=job, clock=self.clock, in_cluster=True)
+    def of(self, name: str, workload: Workload = WORKLOAD) -> Release:
+        return Release(self.cluster, release=name, workload=workload, clock=self.clock, in_cluster=True)
 
     def look(self) -> None:
         self.clock.advance_ns(3_000_000_000)
@@ -106,7 +109,7 @@ def test_pods_are_reached_by_the_names_of_their_headless_services(rig: Rig) -> N
 
 
 def test_outside_the_cluster_pods_are_reached_on_loopback(rig: Rig) -> None:
-    release = Release(rig.cluster, release="ms", job=JOB, clock=rig.clock)
+    release = Release(rig.cluster, release="ms", workload=WORKLOAD, clock=rig.clock)
 
     addresses = release.start()
     release.stop()
@@ -134,32 +137,32 @@ def test_pod_that_does_not_become_ready_is_told_with_its_reason(rig: Rig) -> Non
 
 
 @pytest.mark.parametrize(
-    ("job", "sentence"),
+    ("workload", "sentence"),
     [
         (
-            replace(JOB, mode="micro-batch"),
+            WORKLOAD.changed(job={"mode": "micro-batch"}),
             "the release's job has mode=real-time and the workload asks for micro-batch",
         ),
         (
-            replace(JOB, batch_s=30),
+            WORKLOAD.changed(job={"batch_s": 30}),
             "batch_s=10 and the workload asks for 30; change job.batch_s of the workload, or helm",
         ),
-        (replace(JOB, shuffle_partitions=2), "shuffle_partitions=1 and the workload asks for 2"),
+        (WORKLOAD.changed(job={"shuffle_partitions": 2}), "shuffle_partitions=1 and the workload asks for 2"),
         (
-            replace(JOB, decisions="all"),
+            WORKLOAD.changed(decisions="all"),
             "decisions=rejected and the workload asks for all; change decisions of the workload, "
             "or helm upgrade with --set job.decisions=all",
         ),
-        (replace(JOB, replicas=2), "replicas=1 and the workload asks for 2"),
+        (WORKLOAD.changed(job={"replicas": 2}), "replicas=1 and the workload asks for 2"),
         (
-            replace(JOB, partitions=2),
+            WORKLOAD.changed(market={"partitions": 2}),
             "executors have 3 slots together and the workload's partitions need 5; helm upgrade",
         ),
     ],
 )
-def test_job_that_is_not_what_the_workload_asks_for_is_refused(rig: Rig, job: JobSettings, sentence: str) -> None:
+def test_job_that_is_not_what_the_workload_asks_for_is_refused(rig: Rig, workload: Workload, sentence: str) -> None:
     with pytest.raises(UsageError) as raised:
-        rig.of("ms", job).start()
+        rig.of("ms", workload).start()
 
     assert sentence in str(raised.value)
 

@@ -8,6 +8,8 @@
     ├── DeadlineError      it did not happen in time                                          (gRPC DEADLINE_EXCEEDED)
     └── UnavailableError   it is right, but cannot be done for now, as on a full disk         (gRPC UNAVAILABLE)
 
+A broker that is away, `BrokerAwayError`, is of two kinds: it spoils a run, and the call may be tried again.
+
 A message is one sentence with the value and the remedy; it is shown to a person as it is, without a traceback.
 """
 
@@ -48,3 +50,7 @@ class DeadlineError(MarketSpreadError):
 
 class UnavailableError(MarketSpreadError):
     """The call is right, but cannot be done for now; it may be tried again."""
+
+
+class BrokerAwayError(RunVoidError, UnavailableError):
+    """Kafka cannot be used."""

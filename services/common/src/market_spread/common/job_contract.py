@@ -1,5 +1,6 @@
-"""What the job and those who start it agree on: modes, their limits, topics. Needs no Spark."""
+"""What the job and those who start it agree on: modes, their limits, topics, ids of runs. Needs no Spark."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,9 +15,13 @@ MODES = (REAL_TIME, MICRO_BATCH)
 
 # Time between the starts of two batches, seconds: the least that a mode takes, and what it has unless told otherwise.
 BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
-# With replicas of the job: of shorter ones too much goes by until a replica has found back to its turn.
+# With shorter batches a replica loses too much of its period while it realigns.
 REPLICAS_BATCH_S_MIN = 20.0
 BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
+
+# A run's id names folders, whatever the system.
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+RUN_ID_REMEDY = "use letters, digits, '.', '_' and '-', a letter or digit first, at most 100"
 
 # How many batches a job tells of, the newest ones.
 BATCHES_MAX = 1000

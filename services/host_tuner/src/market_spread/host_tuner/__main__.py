@@ -116,7 +116,9 @@ def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
     except OSError as error:
         raise UsageError(f"{config.host_root / BOOT_ID} cannot be read: {error.strerror}; mount it there") from error
     if not config.state_folder.is_dir():
-        raise UsageError(f"MARKET_SPREAD_STATE_FOLDER={config.state_folder} is no folder; make it, on the host's disk")
+        raise UsageError(
+            f"MARKET_SPREAD_STATE_FOLDER={config.state_folder} is not a folder; make it, on the host's disk"
+        )
     return Originals(RecordFile(config.state_folder / "originals.json"), boot_id)
 
 

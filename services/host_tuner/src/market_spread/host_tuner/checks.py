@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import CPU, HostCpus, Setting, sysctl_setting
-from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.tree import HostTree
 
 NODES = "sys/devices/system/node"
 BUSES = "sys/bus"
@@ -18,21 +19,28 @@ _FREQUENCY_TOLERANCE = 0.01
 # What a driver's folder holds besides the devices that it drives.
 _NO_DEVICES = frozenset({"bind", "unbind", "new_id", "remove_id", "uevent", "module"})
 
+# What is found, whether it is right, and what went wrong, a sentence each.
+_Found = tuple[str, bool, tuple[str, ...]]
 
-def checks(profile: TuningProfile, tree: Tree, cpus: HostCpus, resources: Resources | None) -> list[SettingOutcome]:
+
+def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Resources | None) -> list[SettingOutcome]:
     """An outcome for everything that the profile has verified. No error of a single file ends it."""
     verified = profile.verified
+    driver = verified.network_driver
+    # What is wanted, None if it is not looked at, and what is found, which must be the same.
+    simple: tuple[tuple[str, str | None, Callable[[], str]], ...] = (
+        ("smt", _wanted(verified.smt), lambda: _on_off(tree.read(f"{CPU}/smt/active").strip() == "1")),
+        *(
+            (f"kernel argument {argument}", "given", partial(_kernel_argument, tree, argument))
+            for argument in verified.kernel_arguments
+        ),
+        # The first line is a heading.
+        ("swap", _wanted(verified.swap), lambda: _on_off(len(tree.read("proc/swaps").strip().splitlines()) > 1)),
+        ("numa_nodes", _wanted(verified.numa_nodes), lambda: str(len(_numa_nodes(tree)))),
+        ("network_driver", driver, lambda: driver if driver and _drives(tree, driver) else "no device of it"),
+    )
     found = [_housekeeping(profile.housekeeping_cpus, cpus)]
-    if verified.smt is not None:
-        found.append(_guarded("smt", _on_off(verified.smt), lambda: _smt(tree)))
-    found += (_kernel_argument(tree, argument) for argument in verified.kernel_arguments)
-    if verified.swap is not None:
-        found.append(_guarded("swap", _on_off(verified.swap), lambda: _swap(tree)))
-    if verified.numa_nodes is not None:
-        found.append(_guarded("numa_nodes", str(verified.numa_nodes), lambda: str(len(_numa_nodes(tree)))))
-    if verified.network_driver is not None:
-        driver = verified.network_driver
-        found.append(_guarded("network_driver", driver, lambda: driver if _drives(tree, driver) else "no device of it"))
+    found += (_guarded(name, wanted, _same(wanted, look)) for name, wanted, look in simple if wanted is not None)
     if verified.frequency_mhz is not None:
         found.append(_frequency(verified.frequency_mhz, tree, cpus.pinned))
     found += (_sysctl(tree, sysctl_setting(sysctl)) for sysctl in verified.sysctls)
@@ -41,15 +49,27 @@ def checks(profile: TuningProfile, tree: Tree, cpus: HostCpus, resources: Resour
     return found
 
 
-def _guarded(name: str, wanted: str, look: Callable[[], str]) -> SettingOutcome:
-    """An outcome that is right if what is found is what is wanted."""
+def _guarded(name: str, wanted: str, look: Callable[[], _Found], how: str = AT_LAUNCH) -> SettingOutcome:
+    """The outcome of a look at the host."""
     try:
-        found = look()
+        found, ok, errors = look()
     except (OSError, ValueError) as error:
-        return SettingOutcome(
-            name, wanted, "unreadable", AT_LAUNCH, ok=False, errors=(f"{name} cannot be read: {error}",)
-        )
-    return SettingOutcome(name, wanted, found, AT_LAUNCH, ok=found == wanted)
+        found, ok, errors = "unreadable", False, (f"{name} cannot be read: {error}",)
+    return SettingOutcome(name, wanted, found, how, ok=ok, errors=errors)
+
+
+def _same(wanted: str, look: Callable[[], str]) -> Callable[[], _Found]:
+    """A look that is right if what is found is what is wanted."""
+
+    def compared() -> _Found:
+        found = look()
+        return found, found == wanted, ()
+
+    return compared
+
+
+def _wanted(value: bool | int | None) -> str | None:
+    return None if value is None else _on_off(value) if isinstance(value, bool) else str(value)
 
 
 def _on_off(on: bool) -> str:
@@ -58,68 +78,45 @@ def _on_off(on: bool) -> str:
 
 def _housekeeping(wanted: Cpus, cpus: HostCpus) -> SettingOutcome:
     ok = wanted == cpus.housekeeping and bool(wanted) and bool(cpus.pinned)
-    return SettingOutcome(
-        "housekeeping_cpus",
-        f"{format_list(wanted)} and others",
-        f"online are {format_list(cpus.online)}",
-        AT_LAUNCH,
-        ok=ok,
-    )
+    found = f"online are {format_list(cpus.online)}"
+    return SettingOutcome("housekeeping_cpus", f"{format_list(wanted)} and others", found, AT_LAUNCH, ok=ok)
 
 
-def _smt(tree: Tree) -> str:
-    return _on_off(tree.read(f"{CPU}/smt/active").strip() == "1")
+def _kernel_argument(tree: HostTree, argument: str) -> str:
+    return "given" if argument in tree.read("proc/cmdline").split() else "missing"
 
 
-def _kernel_argument(tree: Tree, argument: str) -> SettingOutcome:
-    def look() -> str:
-        return "given" if argument in tree.read("proc/cmdline").split() else "missing"
-
-    return _guarded(f"kernel argument {argument}", "given", look)
-
-
-def _sysctl(tree: Tree, setting: Setting) -> SettingOutcome:
-    file = setting.files[0]
-    try:
+def _sysctl(tree: HostTree, setting: Setting) -> SettingOutcome:
+    def look() -> _Found:
+        (file,) = setting.files
         text = tree.read(file.path)
-    except OSError as error:
-        reason = f"{file.path} cannot be read: {error.strerror}"
-        return SettingOutcome(setting.name, setting.wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
-    return SettingOutcome(setting.name, setting.wanted, file.value.shown(text), AT_LAUNCH, ok=file.value.accepts(text))
+        return file.value.shown(text), file.value.accepts(text), ()
+
+    return _guarded(setting.name, setting.wanted, look)
 
 
-def _swap(tree: Tree) -> str:
-    # The first line is a heading.
-    return _on_off(len(tree.read("proc/swaps").strip().splitlines()) > 1)
-
-
-def _numa_nodes(tree: Tree) -> dict[str, Cpus]:
+def _numa_nodes(tree: HostTree) -> dict[str, Cpus]:
     """The CPUs of each node that has some."""
     nodes = (name for name in tree.names(NODES) if _NODE.fullmatch(name))
     found = {name: parse_list(tree.read(f"{NODES}/{name}/cpulist")) for name in nodes}
     return {name: cpus for name, cpus in found.items() if cpus}
 
 
-def _drives(tree: Tree, driver: str) -> bool:
+def _drives(tree: HostTree, driver: str) -> bool:
     """Whether any device is bound to the driver, whichever bus it is on."""
     return any(set(tree.names(f"{BUSES}/{bus}/drivers/{driver}")) - _NO_DEVICES for bus in tree.names(BUSES))
 
 
-def _frequency(wanted_mhz: int, tree: Tree, pinned: Cpus) -> SettingOutcome:
-    wanted = f"{wanted_mhz} MHz"
-    found_mhz: dict[int, float] = {}
-    try:
-        for cpu in sorted(pinned):
-            found_mhz[cpu] = int(tree.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000
-    except (OSError, ValueError) as error:
-        reason = f"the frequency cannot be read: {error}"
-        return SettingOutcome("frequency", wanted, "unreadable", AT_LAUNCH, ok=False, errors=(reason,))
-    ok = all(abs(mhz - wanted_mhz) <= wanted_mhz * _FREQUENCY_TOLERANCE for mhz in found_mhz.values())
-    shown = shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items())
-    return SettingOutcome("frequency", wanted, shown, AT_LAUNCH, ok=ok)
+def _frequency(wanted_mhz: int, tree: HostTree, pinned: Cpus) -> SettingOutcome:
+    def look() -> _Found:
+        found_mhz = {cpu: int(tree.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000 for cpu in sorted(pinned)}
+        ok = all(abs(mhz - wanted_mhz) <= wanted_mhz * _FREQUENCY_TOLERANCE for mhz in found_mhz.values())
+        return shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items()), ok, ()
+
+    return _guarded("frequency", f"{wanted_mhz} MHz", look)
 
 
-def _placement(tree: Tree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
+def _placement(tree: HostTree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
     """What the kubelet gives away is what we tune, and no container's CPUs are on two NUMA nodes."""
     wanted = format_list(cpus.pinned)
     if resources is None or resources.error is not None:
@@ -127,22 +124,17 @@ def _placement(tree: Tree, cpus: HostCpus, resources: Resources | None) -> Itera
         yield SettingOutcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(reason,))
         return
     found = format_list(resources.allocatable) or "none: its CPU manager is not static"
-    yield SettingOutcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=_within(resources.allocatable, cpus.pinned))
+    ok = bool(resources.allocatable) and resources.allocatable <= cpus.pinned
+    yield SettingOutcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=ok)
     yield _on_one_node(tree, resources.exclusive)
 
 
-def _within(allocatable: Cpus, pinned: Cpus) -> bool:
-    return bool(allocatable) and allocatable <= pinned
+def _on_one_node(tree: HostTree, exclusive: Mapping[str, Cpus]) -> SettingOutcome:
+    def look() -> _Found:
+        nodes = _numa_nodes(tree).values()
+        apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes))
+        found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
+        errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_list(exclusive[name])}" for name in apart)
+        return found, not apart, errors
 
-
-def _on_one_node(tree: Tree, exclusive: Mapping[str, Cpus]) -> SettingOutcome:
-    wanted = "a NUMA node each"
-    try:
-        nodes = _numa_nodes(tree)
-    except (OSError, ValueError) as error:
-        reason = f"the NUMA nodes cannot be read: {error}"
-        return SettingOutcome("placement", wanted, "unreadable", BY_KUBELET, ok=False, errors=(reason,))
-    apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes.values()))
-    found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
-    errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_list(exclusive[name])}" for name in apart)
-    return SettingOutcome("placement", wanted, found, BY_KUBELET, ok=not apart, errors=errors)
+    return _guarded("placement", "a NUMA node each", look, BY_KUBELET)

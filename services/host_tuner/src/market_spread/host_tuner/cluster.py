@@ -33,13 +33,14 @@ def api_client() -> Any:
 
 
 class KubernetesNode:
-    """A node's object in the cluster."""
+    """A node's object in the cluster. All calls raise UnavailableError if they cannot be answered."""
 
     def __init__(self, api: Any, name: str) -> None:
         self._api = api
         self._path = f"/api/v1/nodes/{name}"
 
     def read(self) -> NodeObject:
+        """The node as it is."""
         node = _answer(self._api, "GET", self._path)
         conditions = node.get("status", {}).get("conditions") or []
         return NodeObject(
@@ -49,15 +50,19 @@ class KubernetesNode:
         )
 
     def set_condition(self, condition: Mapping[str, str]) -> None:
+        """Set our condition, and no other."""
         self._merge({"status": {"conditions": [dict(condition)]}}, "/status")
 
     def remove_condition(self) -> None:
+        """Remove our condition, and no other."""
         self._merge({"status": {"conditions": [{"type": CONDITION, "$patch": "delete"}]}}, "/status")
 
     def annotate(self, text: str | None) -> None:
+        """Set our annotation; None removes it."""
         self._merge({"metadata": {"annotations": {ANNOTATION: text}}})
 
     def remove_taint(self, place: int, key: str) -> None:
+        """Remove the taint at this place; UnavailableError if there is another one by now."""
         path = f"/spec/taints/{place}"
         operations = [{"op": "test", "path": f"{path}/key", "value": key}, {"op": "remove", "path": path}]
         _answer(self._api, "PATCH", self._path, operations, content_type=_JSON_PATCH)

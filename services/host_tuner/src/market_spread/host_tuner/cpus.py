@@ -12,17 +12,17 @@ _MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*|[0-9a-f]+")
 
 
 def parse_list(text: str) -> Cpus:
-    """The CPUs of a list; an empty text is the empty set. ValueError if it is no list."""
+    """The CPUs of a list; an empty text is the empty set. ValueError if it is not a list."""
     if not text.strip():
         return frozenset()
     if not _LIST.fullmatch(text.strip()):
-        raise ValueError(f"{text!r} is no list of CPUs")
+        raise ValueError(f"{text!r} is not a list of CPUs")
     cpus: set[int] = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
         begin, end = int(first), int(last or first)
         if not begin <= end <= CPU_MAX:
-            raise ValueError(f"{part!r} is no range of CPUs up to {CPU_MAX}")
+            raise ValueError(f"{part!r} is not a range of CPUs up to {CPU_MAX}")
         cpus.update(range(begin, end + 1))
     return frozenset(cpus)
 
@@ -39,9 +39,9 @@ def format_list(cpus: Iterable[int]) -> str:
 
 
 def parse_mask(text: str) -> Cpus:
-    """The CPUs of a mask in hexadecimal words of 32. ValueError if it is no mask."""
+    """The CPUs of a mask in hexadecimal words of 32. ValueError if it is not a mask."""
     if not _MASK.fullmatch(text.strip().lower()):
-        raise ValueError(f"{text!r} is no mask of CPUs")
+        raise ValueError(f"{text!r} is not a mask of CPUs")
     mask = int(text.strip().replace(",", ""), 16)
     return frozenset(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import grpc
 
@@ -32,13 +31,6 @@ class Resources:
     error: str | None = None
 
 
-class Kubelet(Protocol):
-    """The kubelet of this node."""
-
-    def resources(self) -> Resources:
-        """What it says now. Raises nothing."""
-
-
 class KubeletSocket:
     """The kubelet at its socket."""
 
@@ -60,6 +52,7 @@ class KubeletSocket:
         )
 
     def resources(self) -> Resources:
+        """What it says now. Raises nothing."""
         try:
             listed = self._list(ListPodResourcesRequest(), timeout=_TIMEOUT_S)
             allocatable = self._allocatable(AllocatableResourcesRequest(), timeout=_TIMEOUT_S)

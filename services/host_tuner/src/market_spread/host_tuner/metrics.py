@@ -1,7 +1,11 @@
 """The tuner's metrics, as a scraper gets them."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector, CollectorRegistry
 
 from market_spread.common.telemetry.metrics import (
     HOST_APPLY_ERRORS,
@@ -12,57 +16,56 @@ from market_spread.common.telemetry.metrics import (
     HOST_VERIFIED,
     HOST_WRITES,
     Metric,
+    MetricKind,
 )
 from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tuner import Counts
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
-# They would be a series of their own beside every counter.
-disable_created_metrics()  # type: ignore[no-untyped-call]
 
-
-class TunerMetrics:
-    """Figures of the newest look at the host, and counts since the tuner started."""
+class TunerMetrics(Collector):
+    """Figures of the newest look at the host, and counts since the tuner started; nothing before the first look."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self._setting_ok = self._gauge(HOST_SETTING_OK)
-        self._exclusive_cpus = self._gauge(HOST_EXCLUSIVE_CPUS)
-        self._verified = self._gauge(HOST_VERIFIED)
-        self._drift = _Count(HOST_DRIFT, self._registry)
-        self._writes = _Count(HOST_WRITES, self._registry)
-        self._errors = _Count(HOST_APPLY_ERRORS, self._registry)
-        self._publish_errors = _Count(HOST_PUBLISH_ERRORS, self._registry)
+        self._families: list[Family] = []
 
     def update(self, report: Report, counts: Counts, *, publish_errors: int, unix_ns: int) -> None:
         """Take what was found just now."""
-        self._setting_ok.clear()
-        for outcome in report.outcomes:
-            self._setting_ok.labels(outcome.setting).set(outcome.ok)
-            self._drift.reach(counts.drifts[outcome.setting], outcome.setting)
-            self._writes.reach(counts.written[outcome.setting], outcome.setting)
-            self._errors.reach(counts.errors[outcome.setting], outcome.setting)
-        self._publish_errors.reach(publish_errors)
-        self._exclusive_cpus.set(report.exclusive_cpus)
-        self._verified.set(unix_ns / 1e9)
+        settings = [outcome.setting for outcome in report.outcomes]
+        by_setting: Mapping[Metric, Mapping[str, float]] = {
+            HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
+            HOST_DRIFT: counts.drifts,
+            HOST_WRITES: counts.written,
+            HOST_APPLY_ERRORS: counts.errors,
+        }
+        alone = {
+            HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+            HOST_PUBLISH_ERRORS: publish_errors,
+            HOST_VERIFIED: unix_ns / 1e9,
+        }
+        self._families = [
+            *(
+                _family(metric, {(name,): found.get(name, 0) for name in (*settings, *found)})
+                for metric, found in by_setting.items()
+            ),
+            *(_family(metric, {(): value}) for metric, value in alone.items()),
+        ]
+
+    def collect(self) -> Iterator[Family]:
+        yield from self._families
 
     def exposition(self) -> bytes:
         """The text that a scraper gets."""
-        return generate_latest(self._registry)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return generate_latest(registry)
 
-    def _gauge(self, metric: Metric) -> Gauge:
-        return Gauge(metric.name, metric.meaning, metric.labels, registry=self._registry)
 
-
-class _Count:
-    """A counter that is set to a count kept elsewhere."""
-
-    def __init__(self, metric: Metric, registry: CollectorRegistry) -> None:
-        self._counter = Counter(metric.name, metric.meaning, metric.labels, registry=registry)
-        self._reached: dict[tuple[str, ...], int] = {}
-
-    def reach(self, count: int, *labels: str) -> None:
-        counter = self._counter.labels(*labels) if labels else self._counter
-        counter.inc(count - self._reached.get(labels, 0))
-        self._reached[labels] = count
+def _family(metric: Metric, values: Mapping[tuple[str, ...], float]) -> Family:
+    """The metric with its values by their labels."""
+    of_kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
+    family = of_kind(metric.name, metric.meaning, labels=metric.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family

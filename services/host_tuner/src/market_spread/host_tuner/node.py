@@ -7,12 +7,15 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError
 from market_spread.common.logs import log_event
 from market_spread.host_tuner.report import Report
+
+if TYPE_CHECKING:
+    from market_spread.host_tuner.cluster import KubernetesNode
 
 CONDITION = "MarketSpreadHostTuned"
 ANNOTATION = "market-spread.io/host-tuning"
@@ -34,29 +37,10 @@ class NodeObject:
     taint_keys: tuple[str, ...]
 
 
-class NodeApi(Protocol):
-    """This node's object. All calls raise UnavailableError if they cannot be answered."""
-
-    def read(self) -> NodeObject:
-        """The node as it is."""
-
-    def set_condition(self, condition: Mapping[str, str]) -> None:
-        """Set our condition, and no other."""
-
-    def annotate(self, text: str | None) -> None:
-        """Set our annotation; None removes it."""
-
-    def remove_taint(self, place: int, key: str) -> None:
-        """Remove the taint at this place; UnavailableError if there is another one by now."""
-
-    def remove_condition(self) -> None:
-        """Remove our condition, and no other."""
-
-
 class NodePublisher:
     """Keeps the node's object up to date, with as few calls as that takes."""
 
-    def __init__(self, api: NodeApi, clock: Clock) -> None:
+    def __init__(self, api: "KubernetesNode", clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._published: tuple[str, str] | None = None

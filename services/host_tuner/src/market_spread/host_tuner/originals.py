@@ -5,41 +5,29 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from market_spread.common.errors import UsageError
-from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.values import to_restore
 
 BOOT_ID = "proc/sys/kernel/random/boot_id"
 
 
-class TextRecord(Protocol):
-    """One text that outlives the process. All calls raise OSError."""
-
-    def read(self) -> str | None:
-        """The text, None if there is none."""
-
-    def replace(self, text: str) -> None:
-        """Have this text in place of the old one: all of it or, after a crash, all of the old one."""
-
-    def remove(self) -> None:
-        """Have none any more."""
-
-
 class RecordFile:
-    """A record as a file. Its folder must be there."""
+    """One text that outlives the process, as a file. Its folder must be there. All calls raise OSError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> str | None:
+        """The text, None if there is none."""
         try:
             return self._path.read_text()
         except FileNotFoundError:
             return None
 
     def replace(self, text: str) -> None:
+        """Have this text in place of the old one: all of it or, after a crash, all of the old one."""
         unfinished = self._path.with_name(f".{self._path.name}.new")
         with unfinished.open("w") as file:
             file.write(text)
@@ -49,6 +37,7 @@ class RecordFile:
         self._sync_folder()
 
     def remove(self) -> None:
+        """Have none any more."""
         self._path.unlink(missing_ok=True)
         self._sync_folder()
 
@@ -74,7 +63,7 @@ class Originals:
     A reboot undoes all settings, so what was noted before it is forgotten.
     """
 
-    def __init__(self, record: TextRecord, boot_id: str) -> None:
+    def __init__(self, record: RecordFile, boot_id: str) -> None:
         """UsageError if there is a record that cannot be understood: nothing may be written then."""
         self._record = record
         self._boot_id = boot_id
@@ -100,7 +89,7 @@ class Originals:
         if left != self._texts:
             self._replace(left)
 
-    def put_back(self, tree: Tree, paths: Iterable[str] | None = None) -> PutBack:
+    def put_back(self, tree: HostTree, paths: Iterable[str] | None = None) -> PutBack:
         """Write the texts of these files (default: of all), and forget them if every one of them reads as it did.
 
         A file that is gone has nothing to be put back. A crash in between is mended by doing it again.
@@ -141,7 +130,7 @@ class _ReadsOtherwiseError(Exception):
         self.found = found
 
 
-def _put_back(tree: Tree, path: str, original: str) -> int:
+def _put_back(tree: HostTree, path: str, original: str) -> int:
     """Put one file back; how many writes that took."""
     if tree.read(path) == original:
         return 0
@@ -152,7 +141,7 @@ def _put_back(tree: Tree, path: str, original: str) -> int:
     return 1
 
 
-def _read(record: TextRecord, boot_id: str) -> dict[str, str]:
+def _read(record: RecordFile, boot_id: str) -> dict[str, str]:
     try:
         text = record.read()
         if text is None:

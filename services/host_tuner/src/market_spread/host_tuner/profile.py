@@ -52,7 +52,7 @@ def _sysctls(given: object) -> tuple[Sysctl, ...]:
         at_most = isinstance(limit, dict) and set(limit) == {"at_most"}
         value = limit["at_most"] if at_most else limit
         if not _SYSCTL.fullmatch(str(name)):
-            wrong.append(f"{name} is no name of a sysctl; use one such as vm.swappiness")
+            wrong.append(f"{name} is not a name of a sysctl; use one such as vm.swappiness")
         elif not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _SYSCTL_MAX:
             of = f"{name}.at_most" if at_most else name
             wrong.append(f"{of}={value!r}; use a whole number from 0 to {_SYSCTL_MAX}")

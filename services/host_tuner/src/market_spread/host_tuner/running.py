@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, UnavailableError
@@ -13,21 +13,17 @@ from market_spread.host_tuner.metrics import CONTENT_TYPE, TunerMetrics
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report, SettingOutcome
-from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
 from market_spread.host_tuner.web import StatusPage
+
+if TYPE_CHECKING:
+    from market_spread.host_tuner.cluster import OwnDaemonSet
 
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
 
 _log = logging.getLogger(__name__)
-
-
-class DaemonSet(Protocol):
-    """What the tuner's pods belong to."""
-
-    def is_being_removed(self) -> bool:
-        """Whether it is gone or going, and not merely updated."""
 
 
 class HostWatch:
@@ -107,7 +103,7 @@ class HostWatch:
         )
 
 
-def put_host_back(tree: Tree, originals: Originals) -> None:
+def put_host_back(tree: HostTree, originals: Originals) -> None:
     """Have the host as it was before the tuner. RunFailedError naming the files that could not be put back."""
     result = originals.put_back(tree)
     log_event(_log, "host.put_back", written=result.written, problems=result.problems)
@@ -116,7 +112,7 @@ def put_host_back(tree: Tree, originals: Originals) -> None:
 
 
 def leave(
-    daemon_set: DaemonSet | None, publisher: NodePublisher | None, tree: Tree, originals: Originals | None
+    daemon_set: "OwnDaemonSet | None", publisher: NodePublisher | None, tree: HostTree, originals: Originals | None
 ) -> None:
     """What the end of the pod means: a removal puts host and node back, an update leaves them to the next pod."""
     if daemon_set is None or originals is None or not daemon_set.is_being_removed():

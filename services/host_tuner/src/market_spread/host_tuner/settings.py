@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
 from market_spread.host_tuner.profile import Sysctl, TuningProfile
-from market_spread.host_tuner.tree import Tree, has
-from market_spread.host_tuner.values import AtMost, Chosen, CpuList, CpuMask, Exactly, Value
+from market_spread.host_tuner.tree import HostTree, has
+from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly
 
 CPU = "sys/devices/system/cpu"
 IRQ = "proc/irq"
@@ -59,13 +59,13 @@ class HostCpus:
         return self.online - self.housekeeping
 
 
-def host_cpus(profile: TuningProfile, tree: Tree) -> HostCpus:
+def host_cpus(profile: TuningProfile, tree: HostTree) -> HostCpus:
     """The CPUs as they are now. OSError and ValueError if they cannot be read."""
     online = parse_list(tree.read(f"{CPU}/online"))
     return HostCpus(online, online & profile.housekeeping_cpus)
 
 
-def settings(profile: TuningProfile, tree: Tree, cpus: HostCpus) -> list[Setting]:
+def settings(profile: TuningProfile, tree: HostTree, cpus: HostCpus) -> list[Setting]:
     """Everything that the profile has applied, with the files as they are there now: interrupts come and go."""
     applied = profile.applied
     found: list[Setting] = []
@@ -88,38 +88,38 @@ def _c_states(latency_us: int, pinned: Cpus) -> Setting:
     # The kernel reads 0 as "no constraint", and "n/a" as none but polling.
     text = str(latency_us) if latency_us else "n/a"
     files = (
-        SettingFile(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us", Exactly(text), f"cpu{cpu}")
+        SettingFile(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us", exactly(text), f"cpu{cpu}")
         for cpu in sorted(pinned)
     )
     return Setting("c_states", f"resume in {latency_us} us", tuple(files))
 
 
-def _governor(governor: str, tree: Tree) -> Setting:
+def _governor(governor: str, tree: HostTree) -> Setting:
     policies = sorted(filter(_POLICY.fullmatch, tree.names(f"{CPU}/cpufreq")), key=_number)
-    files = (SettingFile(f"{CPU}/cpufreq/{policy}/scaling_governor", Exactly(governor), policy) for policy in policies)
+    files = (SettingFile(f"{CPU}/cpufreq/{policy}/scaling_governor", exactly(governor), policy) for policy in policies)
     return Setting("governor", governor, tuple(files))
 
 
-def _turbo(on: bool, tree: Tree) -> Setting:
+def _turbo(on: bool, tree: HostTree) -> Setting:
     files: list[SettingFile] = []
     if has(tree, _NO_TURBO):
-        files.append(SettingFile(_NO_TURBO, Exactly(str(int(not on))), "no_turbo"))
+        files.append(SettingFile(_NO_TURBO, exactly(str(int(not on))), "no_turbo"))
     elif has(tree, _BOOST):
-        files.append(SettingFile(_BOOST, Exactly(str(int(on))), "boost"))
+        files.append(SettingFile(_BOOST, exactly(str(int(on))), "boost"))
     return Setting("turbo", "on" if on else "off", tuple(files))
 
 
 def _huge_pages(word: str) -> Setting:
-    files = tuple(SettingFile(f"{HUGE_PAGES}/{name}", Chosen(word), name) for name in ("enabled", "defrag"))
+    files = tuple(SettingFile(f"{HUGE_PAGES}/{name}", chosen(word), name) for name in ("enabled", "defrag"))
     return Setting("transparent_hugepages", word, files)
 
 
-def _interrupts(housekeeping: Cpus, tree: Tree) -> Setting:
+def _interrupts(housekeeping: Cpus, tree: HostTree) -> Setting:
     numbers = sorted(filter(_NUMBER.fullmatch, tree.names(IRQ)), key=int)
     files = [
-        SettingFile(f"{IRQ}/default_smp_affinity", CpuMask(housekeeping), "default"),
+        SettingFile(f"{IRQ}/default_smp_affinity", cpu_mask(housekeeping), "default"),
         *(
-            SettingFile(f"{IRQ}/{number}/smp_affinity_list", CpuList(housekeeping), f"irq{number}")
+            SettingFile(f"{IRQ}/{number}/smp_affinity_list", cpu_list(housekeeping), f"irq{number}")
             for number in numbers
         ),
     ]
@@ -129,14 +129,14 @@ def _interrupts(housekeeping: Cpus, tree: Tree) -> Setting:
 
 
 def _workqueues(housekeeping: Cpus) -> Setting:
-    files = (SettingFile(WORKQUEUE_MASK, CpuMask(housekeeping), "cpumask"),)
+    files = (SettingFile(WORKQUEUE_MASK, cpu_mask(housekeeping), "cpumask"),)
     return Setting("workqueues", f"on {format_list(housekeeping)}", files if housekeeping else ())
 
 
 def sysctl_setting(sysctl: Sysctl) -> Setting:
     """The file of a kernel parameter."""
     path = f"proc/sys/{sysctl.name.replace('.', '/')}"
-    value: Value = AtMost(sysctl.value) if sysctl.at_most else Exactly(str(sysctl.value))
+    value = at_most(sysctl.value) if sysctl.at_most else exactly(str(sysctl.value))
     wanted = f"at most {sysctl.value}" if sysctl.at_most else str(sysctl.value)
     return Setting(sysctl.name, wanted, (SettingFile(path, value, sysctl.name),))
 

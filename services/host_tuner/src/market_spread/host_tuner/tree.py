@@ -2,37 +2,22 @@
 
 import os
 from pathlib import Path
-from typing import Protocol
 
 _ANYONE_WRITES = 0o222
 
 
-class Tree(Protocol):
-    """Files named by their path below the root, without a leading slash. All calls raise OSError."""
-
-    def read(self, path: str) -> str:
-        """The whole text of a file. Bytes that are no text survive a write of the same text."""
-
-    def write(self, path: str, text: str) -> None:
-        """Have the file take the text, in one system call; it must be there."""
-
-    def writable(self, path: str) -> bool:
-        """Whether the file's mode lets anyone write it."""
-
-    def names(self, folder: str) -> list[str]:
-        """What is in a folder, sorted; nothing if it is not there."""
-
-
 class HostTree:
-    """The files of a host. Thread-safe."""
+    """Files named by their path below the root, without a leading slash. All calls raise OSError. Thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def read(self, path: str) -> str:
+        """The whole text of a file. Bytes that are not text survive a write of the same text."""
         return (self._root / path).read_bytes().decode(errors="surrogateescape")
 
     def write(self, path: str, text: str) -> None:
+        """Have the file take the text, in one system call; it must be there."""
         # The kernel takes a value from one write, and says by its errno whether it will have it.
         descriptor = os.open(self._root / path, os.O_WRONLY | os.O_TRUNC)
         try:
@@ -41,16 +26,18 @@ class HostTree:
             os.close(descriptor)
 
     def writable(self, path: str) -> bool:
+        """Whether the file's mode lets anyone write it."""
         return bool((self._root / path).stat().st_mode & _ANYONE_WRITES)
 
     def names(self, folder: str) -> list[str]:
+        """What is in a folder, sorted; nothing if it is not there."""
         try:
             return sorted(os.listdir(self._root / folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
 
-def has(tree: Tree, path: str) -> bool:
+def has(tree: HostTree, path: str) -> bool:
     """Whether there is such a file or folder."""
     folder, _, name = path.rpartition("/")
     return name in tree.names(folder)

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from market_spread.host_tuner.checks import checks
-from market_spread.host_tuner.kubelet import Kubelet
+from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import REFUSALS, Setting, SettingFile, host_cpus, settings
-from market_spread.host_tuner.tree import Tree
+from market_spread.host_tuner.tree import HostTree
 
 # Outcomes of their own: the files as they were, and the host as a whole when not even its CPUs can be read.
 ORIGINALS = "originals"
@@ -33,7 +33,7 @@ class Tuner:
     """Looks at the host again and again. Without originals (a dry run) it writes nothing, to the host or elsewhere."""
 
     def __init__(
-        self, profile: TuningProfile, tree: Tree, originals: Originals | None, kubelet: Kubelet | None
+        self, profile: TuningProfile, tree: HostTree, originals: Originals | None, kubelet: KubeletSocket | None
     ) -> None:
         self._profile = profile
         self._tree = tree

@@ -1,7 +1,7 @@
 """What a setting's file should hold: how it is written, when what is found there is right, and how both are shown."""
 
 import re
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from market_spread.host_tuner.cpus import Cpus, format_list, format_mask, parse_list, parse_mask
@@ -10,109 +10,58 @@ from market_spread.host_tuner.cpus import Cpus, format_list, format_mask, parse_
 _CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
 
 
-class Value(ABC):
-    """A wanted value."""
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A wanted value. written: what is written to bring it about, without a newline.
 
-    __slots__ = ()
+    is_right, show: whether the text of the file is right, and what it says, for people; ValueError if the text cannot
+    be such a value.
+    """
 
-    @property
-    @abstractmethod
-    def written(self) -> str:
-        """What is written to bring it about, without a newline."""
-
-    @abstractmethod
-    def _is_right(self, found: str) -> bool:
-        """Whether the text of the file is right. ValueError if it is no such thing."""
+    written: str
+    is_right: Callable[[str], bool]
+    show: Callable[[str], str] = str.strip
 
     def accepts(self, found: str) -> bool:
         """Whether the text of the file is right."""
         try:
-            return self._is_right(found)
+            return self.is_right(found)
         except ValueError:
             return False
 
     def shown(self, found: str) -> str:
         """What the file says, for people."""
-        return found.strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Exactly(Value):
-    """This text, whatever blanks are around it."""
-
-    text: str
-
-    @property
-    def written(self) -> str:
-        return self.text
-
-    def _is_right(self, found: str) -> bool:
-        return found.split() == self.text.split()
-
-
-@dataclass(frozen=True, slots=True)
-class AtMost(Value):
-    """A whole number up to this one."""
-
-    number: int
-
-    @property
-    def written(self) -> str:
-        return str(self.number)
-
-    def _is_right(self, found: str) -> bool:
-        return int(found) <= self.number
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen(Value):
-    """This word of those that the file offers."""
-
-    word: str
-
-    @property
-    def written(self) -> str:
-        return self.word
-
-    def _is_right(self, found: str) -> bool:
-        return in_force(found) == self.word
-
-    def shown(self, found: str) -> str:
-        return in_force(found)
-
-
-@dataclass(frozen=True, slots=True)
-class CpuList(Value):
-    """These CPUs, as a list."""
-
-    cpus: Cpus
-
-    @property
-    def written(self) -> str:
-        return format_list(self.cpus)
-
-    def _is_right(self, found: str) -> bool:
-        return parse_list(found) == self.cpus
-
-
-@dataclass(frozen=True, slots=True)
-class CpuMask(Value):
-    """These CPUs, as a mask."""
-
-    cpus: Cpus
-
-    @property
-    def written(self) -> str:
-        return format_mask(self.cpus)
-
-    def _is_right(self, found: str) -> bool:
-        return parse_mask(found) == self.cpus
-
-    def shown(self, found: str) -> str:
         try:
-            return format_list(parse_mask(found))
+            return self.show(found)
         except ValueError:
             return found.strip()
+
+
+def exactly(text: str) -> Value:
+    """This text, whatever blanks are around it."""
+    return Value(text, lambda found: found.split() == text.split())
+
+
+def at_most(number: int) -> Value:
+    """A whole number up to this one."""
+    return Value(str(number), lambda found: int(found) <= number)
+
+
+def chosen(word: str) -> Value:
+    """This word of those that the file offers."""
+    return Value(word, lambda found: in_force(found) == word, in_force)
+
+
+def cpu_list(cpus: Cpus) -> Value:
+    """These CPUs, as a list."""
+    return Value(format_list(cpus), lambda found: parse_list(found) == cpus)
+
+
+def cpu_mask(cpus: Cpus) -> Value:
+    """These CPUs, as a mask."""
+    return Value(
+        format_mask(cpus), lambda found: parse_mask(found) == cpus, lambda found: format_list(parse_mask(found))
+    )
 
 
 def in_force(found: str) -> str:

@@ -21,7 +21,7 @@ NAMES = (ALERTS, DECISIONS, INVALID)
 class InvalidLine:
     """A line of `invalid.ledger`: where the record stood, and what it was.
 
-    Exactly one is set of: `invalid`, the job's report; `unreadable_invalid`, a record of that topic that is no report;
+    Exactly one is set of: `invalid`, the job's report; `unreadable_invalid`, a record of that topic that is not one;
     `unreadable_alert`, `unreadable_decision`, a record of these topics that is none (the beginning of its text, all).
     """
 
@@ -60,7 +60,8 @@ class Recovered:
 
 
 class Ledger:
-    """A run's files: `alerts.ledger`, `decisions.ledger` (see common.ledger), `invalid.ledger` (a JSON object a line).
+    """A run's files: `alerts.ledger` and `decisions.ledger`, as `common.wire.ledger` writes them, and `invalid.ledger`,
+    a JSON object a line.
 
     `open` reads back what is there, then `append`. Whatever the moment of a kill, a file holds whole lines and at most
     one incomplete one at its end, which the next `open` drops.

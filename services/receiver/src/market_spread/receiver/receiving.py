@@ -4,16 +4,14 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
-from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Bytes2D, Int64s
@@ -30,7 +28,7 @@ from market_spread.receiver.tally import (
     Tally,
     readable_alerts,
 )
-from market_spread.v1.control_pb2 import Phase
+from market_spread.v1.control_pb2 import InvalidCount, PartitionOffset, Phase, ReceiverStatusResponse
 
 _POLL_S = 0.05
 _TAKE_EVERY_NS = 20_000_000
@@ -42,45 +40,6 @@ _LAYOUTS: Mapping[str, Layout] = {ALERTS: ALERT, DECISIONS: DECISION}
 Receipt = tuple[Record, int]
 
 _log = logging.getLogger(__name__)
-
-
-class RecordConsumer(Protocol):
-    """Where records come from: `common.kafka.Consumer`."""
-
-    def assign(self, positions: Mapping[Partition, int]) -> None:
-        """Read these partitions from these offsets."""
-
-    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
-        """What has arrived."""
-
-    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The offset after the last record of each."""
-
-    def close(self) -> None:
-        """Disconnect."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """Counts of a run so far; see ReceiverStatusResponse."""
-
-    alerts: int
-    warm_up_alerts: int
-    duplicated: int
-    disagreeing: int
-    unreadable: int
-    invalid: int
-    invalid_by_reason: dict[str, int]
-    positions: dict[Partition, int]
-    latency: HdrCounts
-    append: HdrCounts
-    fetch: HdrCounts
-    warm_up_symbols: list[str]
-    decisions: int
-    warm_up_decisions: int
-    decisions_duplicated: int
-    decisions_unreadable: int
-    decision_latency: HdrCounts
 
 
 @dataclass(slots=True)
@@ -101,7 +60,7 @@ class Receiving:
         alerts_topic: str,
         invalid_topic: str,
         partitions: Mapping[str, int],
-        consumer: RecordConsumer,
+        consumer: Consumer,
         ledger: Ledger,
         recovered: Recovered,
         warm_up_order_id_min: int,
@@ -173,29 +132,40 @@ class Receiving:
             raise DeadlineError(f"the receiver did not catch up within {timeout_s:.1f} s; {_behind(drain, positions)}")
         return positions
 
-    def received(self) -> Received:
-        """The counts now."""
+    def status(self) -> ReceiverStatusResponse:
+        """What was received so far, with the final counts if it has ended."""
+        phase, detail = self._phase, self._detail  # read first: what is FINISHED has its final counts
         with self._lock:
             tally, decisions = self._tally, self._decisions
-            return Received(
+            status = ReceiverStatusResponse(
+                phase=phase,
+                detail=detail,
                 alerts=tally.alerts[RunPhase.MEASURED],
                 warm_up_alerts=tally.alerts[RunPhase.WARM_UP],
-                duplicated=tally.duplicated,
-                disagreeing=tally.disagreeing,
-                unreadable=tally.unreadable,
-                invalid=tally.invalid,
-                invalid_by_reason=dict(tally.invalid_by_reason),
-                positions=dict(self._positions),
-                latency=tally.end_to_end[RunPhase.MEASURED].copy(),
-                append=tally.append.copy(),
-                fetch=tally.fetch.copy(),
+                alerts_duplicated=tally.duplicated,
+                alerts_disagreeing=tally.disagreeing,
+                alerts_unreadable=tally.unreadable,
+                invalid_records=tally.invalid,
+                invalid_by_reason=[
+                    InvalidCount(reason=reason, count=count)
+                    for reason, count in sorted(tally.invalid_by_reason.items())
+                ],
+                positions=partition_offsets(self._positions),
                 warm_up_symbols=sorted(tally.warm_up_symbols),
                 decisions=decisions.decisions[RunPhase.MEASURED],
                 warm_up_decisions=decisions.decisions[RunPhase.WARM_UP],
                 decisions_duplicated=decisions.duplicated,
                 decisions_unreadable=decisions.unreadable,
-                decision_latency=decisions.end_to_end.copy(),
             )
+            histograms = {
+                "latency_histogram": tally.end_to_end[RunPhase.MEASURED].copy(),
+                "append_histogram": tally.append.copy(),
+                "fetch_histogram": tally.fetch.copy(),
+                "decision_latency_histogram": decisions.end_to_end.copy(),
+            }
+        for name, histogram in histograms.items():  # outside of the lock, which receiving waits for
+            setattr(status, name, histogram.encode())
+        return status
 
     def run(self) -> None:
         """Receive until stopped, on this thread."""
@@ -235,8 +205,8 @@ class Receiving:
     def _take(self, held: Mapping[Partition, list[Receipt]]) -> None:
         """Write the records to the ledger, then count them.
 
-        What is no alert or decision is written before those: positions are recovered from them, so a kill between the
-        two writes makes it read again, and it is known by its offset.
+        Non-alerts are written first. Positions are recovered from the alert ledger, so after a crash between the two
+        writes they are re-read and deduplicated by offset.
         """
         lines: dict[str, list[bytes]] = {name: [] for name in _LAYOUTS}
         rows = {name: [np.empty((0, layout.width), np.uint8)] for name, layout in _LAYOUTS.items()}
@@ -347,6 +317,14 @@ class Receiving:
                     f"the receiver has stopped before it caught up; {self._detail}".strip("; ")
                 )
                 drain.answered.set()
+
+
+def partition_offsets(positions: Mapping[Partition, int]) -> list[PartitionOffset]:
+    """Offsets as they are told, in order."""
+    return [
+        PartitionOffset(topic=topic, partition=partition, offset=offset)
+        for (topic, partition), offset in sorted(positions.items())
+    ]
 
 
 def _readable(layout: Layout, receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, Int64s, list[Receipt]]:

@@ -2,28 +2,25 @@
 
 import itertools
 import logging
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Partition
+from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
-from market_spread.receiver.receiving import Received, Receiving, RecordConsumer
+from market_spread.receiver.receiving import Receiving, partition_offsets
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,
-    InvalidCount,
-    PartitionOffset,
     Phase,
     ReadLedgerRequest,
     ReadLedgerResponse,
@@ -40,25 +37,14 @@ PIECE_BYTES = 1024 * 1024
 DRAIN_TIMEOUT_S = 60.0
 # The answer must leave before the caller's deadline, or the caller never learns what was missing.
 _DRAIN_MARGIN_S = 0.2
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _log = logging.getLogger(__name__)
-
-
-class AlertBroker(Protocol):
-    """What the service asks of Kafka."""
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
-
-    def consumer(self) -> RecordConsumer:
-        """A connected consumer."""
 
 
 class ReceiverService(ReceiverServicer):
     """Receives runs into ledgers below a folder. Thread-safe."""
 
-    def __init__(self, *, broker: AlertBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
+    def __init__(self, *, broker: KafkaBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
         self._broker = broker
         self._folder = folder
         self._recorder = recorder
@@ -89,10 +75,8 @@ class ReceiverService(ReceiverServicer):
                 latency_histogram=HdrCounts().encode(),
                 unix_ns=self._clock.unix_ns(),
             )
-        # The phase is read first: what is FINISHED has its final counts.
-        phase, detail = receiving.phase, receiving.detail
-        response = _response(receiving.received())
-        response.phase, response.detail, response.run_id, response.cpu_us = phase, detail, self._run_id, cpu_us()
+        response = receiving.status()
+        response.run_id, response.cpu_us = self._run_id, cpu_us()
         response.unix_ns = self._clock.unix_ns()
         return response
 
@@ -104,7 +88,7 @@ class ReceiverService(ReceiverServicer):
             raise WrongStateError("nothing is being received; start a run first")
         left_s = context.time_remaining()
         timeout_s = DRAIN_TIMEOUT_S if left_s is None else max(min(left_s - _DRAIN_MARGIN_S, DRAIN_TIMEOUT_S), 0.0)
-        return DrainReceiverResponse(positions=_positions(receiving.drain(timeout_s)))
+        return DrainReceiverResponse(positions=partition_offsets(receiving.drain(timeout_s)))
 
     def Stop(  # noqa: N802
         self, request: StopReceivingRequest, context: grpc.ServicerContext
@@ -115,9 +99,11 @@ class ReceiverService(ReceiverServicer):
     def ReadLedger(  # noqa: N802
         self, request: ReadLedgerRequest, context: grpc.ServicerContext
     ) -> Iterator[ReadLedgerResponse]:
+        errors = _wrong_run_id(request.run_id)
         if request.name not in NAMES:
-            raise UsageError(f"name={request.name!r} is no ledger; use one of {', '.join(NAMES)}")
-        _check_run_id(request.run_id)
+            errors.append(f"name={request.name!r} is not a ledger; use one of {', '.join(NAMES)}")
+        if errors:
+            raise UsageError("; ".join(errors))
         for piece in read_ledger(ledger_path(self._folder, request.run_id, request.name), piece_bytes=PIECE_BYTES):
             yield ReadLedgerResponse(data=piece)
 
@@ -165,45 +151,10 @@ def _check(request: StartReceivingRequest) -> None:
     ]
     if not request.warm_up_order_id_min:
         errors.append("warm_up_order_id_min=0; give the first order id of the warm-up")
-    try:
-        _check_run_id(request.run_id)
-    except UsageError as error:
-        errors.append(str(error))
+    errors += _wrong_run_id(request.run_id)
     if errors:
         raise UsageError("; ".join(errors))
 
 
-def _check_run_id(run_id: str) -> None:
-    if not _RUN_ID.fullmatch(run_id):
-        raise UsageError(f"run_id={run_id!r} cannot name a folder; use letters, digits, '.', '_' and '-', at most 100")
-
-
-def _response(received: Received) -> ReceiverStatusResponse:
-    return ReceiverStatusResponse(
-        alerts=received.alerts,
-        warm_up_alerts=received.warm_up_alerts,
-        alerts_duplicated=received.duplicated,
-        alerts_disagreeing=received.disagreeing,
-        alerts_unreadable=received.unreadable,
-        invalid_records=received.invalid,
-        invalid_by_reason=[
-            InvalidCount(reason=reason, count=count) for reason, count in sorted(received.invalid_by_reason.items())
-        ],
-        positions=_positions(received.positions),
-        latency_histogram=received.latency.encode(),
-        append_histogram=received.append.encode(),
-        fetch_histogram=received.fetch.encode(),
-        warm_up_symbols=received.warm_up_symbols,
-        decisions=received.decisions,
-        warm_up_decisions=received.warm_up_decisions,
-        decisions_duplicated=received.decisions_duplicated,
-        decisions_unreadable=received.decisions_unreadable,
-        decision_latency_histogram=received.decision_latency.encode(),
-    )
-
-
-def _positions(positions: dict[Partition, int]) -> list[PartitionOffset]:
-    return [
-        PartitionOffset(topic=topic, partition=partition, offset=offset)
-        for (topic, partition), offset in sorted(positions.items())
-    ]
+def _wrong_run_id(run_id: str) -> list[str]:
+    return [] if RUN_ID.fullmatch(run_id) else [f"run_id={run_id!r} cannot name a folder; {RUN_ID_REMEDY}"]

@@ -103,7 +103,7 @@ class Tally:
 
     @property
     def unreadable(self) -> int:
-        """Records of the alerts topic that are no alert."""
+        """Records of the alerts topic that are not valid alerts."""
         return len(self._unreadable)
 
     @property
@@ -181,7 +181,7 @@ class DecisionTally:
 
     @property
     def unreadable(self) -> int:
-        """Records of the decisions topic that are no decision."""
+        """Records of the decisions topic that are not valid decisions."""
         return len(self._unreadable)
 
     def add(self, rows: Bytes2D, received_us: Int64s) -> tuple[dict[RunPhase, Int64s], int]:

@@ -12,44 +12,10 @@ from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Int64s
 from market_spread.sender.framing import Frame
+from market_spread.v1.control_pb2 import PartitionSent, SenderStatusResponse
 
 # Of a run that does not say what late is.
 LATE_NS_DEFAULT = 10_000_000
-
-
-@dataclass(slots=True)
-class PartitionCounts:
-    """What one partition was sent. next_offset: the highest acknowledged offset plus one."""
-
-    messages: int = 0
-    payload_bytes: int = 0
-    frames: int = 0
-    frames_acknowledged: int = 0
-    next_offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SendTotals:
-    """Sums over a load. first_failure: why the first lost frame was lost, empty if none was.
-
-    unacknowledged_age_ns_max: the longest that a frame waited for its acknowledgement or loss, or waits at the last
-    `flush`; clock_deviation_ns_max: how far Unix time went from the time of pacing, at most, with its sign.
-    """
-
-    messages_sent: int
-    frames_sent: int
-    frames_late: int
-    frames_failed: int
-    messages_failed: int
-    frame_delay_ns_max: int
-    unacknowledged_bytes: int
-    first_failure: str
-    partitions: dict[Partition, PartitionCounts]
-    frame_delay: HdrCounts
-    send_lag: HdrCounts
-    acknowledge: HdrCounts
-    unacknowledged_age_ns_max: int
-    clock_deviation_ns_max: int
 
 
 @dataclass(slots=True)
@@ -63,7 +29,7 @@ class _Pending:
     acknowledge_ns: list[int] = field(default_factory=list)
     late: int = 0
     messages_failed: int = 0
-    partitions: dict[Partition, PartitionCounts] = field(default_factory=dict)
+    partitions: dict[Partition, PartitionSent] = field(default_factory=dict)
 
 
 class SendCounts:
@@ -71,6 +37,9 @@ class SendCounts:
 
     A frame is late if it is sent more than `late_ns` after its plan, at the resolution of the histogram of delays: the
     count is that of the values above the limit in it.
+
+    first_failure: why the first lost frame was lost, empty if none was. The histograms, microseconds, hold what was
+    there at the last `flush`.
     """
 
     def __init__(self, recorder: Recorder, *, late_ns: int = LATE_NS_DEFAULT) -> None:
@@ -79,17 +48,12 @@ class SendCounts:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._pending = _Pending()
-        self._partitions: dict[Partition, PartitionCounts] = {}
-        self._frame_delay = HdrCounts()
-        self._send_lag = HdrCounts()
-        self._acknowledge = HdrCounts()
+        self._partitions: dict[Partition, PartitionSent] = {}
+        self._totals = SenderStatusResponse()
         self._open_since_ns: Counter[int] = Counter()  # frames by when they were handed over; ascending, as they are
-        self._age_ns_max = self._clock_deviation_ns_max = 0
-        self._messages_sent = self._frames_sent = self._frames_late = self._frame_delay_ns_max = 0
-        self._frames_failed = self._messages_failed = 0
-        self._frames_open = self._unacknowledged_bytes = 0
-        self._first_failure = ""
-        self._messages_due = 0
+        self._age_ns_max = self._clock_deviation_ns_max = self._messages_due = self._frames_open = 0
+        self.first_failure = ""
+        self.frame_delay, self.send_lag, self.acknowledge = HdrCounts(), HdrCounts(), HdrCounts()
 
     def sent(self, frame: Frame, sent_ns: int) -> None:
         """A frame is handed over now."""
@@ -99,17 +63,18 @@ class SendCounts:
         with self._lock:
             pending = self._pending
             for partitions in (self._partitions, pending.partitions):
-                counts = partitions.setdefault(where, PartitionCounts())
-                counts.messages += frame.messages
-                counts.payload_bytes += len(frame.payload)
-                counts.frames += 1
-            self._messages_sent += frame.messages
-            self._frames_sent += 1
-            self._frames_late += late
-            self._frame_delay_ns_max = max(self._frame_delay_ns_max, delay_ns)
+                sent = partitions.setdefault(where, PartitionSent(topic=frame.topic, partition=frame.partition))
+                sent.messages += frame.messages
+                sent.payload_bytes += len(frame.payload)
+                sent.frames += 1
+            totals = self._totals
+            totals.messages_sent += frame.messages
+            totals.frames_sent += 1
+            totals.frames_late += late
+            totals.frame_delay_ns_max = max(totals.frame_delay_ns_max, delay_ns)
+            totals.unacknowledged_bytes += len(frame.payload)
             self._frames_open += 1
             self._open_since_ns[sent_ns] += 1
-            self._unacknowledged_bytes += len(frame.payload)
             pending.late += late
             pending.sent_ns.append(sent_ns)
             pending.planned_ns.append(frame.planned_ns)
@@ -119,26 +84,26 @@ class SendCounts:
     def acknowledged(self, where: Partition, payload_bytes: int, offset: int, sent_ns: int, now_ns: int) -> None:
         """The broker has a frame that was handed over at `sent_ns`."""
         with self._lock:
-            counts = self._partitions[where]
-            counts.frames_acknowledged += 1
-            counts.next_offset = max(counts.next_offset, offset + 1)
+            sent = self._partitions[where]
+            sent.frames_acknowledged += 1
+            sent.next_offset = max(sent.next_offset, offset + 1)
             self._pending.acknowledge_ns.append(now_ns - sent_ns)
             self._close_frame(payload_bytes, sent_ns, now_ns)
 
     def failed(self, messages: int, payload_bytes: int, reason: str, sent_ns: int, now_ns: int) -> None:
         """A frame is lost."""
         with self._lock:
-            self._frames_failed += 1
-            self._messages_failed += messages
+            self._totals.frames_failed += 1
+            self._totals.messages_failed += messages
             self._pending.messages_failed += messages
-            self._first_failure = self._first_failure or reason
+            self.first_failure = self.first_failure or reason
             self._close_frame(payload_bytes, sent_ns, now_ns)
 
     def wait_for_room(self, payload_bytes: int, bound: int, timeout_s: float) -> bool:
         """Wait until so many more bytes stay within the bound of unacknowledged ones; False if the time is over."""
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._frames_open == 0 or self._unacknowledged_bytes + payload_bytes <= bound, timeout_s
+                lambda: self._frames_open == 0 or self._totals.unacknowledged_bytes + payload_bytes <= bound, timeout_s
             )
 
     def wait_until_closed(self, timeout_s: float) -> bool:
@@ -151,16 +116,16 @@ class SendCounts:
         with self._lock:
             pending, self._pending = self._pending, _Pending()
             newly_due, self._messages_due = messages_due - self._messages_due, messages_due
-            unacknowledged_bytes = self._unacknowledged_bytes
+            unacknowledged_bytes = self._totals.unacknowledged_bytes
             oldest_ns = next(iter(self._open_since_ns), now_ns)
             self._age_ns_max = max(self._age_ns_max, now_ns - oldest_ns)
             self._clock_deviation_ns_max = max(self._clock_deviation_ns_max, clock_deviation_ns, key=abs)
         delays_us, lags_us = _delays_us(pending), _lags_us(pending)
         acknowledge_us = np.array(pending.acknowledge_ns, np.int64) // 1000
         with self._lock:
-            self._frame_delay.record(delays_us)
-            self._send_lag.record(lags_us)
-            self._acknowledge.record(acknowledge_us)
+            self.frame_delay.record(delays_us)
+            self.send_lag.record(lags_us)
+            self.acknowledge.record(acknowledge_us)
         record = self._recorder
         record.histogram(metric_names.FRAME_DELAY).record_us(delays_us)
         record.histogram(metric_names.SEND_LAG).record_us(lags_us)
@@ -169,39 +134,27 @@ class SendCounts:
         record.counter(metric_names.FRAMES_LATE).add(pending.late)
         record.counter(metric_names.MESSAGES_FAILED).add(pending.messages_failed)
         record.gauge(metric_names.UNACKNOWLEDGED).set(unacknowledged_bytes)
-        for (topic, partition), counts in pending.partitions.items():
-            record.counter(metric_names.MESSAGES_SENT, topic=topic, partition=partition).add(counts.messages)
-            record.counter(metric_names.PAYLOAD_SENT, topic=topic, partition=partition).add(counts.payload_bytes)
-            record.counter(metric_names.FRAMES_SENT, topic=topic, partition=partition).add(counts.frames)
+        for (topic, partition), sent in pending.partitions.items():
+            record.counter(metric_names.MESSAGES_SENT, topic=topic, partition=partition).add(sent.messages)
+            record.counter(metric_names.PAYLOAD_SENT, topic=topic, partition=partition).add(sent.payload_bytes)
+            record.counter(metric_names.FRAMES_SENT, topic=topic, partition=partition).add(sent.frames)
 
-    def totals(self) -> SendTotals:
-        """The sums now. Histograms hold what was there at the last `flush`."""
+    def status(self) -> SenderStatusResponse:
+        """The sums now, as they are told; histograms, age and deviation as they were at the last `flush`."""
+        status = SenderStatusResponse()
         with self._lock:
-            return SendTotals(
-                messages_sent=self._messages_sent,
-                frames_sent=self._frames_sent,
-                frames_late=self._frames_late,
-                frames_failed=self._frames_failed,
-                messages_failed=self._messages_failed,
-                frame_delay_ns_max=self._frame_delay_ns_max,
-                unacknowledged_bytes=self._unacknowledged_bytes,
-                first_failure=self._first_failure,
-                partitions={
-                    where: PartitionCounts(
-                        counts.messages,
-                        counts.payload_bytes,
-                        counts.frames,
-                        counts.frames_acknowledged,
-                        counts.next_offset,
-                    )
-                    for where, counts in self._partitions.items()
-                },
-                frame_delay=self._frame_delay.copy(),
-                send_lag=self._send_lag.copy(),
-                acknowledge=self._acknowledge.copy(),
-                unacknowledged_age_ns_max=self._age_ns_max,
-                clock_deviation_ns_max=self._clock_deviation_ns_max,
-            )
+            status.CopyFrom(self._totals)
+            status.partitions.extend(self._partitions[where] for where in sorted(self._partitions))
+            status.unacknowledged_age_us_max = self._age_ns_max // 1000
+            status.clock_deviation_us_max = self._clock_deviation_ns_max // 1000
+            histograms = {
+                "frame_delay_histogram": self.frame_delay.copy(),
+                "send_lag_histogram": self.send_lag.copy(),
+                "acknowledge_histogram": self.acknowledge.copy(),
+            }
+        for name, histogram in histograms.items():  # outside of the lock, which sending waits for
+            setattr(status, name, histogram.encode())
+        return status
 
     def _close_frame(self, payload_bytes: int, sent_ns: int, now_ns: int) -> None:
         self._age_ns_max = max(self._age_ns_max, now_ns - sent_ns)
@@ -209,7 +162,7 @@ class SendCounts:
         if not self._open_since_ns[sent_ns]:
             del self._open_since_ns[sent_ns]
         self._frames_open -= 1
-        self._unacknowledged_bytes -= payload_bytes
+        self._totals.unacknowledged_bytes -= payload_bytes
         self._changed.notify_all()
 
 

@@ -3,19 +3,18 @@
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.kafka.client import Producer
 from market_spread.common.load.source import Load
 from market_spread.common.logs import log_event
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
-from market_spread.sender.counts import LATE_NS_DEFAULT, SendCounts, SendTotals
+from market_spread.sender.counts import LATE_NS_DEFAULT, SendCounts
 from market_spread.sender.frame_queue import FramePlan, Preparation
 from market_spread.sender.framing import Frame
-from market_spread.v1.control_pb2 import Phase
+from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
 
 # What the broker has not acknowledged is held in memory; beyond this the sender waits, which shows as lag.
 UNACKNOWLEDGED_BYTES_MAX = 64 * 1024 * 1024
@@ -25,16 +24,6 @@ _WAIT_S = 0.05
 _FORMAT = (FORMAT_HEADER, FORMAT_VERSION.encode())
 
 _log = logging.getLogger(__name__)
-
-
-class FrameProducer(Protocol):
-    """Where frames go: `common.kafka.Producer`."""
-
-    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
-        """Hand a frame over."""
-
-    def close(self, timeout_s: float = 0.0) -> None:
-        """End; what is not acknowledged is reported as lost."""
 
 
 class Publisher:
@@ -49,17 +38,18 @@ class Publisher:
         load: Load,
         plan: FramePlan,
         *,
-        producer: FrameProducer,
+        producer: Producer,
         recorder: Recorder,
         clock: Clock,
         unacknowledged_bytes_max: int,
         late_ns: int = LATE_NS_DEFAULT,
     ) -> None:
         self._load = load
+        self._nbbo_topic = plan.nbbo_topic
         self._producer = producer
         self._clock = AnchoredClock(clock)
         self._unacknowledged_bytes_max = unacknowledged_bytes_max
-        self._counts = SendCounts(recorder, late_ns=late_ns)
+        self.counts = SendCounts(recorder, late_ns=late_ns)
         self._preparation = Preparation(load, plan)
         self._thread = threading.Thread(target=self.run, name="publisher", daemon=True)
         self._stopping = threading.Event()
@@ -98,9 +88,14 @@ class Publisher:
         until_ns = self._ended_unix_ns
         return self._load.messages_due(self._clock.unix_ns() if until_ns is None else until_ns)
 
-    def totals(self) -> SendTotals:
-        """What was sent so far."""
-        return self._counts.totals()
+    def status(self) -> SenderStatusResponse:
+        """What was sent so far, with the final counts if it has ended."""
+        phase, detail = self._phase, self._detail  # read first: what is FINISHED has its final counts
+        status = self.counts.status()
+        status.phase, status.detail, status.messages_due = phase, detail, self.messages_due()
+        status.quotes_sent = sum(sent.messages for sent in status.partitions if sent.topic == self._nbbo_topic)
+        status.orders_sent = status.messages_sent - status.quotes_sent
+        return status
 
     def run(self) -> None:
         """Send everything, on this thread."""
@@ -124,12 +119,12 @@ class Publisher:
 
         def done(offset: int, error: Exception | None) -> None:
             if error is None:
-                self._counts.acknowledged(where, payload_bytes, offset, sent_ns, self._clock.unix_ns())
+                self.counts.acknowledged(where, payload_bytes, offset, sent_ns, self._clock.unix_ns())
             else:
                 reason = f"{type(error).__name__}: {error}"
-                self._counts.failed(messages, payload_bytes, reason, sent_ns, self._clock.unix_ns())
+                self.counts.failed(messages, payload_bytes, reason, sent_ns, self._clock.unix_ns())
 
-        self._counts.sent(frame, sent_ns)
+        self.counts.sent(frame, sent_ns)
         headers = (_FORMAT, (SENT_HEADER, b"%d" % (sent_ns // 1000)))
         self._producer.send(frame.topic, frame.partition, frame.payload, headers, done)
 
@@ -146,7 +141,7 @@ class Publisher:
     def _wait_for_room(self, payload_bytes: int) -> bool:
         """Wait while too much is unacknowledged; False if the load was stopped and the broker takes nothing."""
         return self._wait_for_broker(
-            lambda: self._counts.wait_for_room(payload_bytes, self._unacknowledged_bytes_max, _WAIT_S)
+            lambda: self.counts.wait_for_room(payload_bytes, self._unacknowledged_bytes_max, _WAIT_S)
         )
 
     def _wait_for_broker(self, happened: Callable[[], bool]) -> bool:
@@ -168,7 +163,7 @@ class Publisher:
             self._flush()
 
     def _flush(self) -> None:
-        self._counts.flush(
+        self.counts.flush(
             self.messages_due(), now_ns=self._clock.unix_ns(), clock_deviation_ns=self._clock.deviation_ns()
         )
 
@@ -177,14 +172,14 @@ class Publisher:
             self._ended_unix_ns = self._clock.unix_ns()
         self._phase = Phase.PHASE_DRAINING
         self._preparation.stop()
-        self._wait_for_broker(lambda: self._counts.wait_until_closed(_WAIT_S))
+        self._wait_for_broker(lambda: self.counts.wait_until_closed(_WAIT_S))
         self._producer.close()
         self._flush()
-        totals = self._counts.totals()
+        totals = self.counts.status()
         if totals.frames_failed and not self._detail:
             self._detail = (
                 f"{totals.frames_failed} frames with {totals.messages_failed} messages are lost; "
-                f"the first one by {totals.first_failure}"
+                f"the first one by {self.counts.first_failure}"
             )
         self._phase = Phase.PHASE_FAILED if self._detail else Phase.PHASE_FINISHED
         log_event(

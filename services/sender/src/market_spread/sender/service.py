@@ -4,13 +4,12 @@ import json
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
-from market_spread.common.kafka.client import RECORD_BYTES_MAX
+from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker
 from market_spread.common.load import source as loads
 from market_spread.common.load.source import Load, LoadSource
 from market_spread.common.logs import log_event
@@ -19,13 +18,12 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.counts import LATE_NS_DEFAULT
 from market_spread.sender.frame_queue import FramePlan
-from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, FrameProducer, Publisher
-from market_spread.sender.topic_probe import RecordReader, look
+from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, Publisher
+from market_spread.sender.topic_probe import describe_topics
 from market_spread.v1.control_pb2 import (
-    LookRequest,
-    LookResponse,
+    DescribeTopicsRequest,
+    DescribeTopicsResponse,
     PartitionOffset,
-    PartitionSent,
     Phase,
     SenderStatusRequest,
     SenderStatusResponse,
@@ -45,26 +43,13 @@ _STOP_ANSWER_S = STOP_WITHIN_S + 1.5
 _log = logging.getLogger(__name__)
 
 
-class LoadBroker(Protocol):
-    """What the service asks of Kafka."""
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of each topic. UsageError naming those that do not exist, RunVoidError without a broker."""
-
-    def producer(self, topics: list[str]) -> FrameProducer:
-        """A connected producer that knows the topics."""
-
-    def consumer(self) -> RecordReader:
-        """A connected consumer."""
-
-
 class SenderService(SenderServicer):
     """Offers loads to Kafka. Thread-safe."""
 
     def __init__(
         self,
         *,
-        broker: LoadBroker,
+        broker: KafkaBroker,
         recorder: Recorder,
         clock: Clock,
         find_source: Callable[[str], LoadSource] = loads.find_source,
@@ -79,7 +64,6 @@ class SenderService(SenderServicer):
         self._publisher: Publisher | None = None
         self._run_id = ""
         self._start_unix_ns = 0
-        self._nbbo_topic = ""
 
     def Start(  # noqa: N802
         self, request: StartSendingRequest, context: grpc.ServicerContext
@@ -104,13 +88,8 @@ class SenderService(SenderServicer):
         publisher = self._publisher
         if publisher is None:
             return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
-        # The phase is read first: what is FINISHED has its final counts.
-        response = SenderStatusResponse(phase=publisher.phase, detail=publisher.detail)
-        response.run_id = self._run_id
-        response.start_unix_ns = self._start_unix_ns
-        response.messages_due = publisher.messages_due()
-        response.cpu_us = cpu_us()
-        self._put_totals(response, publisher)
+        response = publisher.status()
+        response.run_id, response.start_unix_ns, response.cpu_us = self._run_id, self._start_unix_ns, cpu_us()
         response.unix_ns = self._clock.unix_ns()
         return response
 
@@ -122,11 +101,11 @@ class SenderService(SenderServicer):
             raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
         return StopSendingResponse()
 
-    def Look(self, request: LookRequest, context: grpc.ServicerContext) -> LookResponse:  # noqa: N802
+    def DescribeTopics(self, request: DescribeTopicsRequest, context: grpc.ServicerContext) -> DescribeTopicsResponse:  # noqa: N802
         topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
         counts = self._broker.partition_counts(topics)
-        ends, newest_sequence = look(self._broker.consumer(), counts, request.nbbo_topic)
-        return LookResponse(
+        ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
+        return DescribeTopicsResponse(
             ends=[
                 PartitionOffset(topic=topic, partition=partition, offset=end)
                 for (topic, partition), end in sorted(ends.items())
@@ -158,7 +137,7 @@ class SenderService(SenderServicer):
         except BaseException:
             producer.close()
             raise
-        self._run_id, self._start_unix_ns, self._nbbo_topic = request.run_id, start_unix_ns, request.nbbo_topic
+        self._run_id, self._start_unix_ns = request.run_id, start_unix_ns
         self._publisher = publisher
         publisher.start()
         log_event(_log, "load.started", run_id=request.run_id, source=request.source, start_unix_ns=start_unix_ns)
@@ -190,36 +169,6 @@ class SenderService(SenderServicer):
             partitions=quotes,
             linger_ns=request.linger_us * 1000,
             frame_messages=request.frame_messages,
-        )
-
-    def _put_totals(self, response: SenderStatusResponse, publisher: Publisher) -> None:
-        totals = publisher.totals()
-        quotes = sum(counts.messages for (topic, _), counts in totals.partitions.items() if topic == self._nbbo_topic)
-        response.messages_sent = totals.messages_sent
-        response.quotes_sent = quotes
-        response.orders_sent = totals.messages_sent - quotes
-        response.frames_sent = totals.frames_sent
-        response.frames_late = totals.frames_late
-        response.frames_failed = totals.frames_failed
-        response.messages_failed = totals.messages_failed
-        response.frame_delay_ns_max = totals.frame_delay_ns_max
-        response.unacknowledged_bytes = totals.unacknowledged_bytes
-        response.frame_delay_histogram = totals.frame_delay.encode()
-        response.send_lag_histogram = totals.send_lag.encode()
-        response.acknowledge_histogram = totals.acknowledge.encode()
-        response.unacknowledged_age_us_max = totals.unacknowledged_age_ns_max // 1000
-        response.clock_deviation_us_max = totals.clock_deviation_ns_max // 1000
-        response.partitions.extend(
-            PartitionSent(
-                topic=topic,
-                partition=partition,
-                messages=counts.messages,
-                payload_bytes=counts.payload_bytes,
-                frames=counts.frames,
-                frames_acknowledged=counts.frames_acknowledged,
-                next_offset=counts.next_offset,
-            )
-            for (topic, partition), counts in sorted(totals.partitions.items())
         )
 
 

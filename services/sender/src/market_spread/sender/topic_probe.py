@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from typing import Protocol
 
 from market_spread.common.errors import DeadlineError
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import NBBO
 
@@ -15,23 +14,7 @@ _POLL_S = 0.5
 _POLLS_IN_VAIN_MAX = 40
 
 
-class RecordReader(Protocol):
-    """Where records come from: `common.kafka.Consumer`."""
-
-    def assign(self, positions: Mapping[Partition, int]) -> None:
-        """Read these partitions from these offsets."""
-
-    def poll(self, timeout_s: float) -> dict[Partition, list[Record]]:
-        """What has arrived."""
-
-    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The offset after the last record of each."""
-
-    def close(self) -> None:
-        """Disconnect."""
-
-
-def look(reader: RecordReader, counts: Mapping[str, int], nbbo_topic: str) -> tuple[dict[Partition, int], int]:
+def describe_topics(reader: Consumer, counts: Mapping[str, int], nbbo_topic: str) -> tuple[dict[Partition, int], int]:
     """Where each partition ends, and the highest sequence among the newest quotes, 0 if there is none.
 
     counts: partitions of each topic, `nbbo_topic` among them. Closes the reader. DeadlineError if the newest quotes
@@ -43,7 +26,7 @@ def look(reader: RecordReader, counts: Mapping[str, int], nbbo_topic: str) -> tu
         return ends, max(_newest(reader, quotes), default=0)
 
 
-def _newest(reader: RecordReader, ends: Mapping[Partition, int]) -> Iterable[int]:
+def _newest(reader: Consumer, ends: Mapping[Partition, int]) -> Iterable[int]:
     """The highest sequence of each record at the ends."""
     if not ends:
         return

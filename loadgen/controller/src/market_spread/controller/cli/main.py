@@ -20,7 +20,7 @@ from market_spread.controller.cli.sweep import sweep
 from market_spread.controller.exits import Commands, interrupt_once
 
 if TYPE_CHECKING:
-    from market_spread.controller.deploy.local.command import Standing
+    from market_spread.controller.deploy.local.command import BackgroundStack
 
 _PATH = click.Path(path_type=Path)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -465,17 +465,15 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
     """
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
-    from market_spread.controller.deploy.base import JobSettings
-    from market_spread.controller.deploy.local.command import Standing
+    from market_spread.controller.deploy.local.command import BackgroundStack
     from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
     from market_spread.controller.plan.workload import read_workload
 
-    job = JobSettings.of(read_workload(workload) if workload else DEFAULT_WORKLOAD)
-    standing = Standing(folder, clock=SystemClock())
+    standing = BackgroundStack(folder, clock=SystemClock())
     java, jars = find_java(java_home()), JarCache()
     interrupt_once()
     standing.bring_up(
-        job=job,
+        workload=read_workload(workload) if workload else DEFAULT_WORKLOAD,
         java=java,
         jars=jars,
         say=lambda line: click.echo(line, err=True),
@@ -492,9 +490,9 @@ def down(folder: Path) -> None:
 
     Their topics are deleted, their logs stay.
     """
-    from market_spread.controller.deploy.local.command import Standing
+    from market_spread.controller.deploy.local.command import BackgroundStack
 
-    ended = Standing(folder, clock=SystemClock()).bring_down()
+    ended = BackgroundStack(folder, clock=SystemClock()).bring_down()
     names = ", ".join(f"{process.title} ({process.pid})" for process in ended)
     click.echo(f"ended {names}" if ended else "nothing is up")
 
@@ -506,12 +504,12 @@ def status(folder: Path) -> None:
 
     Exit status: 0 all are well or none was started, 1 one has ended, has failed or does not answer.
     """
-    from market_spread.controller.deploy.local.command import Standing
+    from market_spread.controller.deploy.local.command import BackgroundStack
 
-    _show(Standing(folder, clock=SystemClock()))
+    _show(BackgroundStack(folder, clock=SystemClock()))
 
 
-def _show(standing: "Standing") -> None:
+def _show(standing: "BackgroundStack") -> None:
     """Print how the processes are, and end with what that means."""
     from market_spread.controller.deploy.local.command import status_lines
 

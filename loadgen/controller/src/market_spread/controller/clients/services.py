@@ -16,12 +16,12 @@ from market_spread.controller.clients.replicas import merged
 from market_spread.controller.clients.senders import merged_senders
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1.control_pb2 import (
+    DescribeTopicsRequest,
+    DescribeTopicsResponse,
     DrainJobRequest,
     DrainReceiverRequest,
     JobStatusRequest,
     JobStatusResponse,
-    LookRequest,
-    LookResponse,
     PartitionOffset,
     Phase,
     ReadLedgerRequest,
@@ -267,12 +267,12 @@ class Clients(JobClient):
         for sender in self._senders:
             _call("sender", sender.Stop, StopSendingRequest(), 30)
 
-    def look(self) -> LookResponse:
+    def describe_topics(self) -> DescribeTopicsResponse:
         """What the topics hold."""
         topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid, self._decisions_topic]
-        request = LookRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
-        looked: LookResponse = _call("sender", self._senders[0].Look, request, 60)
-        return looked
+        request = DescribeTopicsRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
+        held: DescribeTopicsResponse = _call("sender", self._senders[0].DescribeTopics, request, 60)
+        return held
 
     def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[PartitionOffset] = ()) -> None:
         """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""

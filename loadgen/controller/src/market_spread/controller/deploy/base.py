@@ -1,48 +1,18 @@
 """Where a run takes place: the processes of one machine, or a release in a cluster, seen alike."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from market_spread.common.job_contract import REJECTED_DECISIONS
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.manifest import Section
 
 
-@dataclass(frozen=True, slots=True)
-class JobSettings:
-    """What the job is started with. replicas: how many of it read the same topics; decisions: which ones leave."""
-
-    mode: str
-    batch_s: float
-    partitions: int
-    shuffle_partitions: int
-    driver_memory: str
-    warm_up_batches: int
-    replicas: int = 1
-    decisions: str = REJECTED_DECISIONS
-
-    @staticmethod
-    def of(workload: Workload) -> "JobSettings":
-        """Those of a workload."""
-        return JobSettings(
-            workload.job.mode,
-            workload.job.batch_s,
-            workload.market.partitions,
-            workload.job.shuffle_partitions,
-            workload.job.memory,
-            workload.warm_up.batches,
-            workload.job.replicas,
-            workload.decisions,
-        )
-
-    @property
-    def slots(self) -> int:
-        """Tasks that run at the same time: one for each partition of both topics, and those of the state."""
-        return 2 * self.partitions + self.shuffle_partitions
+def slots_of(workload: Workload) -> int:
+    """Tasks of its job that run at the same time: one for each partition of both topics, and those of the state."""
+    return 2 * workload.market.partitions + workload.job.shuffle_partitions
 
 
 class Deployment(Protocol):

@@ -20,8 +20,7 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.provenance import code, packages
 from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, looked_at
-from market_spread.controller.deploy.base import JobSettings
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
@@ -39,7 +38,7 @@ DELAY_US = 10_000
 _PROBES_PER_S = 200
 
 
-class NullEnsemble(Ensemble):
+class NullStack(LocalStack):
     """The processes of a run, with the null system in place of the job, and the witness beside the receiver."""
 
     @property
@@ -53,7 +52,7 @@ class NullEnsemble(Ensemble):
 
     def _start_job(self, replica: int, port: int = 0) -> None:
         servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
-        partitions = self._job.partitions
+        partitions = self._workload.market.partitions
         config = NullConfig(bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=DELAY_US)
         self._start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
@@ -76,7 +75,7 @@ def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
 
 
 def carry_out(
-    plan: RunPlan, environment: NullEnsemble, *, show: Callable[[RunProgress], None] = lambda progress: None
+    plan: RunPlan, environment: NullStack, *, show: Callable[[RunProgress], None] = lambda progress: None
 ) -> tuple[Looked, Observed, Result]:
     """A run of the plan, judged and captured as any other, ended whatever happens; and what it says of the rig."""
     clock, rate_per_s = SystemClock(), plan.workload.load.highest_per_s
@@ -113,10 +112,11 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         require_room(folder, plan)
-        job = JobSettings.of(plan.workload)
-        ensemble = NullEnsemble(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
+        stack = NullStack(
+            folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=SystemClock()
+        )
         with live_progress(console, SystemClock()) as show:
-            return carry_out(plan, ensemble, show=show)[0]
+            return carry_out(plan, stack, show=show)[0]
 
     return look
 

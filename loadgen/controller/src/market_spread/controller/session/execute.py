@@ -14,7 +14,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
 from market_spread.controller.analysis.result import Result
-from market_spread.controller.deploy.base import Environment, JobSettings
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.exits import sentence_of
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
@@ -74,17 +74,17 @@ def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
 def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Environment]:
     """What makes the processes of a run on this machine."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.
-    from market_spread.controller.deploy.local.stack import Ensemble
+    from market_spread.controller.deploy.local.stack import LocalStack
 
     java = find_java(java_home())
 
     def environment(run_id: str, folder: Path) -> Environment:
         require_room(folder, plan)
-        return Ensemble(
+        return LocalStack(
             folder=folder / "processes",
             java=java,
             jars=JarCache(),
-            job=JobSettings.of(plan.workload),
+            workload=plan.workload,
             clock=SystemClock(),
             run_id=run_id,
             runs_folder=folder.parent,

@@ -123,12 +123,12 @@ class Run:
             raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
         clients.stop_receiving()
         self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
-        held = clients.look()
+        held = clients.describe_topics()
         inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in _INPUTS}
         if any(inputs.values()):
             say = "waiting for what the topics hold"
             self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
-            held = clients.look()  # what was in them may have led to alerts
+            held = clients.describe_topics()  # what was in them may have led to alerts
         partitions = sum(end.topic == TOPICS.nbbo for end in held.ends)
         if partitions != (wanted := self.plan.workload.market.partitions):
             raise UsageError(

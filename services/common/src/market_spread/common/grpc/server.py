@@ -1,4 +1,4 @@
-"""The gRPC server of a process that lives in one asyncio loop: the twin of `rpc.Server`."""
+"""The gRPC server of a process that lives in one asyncio loop: the twin of `calls.Server`."""
 
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,7 @@
 """Kafka as our processes use it: one producer, one consumer, topics. The only module that imports the client.
 
 Records are written once and in order per partition (idempotent producer), uncompressed and without lingering: messages
-are gathered into frames before they come here. A broker that cannot be reached is a RunVoidError of one sentence.
+are gathered into frames before they come here. A broker that cannot be reached is a BrokerAwayError of one sentence.
 """
 
 import socket
@@ -16,7 +16,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 from kafka.net import KafkaNetClient
 
-from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.errors import BrokerAwayError, UsageError
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
 RECORD_BYTES_MAX = 8 * 1024 * 1024
@@ -36,7 +36,7 @@ class Producer:
     """Writes records. Thread-safe; `close` it."""
 
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
-        """Connect. RunVoidError if no broker answers."""
+        """Connect. BrokerAwayError if no broker answers."""
         with _broker_errors(bootstrap_servers):
             self._producer: Any = _opened(
                 KafkaProducer,
@@ -93,7 +93,7 @@ class Consumer:
     """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it."""
 
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
-        """Connect. RunVoidError if no broker answers."""
+        """Connect. BrokerAwayError if no broker answers."""
         with _broker_errors(bootstrap_servers):
             self._consumer: Any = _opened(
                 KafkaConsumer,
@@ -149,19 +149,22 @@ class KafkaBroker:
     security: KafkaSecurity
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
+        """How many partitions each topic has. UsageError naming all that do not exist."""
         return partition_counts(self.bootstrap_servers, topics, security=self.security)
 
     def consumer(self) -> Consumer:
+        """A connected consumer."""
         return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
 
     def producer(self, topics: list[str]) -> Producer:
+        """A connected producer that knows the topics."""
         producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
         producer.learn(topics)
         return producer
 
 
 def check_reachable(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> None:
-    """RunVoidError if no broker answers there."""
+    """BrokerAwayError if no broker answers there."""
     with _admin(bootstrap_servers, security):
         pass
 
@@ -313,9 +316,8 @@ def _broker_errors(bootstrap_servers: str) -> Iterator[None]:
         yield
     except (KafkaError, OSError) as error:
         reason = f"{type(error).__name__}: {error}".strip(": ")
-        raise RunVoidError(
-            f"the Kafka broker at {bootstrap_servers} cannot be used ({reason}); is it running?"
-        ) from error
+        sentence = f"the Kafka broker at {bootstrap_servers} cannot be used ({reason}); is it running?"
+        raise BrokerAwayError(sentence) from error
 
 
 def _require_listening(bootstrap_servers: str) -> None:

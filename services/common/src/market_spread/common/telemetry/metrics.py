@@ -55,13 +55,15 @@ SERVICE = histogram("receiver_service", "From the actual send of an order to the
 STAGE = histogram("receiver_stage", "Time in a stage; the stages add up to the end-to-end latency", "phase", "stage")
 ALERTS = counter("receiver_alerts", "Alerts received, the first of each order", "phase")
 ALERTS_DUPLICATED = counter("receiver_alerts_duplicated", "Alerts after the first of an order")
-ALERTS_UNREADABLE = counter("receiver_alerts_unreadable", "Records of the alerts topic that are no alert")
+ALERTS_UNREADABLE = counter("receiver_alerts_unreadable", "Records in the alerts topic that are not valid alerts")
 DECISION_END_TO_END = histogram(
     "receiver_decision_end_to_end", "From the intended send of an order to the receipt of its decision", "phase"
 )
 DECISIONS = counter("receiver_decisions", "Decisions received, the first of each order; if all are sent", "phase")
 DECISIONS_DUPLICATED = counter("receiver_decisions_duplicated", "Decisions after the first of an order")
-DECISIONS_UNREADABLE = counter("receiver_decisions_unreadable", "Records of the decisions topic that are no decision")
+DECISIONS_UNREADABLE = counter(
+    "receiver_decisions_unreadable", "Records in the decisions topic that are not valid decisions"
+)
 INVALID_RECORDS = counter("receiver_invalid", "Malformed messages that the job reported", "reason")
 
 # Spark job

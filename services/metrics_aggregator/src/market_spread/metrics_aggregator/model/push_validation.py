@@ -1,12 +1,12 @@
 """Reading a push: everything that it measured, checked whole before anything is merged."""
 
-import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import Buckets, check_exact
+from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.telemetry.metrics import METRICS, MetricKind
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 from market_spread.metrics_aggregator.model.series import SeriesId
@@ -16,8 +16,6 @@ TEXT_CHARACTERS_MAX = 200
 KNOWN_MAX = 4_000
 _LARGEST = sys.float_info.max
 _KINDS = (MetricKind.HISTOGRAM, MetricKind.COUNTER, MetricKind.GAUGE)
-# It becomes the name of a folder.
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,13 @@ def check_envelope(request: PushRequest) -> None:
 
 def check_run_id(run_id: str) -> None:
     """UsageError unless it is empty or can be the name of a folder, whatever the system."""
-    check_text("run_id", run_id)
-    if run_id and not _RUN_ID.fullmatch(run_id):
-        raise UsageError(f"run_id={run_id!r}; use letters, digits, '.', '_' and '-', a letter or digit first")
+    if run_id and not is_run_id(run_id):
+        raise UsageError(f"run_id={run_id!r}; {RUN_ID_REMEDY}")
 
 
 def is_run_id(text: str) -> bool:
     """Whether it may name a run, and so a folder."""
-    return bool(_RUN_ID.fullmatch(text)) and len(text) <= TEXT_CHARACTERS_MAX
+    return RUN_ID.fullmatch(text) is not None
 
 
 def check_text(what: str, text: str) -> None:

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 
 from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
-from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.base import slots_of
+from market_spread.controller.plan.workload import Workload
 
 
-def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> list[str]:
+def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) -> list[str]:
     """What differs, each a sentence with the remedy; nothing if the release can carry out the workload.
 
     told: the driver's environment, by names without our prefix.
     """
     found = []
+    job = workload.job
     for what, value, wanted, asked_by, remedy in (
         ("mode", told.get("MODE", "real-time"), job.mode, "job.mode", "job.mode"),
         ("batch_s", told.get("BATCH_S", "30"), f"{job.batch_s:g}", "job.batch_s", "job.batchS"),
@@ -22,7 +24,7 @@ def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> l
             "job.shuffle_partitions",
             "job.shufflePartitions",
         ),
-        ("decisions", _decisions(told), job.decisions, "decisions", "job.decisions"),
+        ("decisions", _decisions(told), workload.decisions, "decisions", "job.decisions"),
         ("replicas", str(drivers), str(job.replicas), "job.replicas", "job.replicas"),
     ):
         if not _same(value, wanted):
@@ -30,7 +32,7 @@ def differences(job: JobSettings, told: Mapping[str, str], *, drivers: int) -> l
                 f"the release's job has {what}={value} and the workload asks for {wanted}; "
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
-    return [*found, *_too_few_slots(job, told)]
+    return [*found, *_too_few_slots(workload, told)]
 
 
 def _decisions(told: Mapping[str, str]) -> str:
@@ -39,14 +41,15 @@ def _decisions(told: Mapping[str, str]) -> str:
     return {value: name for name, value in APPLICATIONS.items()}.get(application, application)
 
 
-def _too_few_slots(job: JobSettings, told: Mapping[str, str]) -> list[str]:
-    if "EXECUTOR_SLOTS" not in told or job.mode != "real-time":
+def _too_few_slots(workload: Workload, told: Mapping[str, str]) -> list[str]:
+    if "EXECUTOR_SLOTS" not in told or workload.job.mode != "real-time":
         return []
     slots = int(told["EXECUTOR_SLOTS"]) * int(told.get("EXECUTORS", "1"))
-    if slots >= job.slots:
+    wanted = slots_of(workload)
+    if slots >= wanted:
         return []
     return [
-        f"the release's executors have {slots} slots together and the workload's partitions need {job.slots}; "
+        f"the release's executors have {slots} slots together and the workload's partitions need {wanted}; "
         "helm upgrade with more job.executors.slots or job.executors.count"
     ]
 

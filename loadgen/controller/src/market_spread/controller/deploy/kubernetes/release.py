@@ -10,10 +10,10 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.logs import log_event
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.kubernetes.compatibility import differences
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
+from market_spread.controller.plan.workload import Workload
 
 GRPC_PORT = 50051
 HTTP_PORT = 8080
@@ -62,12 +62,12 @@ class Release:
     job_outage_s = JOB_OUTAGE_S
 
     def __init__(
-        self, cluster: Pods, *, release: str, job: JobSettings, clock: Clock, in_cluster: bool = False
+        self, cluster: Pods, *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
     ) -> None:
-        """job: what the workload asks for; in_cluster: pods are reached directly, not through the API server."""
+        """in_cluster: pods are reached directly, not through the API server."""
         self._cluster = cluster
         self._release = release
-        self._job = job
+        self._workload = workload
         self._clock = clock
         self._in_cluster = in_cluster
         self._forwards: list[Forward] = []
@@ -79,7 +79,7 @@ class Release:
 
     def start(self) -> Addresses:
         found = self._found()
-        wrong = differences(self._job, found["job"][0].environment, drivers=len(found["job"]))
+        wrong = differences(self._workload, found["job"][0].environment, drivers=len(found["job"]))
         if wrong:
             raise UsageError("; ".join(wrong))
         self._lives = {pod.name: _life(pod) for component in _WATCHED for pod in self._pods(component)}
@@ -106,7 +106,7 @@ class Release:
         try:
             drivers = self._pods("job")
             watched = [pod for component in _WATCHED for pod in self._pods(component)]
-        except RunVoidError as error:  # who cannot look does not know; the run itself goes on without
+        except RunVoidError as error:  # unknown is not dead: the run continues
             log_event(_log, "release.not_seen", logging.WARNING, reason=str(error))
             return
         for pod in watched:

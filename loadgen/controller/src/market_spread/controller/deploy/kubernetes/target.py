@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from market_spread.common.clock import SystemClock
-from market_spread.controller.deploy.base import Environment, JobSettings
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.kubernetes.api import Cluster
 from market_spread.controller.deploy.kubernetes.release import Release
 from market_spread.controller.plan.plan import RunPlan
@@ -17,7 +17,6 @@ def release_of(
     cluster = Cluster.around(namespace=namespace) if in_cluster else Cluster.of_context(context, namespace=namespace)
 
     def environment(_run_id: str, _folder: Path) -> Environment:
-        job = JobSettings.of(plan.workload)
-        return Release(cluster, release=release, job=job, clock=SystemClock(), in_cluster=in_cluster)
+        return Release(cluster, release=release, workload=plan.workload, clock=SystemClock(), in_cluster=in_cluster)
 
     return environment

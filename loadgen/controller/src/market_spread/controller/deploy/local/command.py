@@ -17,10 +17,10 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import check_reachable
 from market_spread.controller.clients.services import Addresses, Clients
-from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.local.broker import remove_data
-from market_spread.controller.deploy.local.registry import Process, Remembered, end_all
-from market_spread.controller.deploy.local.stack import Ensemble
+from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
+from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
@@ -44,7 +44,7 @@ class ProcessStatus:
     detail: str
 
 
-class Standing:
+class BackgroundStack:
     """The processes that a folder remembers as up."""
 
     def __init__(self, folder: Path, *, clock: Clock) -> None:
@@ -56,7 +56,7 @@ class Standing:
     def bring_up(
         self,
         *,
-        job: JobSettings,
+        workload: Workload,
         java: Java,
         jars: JarCache,
         say: Callable[[str], None],
@@ -79,21 +79,21 @@ class Standing:
                 """At once, so that what `up` leaves behind when it is killed can be ended by `down`."""
                 if process := Process.running_now(name, pid):
                     started.append(process)
-                    Remembered(folder, None, tuple(started)).write(self._path)
+                    RegisteredStack(folder, None, tuple(started)).write(self._path)
 
-            ensemble = Ensemble(
-                folder=folder, java=java, jars=jars, job=job, clock=self._clock, broker_port=broker_port,
+            stack = LocalStack(
+                folder=folder, java=java, jars=jars, workload=workload, clock=self._clock, broker_port=broker_port,
                 monitored=monitored, on_started=remember,
             )  # fmt: skip
             try:
-                addresses = ensemble.start(outlives_parent=True)
-                ensemble.check_alive()
-                Remembered(folder, addresses, tuple(started)).write(self._path)
-                self._wait_for_job(ensemble, addresses)
-                if (hint := ensemble.how_to_watch(folder, addresses)) is not None:
+                addresses = stack.start(outlives_parent=True)
+                stack.check_alive()
+                RegisteredStack(folder, addresses, tuple(started)).write(self._path)
+                self._wait_for_job(stack, addresses)
+                if (hint := stack.how_to_watch(folder, addresses)) is not None:
                     say(hint)
             except BaseException:
-                ensemble.stop()
+                stack.stop()
                 # An interruption may have come when a process was started, but not yet known.
                 end_all((child for child in _children() if child not in others), clock=self._clock, within_s=5)
                 self._path.unlink(missing_ok=True)
@@ -104,7 +104,7 @@ class Standing:
         if not self._folder.exists():
             return []
         with self._alone():
-            remembered = Remembered.read(self._path)
+            remembered = RegisteredStack.read(self._path)
             if remembered is None:
                 return []
             running = remembered.running
@@ -115,7 +115,7 @@ class Standing:
 
     def statuses(self) -> list[ProcessStatus]:
         """How each process is that was brought up, the broker first; empty if none was."""
-        remembered = Remembered.read(self._path)
+        remembered = RegisteredStack.read(self._path)
         if remembered is None:
             return []
         processes = sorted(remembered.processes, key=lambda it: _ORDER.index(it.name))
@@ -127,7 +127,7 @@ class Standing:
             return [_status(process, _address(addresses, process.name), asking[process.name]) for process in processes]
 
     def _require_down(self) -> None:
-        remembered = Remembered.read(self._path)
+        remembered = RegisteredStack.read(self._path)
         if remembered is None:
             return
         if running := remembered.running:
@@ -135,15 +135,15 @@ class Standing:
             raise UsageError(f"the processes are up already ({names}); end them with: market-spread down")
         self._forget(remembered)
 
-    def _forget(self, remembered: Remembered) -> None:
+    def _forget(self, remembered: RegisteredStack) -> None:
         remove_data(remembered.folder / "broker")
         self._path.unlink(missing_ok=True)
 
-    def _wait_for_job(self, ensemble: Ensemble, addresses: Addresses) -> None:
+    def _wait_for_job(self, stack: LocalStack, addresses: Addresses) -> None:
         deadline_ns = self._clock.monotonic_ns() + _JOB_TIMEOUT_S * 10**9
         with closing(Clients(addresses)) as clients:
             while (status := clients.job_status()).phase != Phase.PHASE_RUNNING:
-                ensemble.check_alive()
+                stack.check_alive()
                 if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
                     raise RunFailedError(f"the job did not start: {status.detail}")
                 self._clock.sleep_ns(_POLL_NS)

@@ -66,7 +66,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RegisteredStack:
     """Processes that are up, where they are reached, and the folder of their logs and data.
 
     addresses: None as long as not all of them have been started.
@@ -87,14 +87,14 @@ class Remembered:
         write_whole(path, json.dumps(values, indent=2) + "\n")
 
     @staticmethod
-    def read(path: Path) -> "Remembered | None":
+    def read(path: Path) -> "RegisteredStack | None":
         """What was written; None if there is nothing. UsageError if the file is damaged, or of another version."""
         try:
             values = json.loads(path.read_text())
             if values["version"] != _VERSION:
                 raise ValueError(f"version {values['version']}")
             addresses = values["addresses"]
-            return Remembered(
+            return RegisteredStack(
                 folder=Path(values["folder"]),
                 addresses=None if addresses is None else _addresses(addresses),
                 processes=tuple(Process(**process) for process in values["processes"]),

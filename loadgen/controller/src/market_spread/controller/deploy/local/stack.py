@@ -16,7 +16,7 @@ from market_spread.common.processes import cpu_us
 from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import JobSettings
+from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.effective_config import (
     job_settings,
     jvm_options,
@@ -31,6 +31,7 @@ from market_spread.controller.deploy.local.services import Services, connector_j
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host, cpu_list
 from market_spread.controller.host.machine import stolen_cpu_s
+from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.receiver.config import ReceiverConfig
@@ -41,7 +42,7 @@ from market_spread.streaming.driver.config import JobConfig
 _RESTARTS_MAX = 3
 
 
-class Ensemble:
+class LocalStack:
     """All processes of a run on this machine: an `Environment`."""
 
     is_new = True
@@ -53,7 +54,7 @@ class Ensemble:
         folder: Path,
         java: Java,
         jars: JarCache,
-        job: JobSettings,
+        workload: Workload,
         clock: Clock,
         run_id: str = "",
         runs_folder: Path | None = None,
@@ -61,7 +62,7 @@ class Ensemble:
         monitored: bool = False,
         on_started: Callable[[str, int], None] = lambda name, pid: None,
     ) -> None:
-        """Everything the processes write goes below the folder, but for what is measured of a run.
+        """Processes write everything below the folder, except the run's measurements.
 
         runs_folder: where the aggregator keeps that, by run; it keeps it in memory alone if there is none.
         monitored: Prometheus can read the broker and the job as well, at the `targets`.
@@ -70,7 +71,8 @@ class Ensemble:
         self.folder = folder
         self._java = java
         self._jars = jars
-        self._job = job
+        self._workload = workload
+        self._replicas = workload.job.replicas
         self._clock = clock
         self._run_id = run_id
         self._runs_folder = runs_folder
@@ -80,7 +82,7 @@ class Ensemble:
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
-        self._ui_ports = [free_port() for _ in range(job.replicas)] if monitored else []
+        self._ui_ports = [free_port() for _ in range(self._replicas)] if monitored else []
         self.broker = Broker(
             folder=folder / "broker",
             java=java,
@@ -103,12 +105,12 @@ class Ensemble:
         self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
         create_topics(
             self.broker.bootstrap_servers,
-            topic_partitions(self._job.partitions, self._job.decisions),
+            topic_partitions(self._workload.market.partitions, self._workload.decisions),
             appended=(TOPICS.alerts,),
         )
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
-        for replica in range(self._job.replicas):
+        for replica in range(self._replicas):
             self._start_job(replica)
         self._start_receiver(pushing)
         self._start_sender(pushing)
@@ -119,7 +121,7 @@ class Ensemble:
             job=self._address_of_job(0),
             aggregator=pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
-            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._job.replicas)),
+            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._replicas)),
         )
 
     def stop(self) -> None:
@@ -131,7 +133,7 @@ class Ensemble:
         """End the others, and delete what the broker kept; what they have measured is shown on."""
         if self._load_stopped:
             return
-        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._job.replicas)), "receiver"))
+        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._replicas)), "receiver"))
         self.broker.stop()
         remove_data(self.folder / "broker")
         self._load_stopped = True
@@ -142,8 +144,8 @@ class Ensemble:
         A replica of the job is started again, a few times, as long as another one runs.
         """
         self.broker.check_alive()
-        ended = [replica for replica in range(self._job.replicas) if not self.children[_job_name(replica)].running]
-        if ended and len(ended) < self._job.replicas and self.job_restarts < _RESTARTS_MAX:
+        ended = [replica for replica in range(self._replicas) if not self.children[_job_name(replica)].running]
+        if ended and len(ended) < self._replicas and self.job_restarts < _RESTARTS_MAX:
             for replica in ended:
                 self.restart_job(replica)
                 self.job_restarts += 1
@@ -215,7 +217,7 @@ class Ensemble:
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        name = _job_name(replica)
+        name, job = _job_name(replica), self._workload.job
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
@@ -223,18 +225,18 @@ class Ensemble:
             aggregator_address=self._pushing,
             source=name,
             run_id=self._run_id,
-            application=APPLICATIONS[self._job.decisions],
-            mode=self._job.mode,
-            master=f"local[{self._job.slots}]",
+            application=APPLICATIONS[self._workload.decisions],
+            mode=job.mode,
+            master=f"local[{slots_of(self._workload)}]",
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),
             connector_jars=connector_jars(self._jars),
-            batch_s=self._job.batch_s,
-            shuffle_partitions=self._job.shuffle_partitions,
-            driver_memory=self._job.driver_memory,
-            warm_up_batches=self._job.warm_up_batches,
+            batch_s=job.batch_s,
+            shuffle_partitions=job.shuffle_partitions,
+            driver_memory=job.memory,
+            warm_up_batches=self._workload.warm_up.batches,
             java_options=log_option(self.folder / f"{name}.gc.log") or "",
             replica=replica,
-            replicas=self._job.replicas,
+            replicas=job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
@@ -266,7 +268,7 @@ class Ensemble:
 
 
 def _of_job(jvm: Section) -> Section:
-    """What the driver's JVM says of itself, but for its arguments, which have places of this run."""
+    """The JVM's facts without its arguments, which contain paths of this run."""
     return {name: value for name, value in jvm.items() if name != "arguments"}
 
 

@@ -9,7 +9,7 @@ from market_spread.common.errors import DeadlineError
 from market_spread.common.kafka.client import Partition, Record
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO
-from market_spread.sender.topic_probe import NEWEST_RECORDS, look
+from market_spread.sender.topic_probe import NEWEST_RECORDS, describe_topics
 
 
 class Topics:
@@ -50,7 +50,7 @@ def frame(*sequences: int) -> bytes:
 def test_empty_topics_have_no_newest_quote() -> None:
     topics = Topics({})
 
-    ends, newest = look(topics, {"nbbo": 2, "alerts": 1}, "nbbo")
+    ends, newest = describe_topics(topics, {"nbbo": 2, "alerts": 1}, "nbbo")
 
     assert ends == {("nbbo", 0): 0, ("nbbo", 1): 0, ("alerts", 0): 0}
     assert newest == 0
@@ -61,7 +61,7 @@ def test_newest_quote_is_looked_for_among_the_last_frames_of_each_partition() ->
     many = [frame(number) for number in range(1, 1000)]
     topics = Topics({("nbbo", 0): [*many, frame(1_500, 1_200), frame(1_100)], ("nbbo", 1): [frame(1_400)]})
 
-    ends, newest = look(topics, {"nbbo": 2}, "nbbo")
+    ends, newest = describe_topics(topics, {"nbbo": 2}, "nbbo")
 
     assert ends == {("nbbo", 0): 1001, ("nbbo", 1): 1}
     assert newest == 1_500
@@ -71,9 +71,9 @@ def test_newest_quote_is_looked_for_among_the_last_frames_of_each_partition() ->
 def test_what_is_no_frame_does_not_count() -> None:
     topics = Topics({("nbbo", 0): [frame(7), b"noise", b"", b"x" * NBBO.width]})
 
-    assert look(topics, {"nbbo": 1}, "nbbo")[1] == 7
+    assert describe_topics(topics, {"nbbo": 1}, "nbbo")[1] == 7
 
 
 def test_topic_that_cannot_be_read_is_named() -> None:
     with pytest.raises(DeadlineError, match=r"the newest quotes of nbbo/0 could not be read within 20 s"):
-        look(Topics({("nbbo", 0): [frame(1)]}, silent=True), {"nbbo": 1}, "nbbo")
+        describe_topics(Topics({("nbbo", 0): [frame(1)]}, silent=True), {"nbbo": 1}, "nbbo")

@@ -19,8 +19,8 @@ from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 from tests.browser.conftest import Open
-from tests.browser.reading import blank_canvases, table
-from tests.browser.served import POLICY
+from tests.browser.page_fixtures import blank_canvases, table
+from tests.browser.site_fixtures import POLICY
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun
 from tests.browser.test_figures import END_TO_END, MEASURED, SERVICE, checked_row
 

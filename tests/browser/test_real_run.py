@@ -17,7 +17,7 @@ from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
 from tests.browser.conftest import Open
-from tests.browser.reading import blank_canvases, key_figures, table
+from tests.browser.page_fixtures import blank_canvases, key_figures, table
 from tests.browser.test_figures import checked_row
 
 WORKLOAD = Path(__file__).parents[1] / "integration" / "workloads" / "small.yaml"

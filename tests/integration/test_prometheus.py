@@ -21,7 +21,7 @@ from market_spread.common.telemetry.exposition import EDGES_US, quantile_name
 from market_spread.common.telemetry.metrics import END_TO_END
 from market_spread.controller.deploy.local.broker import free_port
 from tests.integration.aggregators import histogram_of
-from tests.unit.monitoring.shipped import (
+from tests.unit.monitoring.monitoring_fixtures import (
     DASHBOARDS,
     Shown,
     alerts,

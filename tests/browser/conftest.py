@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from tests.browser.served import Site
+from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import ViewportSize, sync_playwright
 
 from tests.browser.conftest import CHROMIUM
-from tests.browser.served import Site
+from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
 
 PAGES = (

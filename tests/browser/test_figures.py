@@ -10,8 +10,8 @@ from playwright.sync_api import Page, Response, expect
 
 from market_spread.common.hdr.histogram import HIGHEST_US
 from tests.browser.conftest import Open
-from tests.browser.reading import blank_canvases, key_figures, table
-from tests.browser.served import POLICY, Site
+from tests.browser.page_fixtures import blank_canvases, key_figures, table
+from tests.browser.site_fixtures import POLICY, Site
 from tests.browser.synthetic import BEGIN_MS, STAGES, SyntheticRun
 
 END_TO_END = "market_spread_receiver_end_to_end_seconds"

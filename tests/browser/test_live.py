@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.reading import key_figures
-from tests.browser.served import Site
+from tests.browser.page_fixtures import key_figures
+from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
 
 

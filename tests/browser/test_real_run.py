@@ -1,11 +1,7 @@
 """The page of a real run: broker, Spark, sender and receiver push what they measure, and the page has their figures."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +13,18 @@ from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
 from tests.browser.conftest import Open
-from tests.browser.reading import blank_canvases, key_figures, table
+from tests.browser.page_fixtures import blank_canvases, key_figures, table
 from tests.browser.test_figures import checked_row
+from tests.support.golden import TIMEOUT_S, GoldenRun
 
-WORKLOAD = Path(__file__).parents[1] / "integration" / "workloads" / "small.yaml"
 PAGES = ("overview", "pipeline", "workers", "workers/job", "computations", "computations/ingest", "aggregator")
-TIMEOUT_S = 240
 
 pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What a run has left behind, and what it said."""
-
-    folder: Path
-    said: str
-
-
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    runs = tmp_path_factory.mktemp("runs")
-    command = [str(Path(sys.executable).parent / "market-spread"), "run", str(WORKLOAD), "--runs-folder", str(runs)]
-    wide = {**os.environ, "COLUMNS": "200"}
-    ended = subprocess.run(
-        [*command, "--keep-input"], capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=wide
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "http://127.0.0.1:" in ended.stderr
-    (folder,) = runs.iterdir()
-    return Ran(folder, ended.stdout + ended.stderr)
-
-
-@pytest.fixture(scope="module")
-def folder(ran: Ran) -> Path:
-    return ran.folder
+def folder(golden_run: GoldenRun) -> Path:
+    return golden_run.folder
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +59,21 @@ def test_latencies_are_those_of_the_alerts_in_the_ledger(folder: Path, watched: 
     assert key_figures(page)["lag"] == "0 messages"
 
 
-def test_percentiles_are_the_same_wherever_they_are_shown(ran: Ran, result: dict[str, Any], watched: Open) -> None:
+def test_percentiles_are_the_same_wherever_they_are_shown(
+    golden_run: GoldenRun, result: dict[str, Any], watched: Open
+) -> None:
     """The same number, or the same mark of a tail that lies in too few clusters of time."""
     names = ("p50", "p95", "p99")
     latency_ns = [result["latency_ns"][name] for name in names]
     assert None not in latency_ns
-    page = watched().open((ran.folder / "metrics.html").as_uri())
-    report = watched().open((ran.folder / "report.html").as_uri(), until="canvas")
+    folder = golden_run.folder
+    page = watched().open((folder / "metrics.html").as_uri())
+    report = watched().open((folder / "report.html").as_uri(), until="canvas")
     triple = table(page, "The triple of latencies")["Intended send to receipt"]
 
     shown = {
-        "terminal": re.split(r"\s{2,}", line_of(ran.said, "intended send to receipt").strip())[1:4],
-        "run.md": [cell.strip() for cell in line_of((ran.folder / "run.md").read_text(), "| intended").split("|")[2:5]],
+        "terminal": re.split(r"\s{2,}", line_of(golden_run.said, "intended send to receipt").strip())[1:4],
+        "run.md": [cell.strip() for cell in line_of((folder / "run.md").read_text(), "| intended").split("|")[2:5]],
         "page": list(key_figures(page).values())[4:7],
         "report": list(key_figures(report).values())[:3],
     }
@@ -112,7 +88,7 @@ def test_percentiles_are_the_same_wherever_they_are_shown(ran: Ran, result: dict
     assert triple["n"] == f"{result['latency_samples']:,}"
     assert "those of the result" in page.locator(".about").first.inner_text()
     assert list(key_figures(report))[:3] == ["latency p50", "p95", "p99"]
-    rows = [line.split("|")[1:-1] for line in (ran.folder / "run.md").read_text().splitlines() if line.startswith("| ")]
+    rows = [line.split("|")[1:-1] for line in (folder / "run.md").read_text().splitlines() if line.startswith("| ")]
     written = {title.strip(): [cell.strip() for cell in cells] for title, *cells in rows}
     for shown_page in (page, report):
         latencies = table(shown_page, "Latencies of the result, with their 95% intervals")

@@ -12,7 +12,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.http.run_json import as_json
 from market_spread.metrics_aggregator.page import report_file
 from tests.browser.conftest import Open
-from tests.browser.reading import key_figures, table
+from tests.browser.page_fixtures import key_figures, table
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text
 
 CHARTS = [

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.served import Site
+from tests.browser.site_fixtures import Site
 from tests.browser.test_figures import PAGES
 
 

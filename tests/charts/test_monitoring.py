@@ -10,7 +10,7 @@ import yaml
 from market_spread.controller.deploy.local.prometheus import SCRAPE_INTERVAL_S, Targets, write_configuration
 from tests.charts.catalog import CI, KUBERNETES, NAMESPACE, Profile, rendered, run_helm
 from tests.charts.pods import pods, selects
-from tests.unit.monitoring.shipped import DASHBOARDS, RULE_FILES, dashboard, promtool
+from tests.unit.monitoring.monitoring_fixtures import DASHBOARDS, RULE_FILES, dashboard, promtool
 
 MONITORING = Profile("monitoring")
 

@@ -27,7 +27,7 @@ from market_spread.common.telemetry.stream import GrpcPushStream, StreamEndedErr
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
-from tests.integration.aggregators import (
+from tests.support.aggregators import (
     DEADLINE_S,
     Aggregator,
     Launch,
@@ -40,8 +40,8 @@ from tests.integration.aggregators import (
     recorder_of,
     spawn,
     taken,
-    until,
 )
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -97,16 +97,16 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     pusher = pusher_of(recorder, first)
     pusher.start()
     lag.record_us(np.full(100, 5))
-    until("the first push is merged", lambda: lag_count(first) == 100)
-    until("the first push is acknowledged", lambda: pusher.pending == 0)
+    eventually("the first push is merged", lambda: lag_count(first) == 100)
+    eventually("the first push is acknowledged", lambda: pusher.pending == 0)
     first.kill()
     for _ in range(3):
         kept = pusher.pending
         lag.record_us(np.full(10, 7))
-        until("the push is kept", lambda kept=kept: pusher.pending > kept)  # type: ignore[misc]
+        eventually("the push is kept", lambda kept=kept: pusher.pending > kept)  # type: ignore[misc]
 
     second = launch(first.grpc_port, first.http_port)
-    until("everything kept is delivered", lambda: lag_count(second) == 30)
+    eventually("everything kept is delivered", lambda: lag_count(second) == 30)
     pusher.stop()
 
     (series,) = [each for each in data_of(second)["series"] if each["name"] == SEND_LAG.name]
@@ -143,7 +143,7 @@ def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(la
     threads = [threading.Thread(target=push_on, args=(source,)) for source in sources]
     for thread in threads:
         thread.start()
-    until("each has pushed", lambda: min(acknowledged.values()) > 20)
+    eventually("each has pushed", lambda: min(acknowledged.values()) > 20)
     aggregator.kill()
     ended.set()
     for thread in threads:
@@ -272,7 +272,7 @@ def test_last_event_id_resumes_without_a_gap(launch: Launch) -> None:
 
     second = Events.open(aggregator, seen[-1][1])
     push_one(aggregator, recorder, np.array([5]))
-    until("the newest value is told", lambda: second.read_until(b"event: data") or newest_of(second) == 5)
+    eventually("the newest value is told", lambda: second.read_until(b"event: data") or newest_of(second) == 5)
 
     told = seen + second.whole()
     assert [number for _, number, _ in told] == list(range(tick + 1, tick + 1 + len(told)))

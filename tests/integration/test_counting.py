@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.jobs import Jobs
+from market_spread.controller.deploy.local.broker import Broker
+from tests.support.jobs import Jobs
 
 COUNTING_ALL = f"{Path(__file__).parent / 'workloads' / 'counting_all.py'}:counting_all"
 VALUES = (5, 10, 15)
@@ -35,8 +36,8 @@ class Killed:
 
 
 @pytest.fixture(scope="module")
-def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
-    jobs = Jobs(tmp_path_factory.mktemp("counting"))
+def jobs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
+    jobs = Jobs(tmp_path_factory.mktemp("counting"), broker)
     yield jobs
     jobs.stop()
 

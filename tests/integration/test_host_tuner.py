@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent import futures
@@ -28,6 +27,7 @@ from market_spread.common.errors import UnavailableError
 from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
 from market_spread.host_tuner.kubelet import KubeletSocket, Resources
 from market_spread.v1 import pod_resources_pb2 as pod_resources
+from tests.support.waiting import eventually
 from tests.unit.host_tuner.fakes import CPU, THP, host
 
 TUNER = [sys.executable, "-m", "market_spread.host_tuner"]
@@ -91,7 +91,7 @@ class Running:
 
     def __init__(self, process: "subprocess.Popen[str]", ports: Path) -> None:
         self.process = process
-        eventually(ports.exists, "it serves")
+        eventually("it serves", ports.exists)
         self._port = json.loads(ports.read_text())["http"]
 
     def get(self, path: str) -> str:
@@ -127,13 +127,6 @@ def tuner(command: str, env: dict[str, str], *before: str) -> "subprocess.Comple
     return subprocess.run([*before, *TUNER, command], env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
-def eventually(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline, f"not within 30 s: {what}"
-        time.sleep(0.05)
-
-
 def test_report_tells_this_machine_as_its_files_do(tmp_path: Path) -> None:
     swappiness = Path("/proc/sys/vm/swappiness").read_text().strip()
     online = Path("/sys/devices/system/cpu/online").read_text().strip()
@@ -156,7 +149,7 @@ def test_dry_run_looks_at_this_machine_and_changes_nothing(tmp_path: Path) -> No
     before = [file.read_bytes() for file in files]
 
     with running("--dry-run", env=environment(tmp_path, LOOKED_AT, Path("/")), folder=tmp_path) as tuning:
-        eventually(lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="swap"}') == 1, "swap is off")
+        eventually("swap is off", lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="swap"}') == 1)
         found = tuning.metric('market_spread_host_tuner_setting_ok{setting="transparent_hugepages"}')
         written = tuning.metric('market_spread_host_tuner_writes_total{setting="transparent_hugepages"}')
         health = tuning.get("/healthz")
@@ -175,11 +168,11 @@ def test_a_host_is_tuned_watched_and_after_a_kill_put_back_byte_for_byte(tmp_pat
     env = environment(tmp_path, APPLIED, root)
 
     with running(env=env, folder=tmp_path) as tuning:
-        eventually(lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="governor"}') == 1, "it is tuned")
+        eventually("it is tuned", lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="governor"}') == 1)
         tuned = contents(root)
         (root / "proc/sys/vm/swappiness").write_text("60\n")
         drift = 'market_spread_host_tuner_drift_total{setting="vm.swappiness"}'
-        eventually(lambda: tuning.metric(drift) == 1, "the drift is counted")
+        eventually("the drift is counted", lambda: tuning.metric(drift) == 1)
         repaired = (root / "proc/sys/vm/swappiness").read_text()
         tuning.process.kill()
         tuning.process.wait()
@@ -198,13 +191,13 @@ def test_a_tuner_that_ends_leaves_the_host_to_the_next_one(tmp_path: Path) -> No
     root = copy_of_a_host(tmp_path)
     env = environment(tmp_path, APPLIED, root)
     with running(env=env, folder=tmp_path) as tuning:
-        eventually(lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="turbo"}') == 1, "it is tuned")
+        eventually("it is tuned", lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="turbo"}') == 1)
         tuning.end()
     tuned = contents(root)
 
     with running(env=env, folder=tmp_path) as tuning:
         eventually(
-            lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="turbo"}') == 1, "it is looked at"
+            "it is looked at", lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="turbo"}') == 1
         )
         written = tuning.metric('market_spread_host_tuner_writes_total{setting="turbo"}')
         tuning.end()
@@ -307,7 +300,7 @@ def test_the_kubelet_is_asked_over_its_socket_and_may_come_and_go(tmp_path: Path
     absent = kubelet.resources()
     server = KubeletServer(socket)
     try:
-        eventually(lambda: kubelet.resources().error is None, "the kubelet answers")
+        eventually("the kubelet answers", lambda: kubelet.resources().error is None)
 
         said = kubelet.resources()
     finally:

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,8 +27,8 @@ from market_spread.loadgen.oracle.oracle import Oracle
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.v1.control_pb2 import Phase
-from tests.integration.secured_broker import SecuredBroker
+from tests.support.secured_broker import SecuredBroker
+from tests.support.sending import sent
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 TIMEOUT_S = 120
@@ -145,10 +144,5 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
 def send_all(clients: Clients, load: PlannedLoad) -> int:
     """Send the load and wait until the job has committed it; its start."""
     start_ns = clients.start_sending(load, run_id="secured", linger_us=2_000, frame_messages=200)
-    deadline = time.monotonic() + TIMEOUT_S
-    while (status := clients.sender_status()).phase != Phase.PHASE_FINISHED:
-        assert status.phase != Phase.PHASE_FAILED, status.detail
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    clients.drain_job(sent_ends([status]), TIMEOUT_S)
+    clients.drain_job(sent_ends([sent(clients, TIMEOUT_S)]), TIMEOUT_S)
     return start_ns

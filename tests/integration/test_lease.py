@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from market_spread.streaming.driver.kubernetes import lease as lease_module
 from market_spread.streaming.driver.kubernetes.lease import Lease
 from market_spread.streaming.driver.kubernetes.lease_store import ApiServer as Api
 from market_spread.streaming.driver.kubernetes.lease_store import KubernetesLease
+from tests.support.waiting import eventually
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
@@ -41,8 +42,7 @@ class ApiServer:
 
     def start(self) -> None:
         self._thread.start()
-        while not self._server.started:
-            time.sleep(0.01)
+        eventually("the server listens", lambda: self._server.started)
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -89,13 +89,6 @@ def server() -> Iterator[ApiServer]:
     server.start()
     yield server
     server.stop()
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_lease_of_the_chart_is_taken_and_keeps_its_labels(server: ApiServer) -> None:
@@ -147,13 +140,13 @@ def test_second_driver_comes_in_when_the_first_releases(server: ApiServer) -> No
     first = Lease(server.store(), identity="a", clock=SystemClock())
     second = Lease(server.store(), identity="b", clock=SystemClock())
     first.start()
-    until(lambda: first.is_held)
+    eventually("the first holds it", lambda: first.is_held)
     second.start()
     time.sleep(3 * lease_module.RENEW_EVERY_S)
     held_by_both = second.is_held
 
     first.release()
-    until(lambda: second.is_held)
+    eventually("the second holds it", lambda: second.is_held)
     second.release()
 
     assert not held_by_both
@@ -178,7 +171,7 @@ def test_driver_that_cannot_renew_is_told_before_another_one_takes_over(
     first = Lease(store, identity="a", clock=SystemClock(), on_lost=lambda _: lost_at.append(time.monotonic()))
     second = Lease(server.store(), identity="b", clock=SystemClock())
     first.start()
-    until(lambda: first.is_held)
+    eventually("the first holds it", lambda: first.is_held)
     second.start()
     time.sleep(1.0)
 

@@ -20,8 +20,9 @@ from market_spread.common.hdr.histogram import latency_summary_ns, lowest_values
 from market_spread.common.telemetry.exposition import EDGES_US, quantile_name
 from market_spread.common.telemetry.metrics import END_TO_END
 from market_spread.controller.deploy.local.broker import free_port
-from tests.integration.aggregators import histogram_of
-from tests.unit.monitoring.shipped import (
+from tests.support.aggregators import histogram_of
+from tests.support.waiting import eventually
+from tests.unit.monitoring.monitoring_fixtures import (
     DASHBOARDS,
     Shown,
     alerts,
@@ -44,7 +45,7 @@ LIMITS = "slo: {p50_ms: 50000, p99_ms: 60000, max_ms: 70000, rate_share: 0.1, lo
 JUDGING = "MarketSpreadLatencyAboveLimit|MarketSpreadFramesLate|MarketSpreadLagGrows|MarketSpreadClockNotSynchronised"
 LE = {repr((edge_us - 1) / 1e6): edge_us for edge_us in EDGES_US}
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class Watched:
         series: list[dict[str, Any]] = found["data"]["result"]
         return series
 
+    def scraped_at(self) -> float:
+        """When the aggregator was last scraped, as Unix seconds."""
+        (found,) = self.query('timestamp(up{job="market-spread-aggregator"})')
+        return float(found["value"][1])
+
     def substituted(self, expr: str) -> str:
         """A dashboard's query as Grafana would send it."""
         values = {"run": self.folder.name, "instance": ".+", "topic": ".+", "__rate_interval": "30s"}
@@ -77,11 +83,13 @@ class Watched:
 def wait(
     what: str, condition: Callable[[], bool], within_s: float, alive: "subprocess.Popen[bytes]", log: Path
 ) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert alive.poll() is None, f"{alive.args} has ended: {log.read_text()[-2000:]}"
-        assert time.monotonic() < deadline, f"not within {within_s:g} s: {what}: {log.read_text()[-2000:]}"
-        time.sleep(0.2)
+    def said() -> str:
+        return log.read_text()[-2000:]
+
+    def check() -> None:
+        assert alive.poll() is None, f"{alive.args!r} has ended: {said()}"
+
+    eventually(what, condition, within_s=within_s, check=check, detail=said)
 
 
 @contextmanager
@@ -252,11 +260,11 @@ def test_exact_quantiles_in_prometheus_are_those_of_the_aggregator(watched: Watc
 
 
 def wait_for_the_end(watched: Watched) -> None:
-    deadline = time.monotonic() + RUN_S
-    while not (watched.folder / "result.json").exists():
-        assert time.monotonic() < deadline, watched.said.read_text()[-2000:]
-        time.sleep(0.5)
-    time.sleep(3)  # what was pushed last is scraped
+    judged = (watched.folder / "result.json").exists
+    eventually("the run is judged", judged, within_s=RUN_S, detail=lambda: watched.said.read_text()[-2000:])
+    ended_at = time.time()
+    # What was pushed last is scraped.
+    eventually("everything is scraped once more", lambda: watched.scraped_at() > ended_at + 1)
 
 
 def shown_as(quantile: str) -> str:

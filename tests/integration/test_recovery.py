@@ -1,7 +1,6 @@
 """The job among noise and kills, on real processes: malformed messages do not stop it, a kill loses nothing."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,8 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
+from tests.support.sending import sent
+from tests.support.waiting import eventually
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 
@@ -56,31 +57,22 @@ class Rig:
         self.stack.stop()
 
     def wait_for_running_job(self) -> None:
-        deadline = time.monotonic() + 120
-        while self.clients.job_status().phase != Phase.PHASE_RUNNING:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        running = Phase.PHASE_RUNNING
+        eventually("the job runs", lambda: self.clients.job_status().phase == running, within_s=120)
 
     def begin(self, load: PlannedLoad) -> None:
         start = self.clients.start_sending(load, run_id="recovery", linger_us=10_000, frame_messages=200)
         self.starts_unix_ns.append((load, start))
 
     def finish(self) -> None:
-        deadline = time.monotonic() + 120
-        while (status := self.clients.sender_status()).phase != Phase.PHASE_FINISHED:
-            assert time.monotonic() < deadline, status
-            time.sleep(0.1)
-        self.sent.append(status)
+        self.sent.append(sent(self.clients, within_s=120))
 
     def send(self, load: PlannedLoad) -> None:
         self.begin(load)
         self.finish()
 
     def wait_for_alerts(self) -> None:
-        deadline = time.monotonic() + 60
-        while not self.clients.receiver_status().alerts:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually("alerts come", lambda: self.clients.receiver_status().alerts, within_s=60)
 
     def wait_for_commit(self) -> JobStatusResponse:
         """Everything that was sent so far is committed."""
@@ -202,13 +194,14 @@ def test_the_live_counts_are_ahead_of_the_commits(rig: Rig) -> None:
     rig.send(rig.plan.initial)
     rig.begin(rig.plan.measured)
     counts_of_batch: dict[int, set[int]] = {}
-    deadline = time.monotonic() + 60
 
-    while max(map(len, counts_of_batch.values()), default=0) < 3:
-        assert time.monotonic() < deadline, counts_of_batch
+    def three_of_one_batch() -> bool:
         status = rig.clients.job_status()
-        counts_of_batch.setdefault(status.batch_id, set()).add(status.messages_processed)
-        time.sleep(0.25)
+        counts = counts_of_batch.setdefault(status.batch_id, set())
+        counts.add(status.messages_processed)
+        return len(counts) == 3
+
+    eventually("three counts of one batch", three_of_one_batch, within_s=60, detail=lambda: counts_of_batch)
     rig.finish()
 
     committed = rig.wait_for_commit()

@@ -16,25 +16,15 @@ from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.run_folder.state import State
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
+from tests.support.golden import GoldenRun
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(2 * TIMEOUT_S)]
+pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
 PROCESSES = ("broker", "job", "metrics_aggregator", "receiver", "sender")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one run that has passed."""
-    folder = tmp_path_factory.mktemp("runs")
-    with running(folder) as run:
-        ended = run.end()
-    assert ended.exit_status == 0, ended.stderr
-    return folder
-
-
-@pytest.fixture(scope="module")
-def folder(runs: Path) -> RunFolder:
-    (path,) = runs.iterdir()
-    return RunFolder(path)
+def folder(golden_run: GoldenRun) -> RunFolder:
+    return RunFolder(golden_run.folder)
 
 
 def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
@@ -120,8 +110,8 @@ def test_logs_of_all_processes_are_there(folder: RunFolder) -> None:
     assert {f"{name}.log" for name in PROCESSES} | {"job.gc.log", "broker.gc.log"} <= logs
 
 
-def test_a_run_is_listed_and_exported(runs: Path, folder: RunFolder, tmp_path: Path) -> None:
-    (summary,) = RunStore(str(runs)).summaries()
+def test_a_run_is_listed_and_exported(golden_run: GoldenRun, folder: RunFolder, tmp_path: Path) -> None:
+    (summary,) = RunStore(str(golden_run.runs)).summaries()
 
     files, _ = RunStore(str(tmp_path)).put(folder.path)
 

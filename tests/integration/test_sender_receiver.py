@@ -21,8 +21,6 @@ from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka import client as kafka
 from market_spread.common.load.source import find_source
 from market_spread.common.process.service import ServiceConfig
@@ -52,15 +50,6 @@ from market_spread.v1.control_pb2_grpc import ReceiverStub, SenderStub
 BUCKETS = 3
 CLOCK = SystemClock()
 RUNS = count(1)
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    jars = JarCache().paths("broker")
-    broker = Broker(folder=tmp_path_factory.mktemp("broker"), java=find_java(), jars=jars, clock=CLOCK)
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 @dataclass

@@ -26,7 +26,7 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import WORKLOAD, read_workload
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
-from tests.unit.monitoring.shipped import known_metrics
+from tests.unit.monitoring.monitoring_fixtures import known_metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from market_spread.controller.deploy.local.prometheus import RULES, Targets, how_to_watch, write_configuration
-from tests.unit.monitoring.shipped import promtool
+from tests.unit.monitoring.monitoring_fixtures import promtool
 
 TARGETS = Targets(aggregator="127.0.0.1:8080", broker="127.0.0.1:9404", jobs=("127.0.0.1:4040", "127.0.0.1:4041"))
 

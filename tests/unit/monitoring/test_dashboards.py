@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.monitoring.shipped import (
+from tests.unit.monitoring.monitoring_fixtures import (
     DASHBOARDS,
     MONITORING,
     ROOT,

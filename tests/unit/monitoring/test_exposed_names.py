@@ -7,7 +7,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.exposition import ExposedSeries, exposition
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
-from tests.unit.monitoring.shipped import promtool
+from tests.unit.monitoring.monitoring_fixtures import promtool
 
 
 @pytest.mark.promtool

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.monitoring.shipped import (
+from tests.unit.monitoring.monitoring_fixtures import (
     ROOT,
     RULE_FILES,
     RULE_TESTS,

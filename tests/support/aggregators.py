@@ -1,10 +1,9 @@
-"""Metrics-aggregators as processes, and what pushes to them, for the tests."""
+"""Metrics-aggregators as processes, and what pushes to them."""
 
 import json
 import signal
 import subprocess
 import sys
-import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
+from tests.support.waiting import eventually
 
 DEADLINE_S = 20.0
 
@@ -55,13 +55,6 @@ class Aggregator:
 Launch = Callable[..., Aggregator]
 
 
-def until(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S:g} s: {what}"
-        time.sleep(0.02)
-
-
 def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "market_spread.metrics_aggregator"],
@@ -80,7 +73,7 @@ def launcher(folder: Path) -> Iterator[Launch]:
         ports_file = folder / f"ports-{len(processes)}.json"
         process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings))
         processes.append(process)
-        until("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
+        eventually("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
         ports = json.loads(ports_file.read_text())
         return Aggregator(process, ports["grpc"], ports["http"])
 

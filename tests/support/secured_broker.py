@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.security import KafkaSecurityConfig
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.controller.deploy.local.process import Child
+from tests.support.waiting import eventually
 
 USER = "spread"
 PASSWORD = "secret;of-spread"
@@ -108,15 +108,15 @@ class SecuredBroker:
             environment=inherited_environment(),
             log=self._folder / "broker.log",
         )
-        deadline = time.monotonic() + 60
-        while not self._listens():
-            assert self._child.running, self._child.last_lines(20)
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        eventually("the broker listens", self._listens, within_s=60, check=self._check_alive)
 
     def stop(self) -> None:
         if self._child is not None:
             self._child.stop()
+
+    def _check_alive(self) -> None:
+        assert self._child is not None
+        assert self._child.running, self._child.last_lines(20)
 
     def _listens(self) -> bool:
         with closing(socket.socket()) as probe:

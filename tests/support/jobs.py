@@ -1,8 +1,7 @@
-"""A job of any pipeline over a real broker, for tests: started, killed, started again from a checkpoint."""
+"""A job of any pipeline over a real broker: started, killed, started again from a checkpoint."""
 
 import os
 import signal
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,24 +14,22 @@ from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
 from market_spread.streaming.driver.config import JobConfig
+from tests.support.waiting import eventually
 
 TIMEOUT_S = 120
 
 
 class Jobs:
-    """A broker, and one job at a time."""
+    """One job at a time, on a broker that is there."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, broker: Broker) -> None:
         self.local_folder = folder / "spark"
-        self._java, self._jars, clock = find_java(), JarCache(), SystemClock()
-        self.broker = Broker(folder=folder / "broker", java=self._java, jars=self._jars.paths("broker"), clock=clock)
-        self._services = Services(folder, clock=clock, on_started=lambda name, pid: None)
-        self.broker.start()
+        self.broker = broker
+        self._java, self._jars = find_java(), JarCache()
+        self._services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
 
     def stop(self) -> None:
         self._services.stop(("job",))
-        self.broker.stop()
 
     def create_topics(self, *names: str) -> None:
         create_topics(self.broker.bootstrap_servers, dict.fromkeys(names, 1))
@@ -79,11 +76,12 @@ class Jobs:
 
     def wait_for_commit(self, client: JobClient, topic: str) -> None:
         """All that the topic holds is committed."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while client.job_status().batch_id < 0:
-            self._services.check_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually(
+            "a batch is committed",
+            lambda: client.job_status().batch_id >= 0,
+            within_s=TIMEOUT_S,
+            check=self._services.check_alive,
+        )
         client.drain_job(end_offsets(self.broker.bootstrap_servers, [topic]), TIMEOUT_S)
 
     def kill(self, client: JobClient) -> None:
@@ -91,8 +89,7 @@ class Jobs:
         client.close()
         job = self._services.children["job"]
         os.killpg(job.pid, signal.SIGKILL)
-        while job.running:
-            time.sleep(0.01)
+        eventually("the job is gone", lambda: not job.running)
 
     def run_to_the_end(
         self, application: str, checkpoint: Path, topic: str, *, topics: str = "", cores: int = 2

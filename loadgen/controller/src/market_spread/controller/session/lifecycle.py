@@ -58,7 +58,7 @@ def launch(
     with locked(RunFolder(folder)):
         environment = environment_of(run_id, folder)
         capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
-        capture.pass_gate(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        capture.check_host(lambda line: console.print(line, soft_wrap=True, highlight=False))
         capture.begin()
         try:
             return _carried_out(plan, environment, capture, clock, console, interrupted, keep_input, keep)

@@ -95,7 +95,7 @@ class Capture:
             self._sampler.tell("path", values)
 
     def describe(self, addresses: Addresses) -> None:
-        """Write the manifest: everything is there and runs. Best effort: a part that is not to be had is left out."""
+        """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
         sections: dict[str, Section] = {
             "code": code(),
             "packages": packages(),
@@ -111,7 +111,7 @@ class Capture:
         Manifest(sections).write(self.folder.manifest)
 
     def drained(self, observed: Observed) -> None:
-        """Write down all that there is to judge: from now on the run can be gone on with without its processes."""
+        """Write everything needed to judge; from here the run can be resumed without its processes."""
         self.state.enter(JUDGING)
         self._keep(observed)
         if observed.drained and self._environment.is_new:  # else the plan was numbered on, which is not on disk

@@ -174,7 +174,7 @@ def _path(key: SeriesKey) -> str:
 
 
 def _write_page(address: str, run_id: str, folder: Path, console: Console) -> None:
-    """Best effort: a run is not worse for want of its page."""
+    """Best effort: a missing page does not fail the run."""
     try:
         path = export_page(address, run_id, folder)
     except RunFailedError as error:

@@ -166,5 +166,5 @@ def test_a_run_that_cannot_be_made_ends_it(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "No such option '--warp'" in ended.stderr
     assert ended.stderr.endswith(
-        "market-spread: no run could be made, as said above; go on with the same command when that is mended\n"
+        "market-spread: no run could be made, as said above; fix that, then run the same command again\n"
     )

@@ -4,13 +4,16 @@ docs/metrics.md and docs/workloads.md are generated; tests/unit/monitoring prove
 """
 
 import dataclasses
+import importlib
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from market_spread.common.telemetry.metrics import METRICS
 from market_spread.common.wire.layout import (
@@ -26,12 +29,20 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import WORKLOAD, read_workload
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
+from market_spread.v1 import control_pb2
 from tests.unit.monitoring.monitoring_fixtures import known_metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 METRIC_NAMES = {*METRICS, *(metric.name for metric in OWN_METRICS)} | known_metrics()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCES = [
+    folder for folders in ("services/*", "spark", "loadgen/*") for folder in ROOT.glob(f"{folders}/src/market_spread")
+]
+PACKAGES = {path.name for folder in SOURCES for path in folder.iterdir() if (path / "__init__.py").exists()}
+FOLDERS = {".ci", ".github", "charts", "docs", "loadgen", "proto", "requirements", "services", "spark", "tests"}
+# What a reader is to write, and who makes them: no files of ours.
+EXAMPLES = {"fares.py", "streak.py", "test_fares.py"}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
@@ -69,6 +80,39 @@ def inline(page: Path) -> Iterator[list[str]]:
         yield code.split()
 
 
+def is_there(path: str, page: Path) -> bool:
+    """Whether a path names something: from the root, from the page, or below `market_spread`. It may have a `*`."""
+    return any(next(base.glob(path.strip("/")), None) for base in (ROOT, page.parent, *SOURCES))
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module or package, or a name in one, with or without `market_spread` in front."""
+    path = Path(*name.removeprefix("market_spread.").split("."))
+    return any(
+        (base / path).is_dir()
+        or (base / path).with_suffix(".py").exists()
+        or (base / path.parent).with_suffix(".py").exists()
+        for base in (ROOT, *SOURCES)
+    )
+
+
+def entry_points() -> set[str]:
+    """The groups of entry points that our distributions declare."""
+    projects = [tomllib.loads(path.read_text())["project"] for path in ROOT.glob("*/*/pyproject.toml")]
+    return {group for project in projects for group in project.get("entry-points", {})}
+
+
+def is_value_of_a_chart(name: str) -> bool:
+    """Whether a dotted name is a key of a chart's values."""
+    for path in ROOT.glob("charts/*/values.yaml"):
+        node = yaml.safe_load(path.read_text())
+        for key in name.split("."):
+            node = node.get(key) if isinstance(node, dict) else None
+        if node is not None:
+            return True
+    return False
+
+
 def table(page: Path, after: str) -> list[list[str]]:
     """The cells of the first table at or below a line that begins so, row by row, without its head."""
     text = page.read_text()
@@ -92,6 +136,61 @@ def test_relative_links_resolve(page: Path) -> None:
             broken.append(link)
 
     assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_paths_in_text_exist(page: Path) -> None:
+    words = [word for code in inline(page) for word in code]
+    paths = [word for word in words if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", word)]
+    ours = [
+        path for path in paths if path.endswith(".py") or ("/" in path and path.split("/")[0] in FOLDERS | PACKAGES)
+    ]
+
+    missing = {path for path in ours if not is_there(path if "/" in path else f"**/{path}", page)}
+    assert missing - EXAMPLES == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_modules_in_text_exist(page: Path) -> None:
+    names = {word for code in inline(page) for word in code if re.fullmatch(r"\w+(\.\w+)+", word)}
+    ours = {name for name in names if name.split(".")[0] in PACKAGES | {"market_spread", "tests"}}
+
+    missing = {name for name in ours if not is_module(name) and not is_value_of_a_chart(name)}
+    assert {name for name in missing - entry_points() if not next(ROOT.glob(f"tests/**/{name}"), None)} == set()
+
+
+def test_control_table_has_every_call() -> None:
+    rows = table(ROOT / "docs" / "architecture.md", "| service |")
+
+    calls = {row[0]: re.findall(r"\b[A-Z]\w+", re.sub(r"\([^)]*\)", "", row[1])) for row in rows}
+    services = control_pb2.DESCRIPTOR.services_by_name
+    assert calls == {name: [method.name for method in service.methods] for name, service in services.items()}
+
+
+@pytest.mark.parametrize("heading", ["One message, from sender to alert", "One histogram, from recorder to panel"])
+def test_a_walk_has_eight_stops_at_most_and_each_is_there(heading: str) -> None:
+    stops = [(bare(row[0]), bare(row[1])) for row in table(ROOT / "docs" / "architecture.md", f"### {heading}")]
+
+    assert 0 < len(stops) <= 8
+    for module, function in stops:
+        if module.endswith(".js"):
+            owner, name = function.split(".")
+            script = (ROOT / module).read_text()
+            assert f"class {owner} " in script, module
+            assert re.search(rf"^  {name}\(", script, re.MULTILINE), function
+        else:
+            found = importlib.import_module(f"market_spread.{module}")
+            for name in function.split("."):
+                found = getattr(found, name)
+            assert callable(found)
+
+
+def test_every_decision_is_in_its_list() -> None:
+    folder = ROOT / "docs" / "adr"
+    listed = (folder / "README.md").read_text().splitlines()[7:]
+
+    pages = [(path.name, path.read_text().splitlines()[0].removeprefix("# ")) for path in sorted(folder.glob("0*.md"))]
+    assert listed == [f"| [{name[:4]}]({name}) | {title[5:]} |" for name, title in pages]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

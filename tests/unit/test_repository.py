@@ -227,6 +227,72 @@ def test_imports_point_one_way() -> None:
     assert "0 broken" in ended.stdout
 
 
+def modules() -> dict[str, Path]:
+    """Our modules and packages by their dotted names."""
+    found = {}
+    for source in (ROOT / "services").glob("*/src"), ROOT.glob("spark/src"), ROOT.glob("loadgen/*/src"):
+        for folder in source:
+            for path in folder.rglob("*.py"):
+                *parents, name = path.relative_to(folder).with_suffix("").parts
+                found[".".join(parents if name == "__init__" else (*parents, name))] = path
+    return found
+
+
+MODULES = modules()
+FACES = sorted(name for name, path in MODULES.items() if path.name == "__init__.py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules of ours, and names in them, that a file imports: dotted."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.startswith("market_spread.") and not name.startswith("market_spread.v1")}
+
+
+def face_of(package: str) -> set[str]:
+    """What a package shows: its modules and names that `__all__` lists."""
+    found = re.search(r"^__all__.* = (\[[^]]*\])$", MODULES[package].read_text(), re.MULTILINE)
+    return set(ast.literal_eval(found[1])) if found else set()
+
+
+def hidden_parts(name: str, package: str) -> list[str]:
+    """The parts of an imported name that are not for a module of this package: each as `part of parent`."""
+    parts = name.split(".")
+    hidden = []
+    for place in range(2, len(parts)):
+        parent, part = ".".join(parts[:place]), parts[place]
+        shown = part in face_of(parent) or f"{package}.".startswith(f"{parent}.") if parent in FACES else part[0] != "_"
+        if not shown:
+            hidden.append(f"{part} of {parent}")
+    return hidden
+
+
+IMPORTS = {path: imports_of(path) for path in [*PRODUCT, *sorted((ROOT / "tests").rglob("*.py"))]}
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_a_module_imports_from_other_packages_what_these_show(path: Path) -> None:
+    """A package shows the modules and names of its `__all__`; a module shows its names without an underscore."""
+    package = next((name for name, file in MODULES.items() if file.parent == path.parent and name in FACES), "")
+
+    assert {part for name in IMPORTS[path] for part in hidden_parts(name, package)} == set()
+
+
+@pytest.mark.parametrize("package", FACES)
+def test_a_package_shows_modules_that_others_take_and_names_that_it_has(package: str) -> None:
+    shown = {f"{package}.{name}" for name in face_of(package)}
+    outside = [path for path in IMPORTS if MODULES[package].parent not in path.parents]
+    own = {f"{package}.{name.rpartition('.')[2]}" for name in imports_of(MODULES[package])}
+
+    assert "__all__" in MODULES[package].read_text()
+    taken = "\n".join(f"{name}." for path in outside for name in IMPORTS[path])
+    assert {name for name in shown if not (f"{name}." in taken if name in MODULES else name in own)} == set()
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").iterdir()), ids=name_of)
 def test_a_workflow_only_calls_what_the_project_has(path: Path) -> None:
     """Nothing is decided there: pinned actions, and commands that a contributor has too."""

@@ -95,7 +95,7 @@ def test_help_says_what_it_does_with_an_example(command: str) -> None:
 def test_help_gives_units() -> None:
     text = " ".join(invoke("run", "--help").output.split())
 
-    assert "--rate INTEGER Messages a second" in text
+    assert "--rate INTEGER Messages per second" in text
     assert "--duration FLOAT Seconds" in text
     assert "Unix nanoseconds" in " ".join(invoke("generate", "--help").output.split())
 
@@ -131,7 +131,7 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
         (["run", QUICK, "--mode", "warp"], "--mode 'warp'; use one of real-time, micro-batch"),
         (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use a whole number from 1 to 100000"),
         (["run", QUICK, "--rate", "-5"], "--rate -5; use a whole number from"),
-        (["ui", "missing"], "missing is no folder; name the one that holds the runs, which `run` makes"),
+        (["ui", "missing"], "missing is not a folder; name the one that holds the runs, which `run` makes"),
         (["up", "--workload", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
         (["replay", "--nbbo", "a", "--orders", "b", "--rate", "0"], "--rate 0; use 1 to 10000000"),
         (["replay", "--nbbo", "a", "--orders", "b"], "a cannot be read: No such file or directory"),

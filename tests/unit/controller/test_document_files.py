@@ -58,7 +58,7 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
         decisions="all",
         slo=Objectives.of({"p50": 5.0, "p99.9": 80.0, "max": 500.0}, rate_share=0.99, loss=3),
         void=VoidLimits(stolen_share=0.5, drift_share=3),
-        gate="strict",
+        preflight="strict",
         machine=MachineKeys(4, 8.0, ("smt",)),
         limits=Limits(p99_ms=50.0),
     )
@@ -71,7 +71,7 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("gate: maybe", "gate='maybe'; use one of none, warn, strict"),
+        ("preflight: maybe", "preflight='maybe'; use one of none, warn, strict"),
         ("machine: {without: [noise]}", "machine.without[0]='noise'; use one of governor,"),
         ("slo: {p75_ms: 3}", "slo.p75_ms is unknown; leave it out"),
         ("slo: {p99_ms: 0}", "slo.p99_ms=0; use a number from 0.001 to 3.6e+06"),

@@ -55,7 +55,7 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_no_file(tmp_path: Path) -> Non
 
 
 def test_a_folder_of_runs_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none is no folder; name the one that holds the runs, which `run` makes"):
+    with pytest.raises(UsageError, match="none is not a folder; name the one that holds the runs, which `run` makes"):
         serve_pages(tmp_path / "none", port=0, clock=ManualClock(), say=print, stop_event=threading.Event)
 
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The host as /proc and /sys show it, and the gate that looks at it."""
+"""The host as /proc and /sys show it, and the check of it before a run."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.host.facts import Host, cpu_list
-from market_spread.controller.host.preflight import MACHINE_CHECKS, HostCheck, MachineKeys, look, pass_gate
+from market_spread.controller.host.preflight import MACHINE_CHECKS, HostCheck, MachineKeys, check_host, require_passed
 
 CPU = """\
 processor\t: {number}
@@ -67,12 +67,12 @@ def test_a_host_that_shows_nothing_has_facts_that_are_not_known(tmp_path: Path) 
     assert sections["cpu"]["governor"] is None
     assert sections["kernel"]["release"] is None
     assert failing(
-        look(Host(tmp_path), MachineKeys(without=("swappiness", "clock_source", "tsc_reliable")), "warn")
+        check_host(Host(tmp_path), MachineKeys(without=("swappiness", "clock_source", "tsc_reliable")), "warn")
     ) == ["cores"]
 
 
 def test_a_tuned_host_passes_all_checks(tmp_path: Path) -> None:
-    checks = look(host(tmp_path), MachineKeys(cores=4, memory_gb=16), "warn")
+    checks = check_host(host(tmp_path), MachineKeys(cores=4, memory_gb=16), "warn")
 
     assert [check.name for check in checks] == ["cores", "memory", *MACHINE_CHECKS]
     assert all(check.holds for check in checks)
@@ -92,7 +92,7 @@ def test_a_tuned_host_passes_all_checks(tmp_path: Path) -> None:
     ],
 )
 def test_each_setting_that_is_not_tuned_is_seen(tmp_path: Path, changes: dict[str, str], name: str) -> None:
-    assert failing(look(host(tmp_path, **changes), MachineKeys(), "warn")) == [name]
+    assert failing(check_host(host(tmp_path, **changes), MachineKeys(), "warn")) == [name]
 
 
 def test_a_virtual_interface_without_direct_access_is_seen(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ def test_a_virtual_interface_without_direct_access_is_seen(tmp_path: Path) -> No
     link.unlink()
     link.symlink_to(tmp_path / "sys/bus/drivers/vif")
 
-    assert failing(look(there, MachineKeys(), "warn")) == ["network"]
+    assert failing(check_host(there, MachineKeys(), "warn")) == ["network"]
 
 
 def test_a_gate_that_warns_says_what_differs_and_lets_the_run_go_on(tmp_path: Path) -> None:
     said: list[str] = []
 
-    pass_gate(look(host(tmp_path, swappiness="60"), MachineKeys(cores=8), "warn"), "warn", said.append)
+    require_passed(check_host(host(tmp_path, swappiness="60"), MachineKeys(cores=8), "warn"), "warn", said.append)
 
     assert said == [
         "the machine differs from a tuned one in 2 of 11 checks: cores is 4, wanted is 8 or more; "
@@ -117,17 +117,17 @@ def test_a_gate_that_warns_says_what_differs_and_lets_the_run_go_on(tmp_path: Pa
 
 
 def test_a_strict_gate_refuses_the_run(tmp_path: Path) -> None:
-    checks = look(host(tmp_path), MachineKeys(memory_gb=64), "strict")
+    checks = check_host(host(tmp_path), MachineKeys(memory_gb=64), "strict")
 
     with pytest.raises(UsageError, match=r"memory is 16\.4 GB, wanted is 64 GB or more; tune the host"):
-        pass_gate(checks, "strict", lambda line: None)
+        require_passed(checks, "strict", lambda line: None)
 
 
 def test_checks_that_are_left_out_and_no_gate_look_at_nothing(tmp_path: Path) -> None:
     there = host(tmp_path, swappiness="60")
 
-    assert failing(look(there, MachineKeys(without=("swappiness",)), "warn")) == []
-    assert look(there, MachineKeys(), "none") == ()
+    assert failing(check_host(there, MachineKeys(without=("swappiness",)), "warn")) == []
+    assert check_host(there, MachineKeys(), "none") == ()
 
 
 def test_cpus_are_written_as_the_kernel_does() -> None:

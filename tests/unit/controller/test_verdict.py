@@ -975,8 +975,8 @@ def timeline(**changed: float | list[float]) -> Timeline:
 
 
 def seen(**changed: Any) -> Seen:
-    """What was captured of a run in which all is well; `pushes_missing` and `gate` by their names."""
-    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "gate") if name in changed}
+    """What was captured of a run in which all is well; `pushes_missing` and `preflight` by their names."""
+    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "preflight") if name in changed}
     return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
 
 
@@ -1067,12 +1067,12 @@ def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: O
 
 
 def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
-    gate = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
+    preflight = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
 
-    result = result_of(plan, observed, "a-run", seen=seen(gate=gate))
+    result = result_of(plan, observed, "a-run", seen=seen(preflight=preflight))
 
     assert result.verdict is Verdict.PASSED
-    assert evidence(result, "valid")["gate"]["text"] == "swappiness is 60, wanted is 0"
+    assert evidence(result, "valid")["preflight"]["text"] == "swappiness is 60, wanted is 0"
 
 
 def a_minute_of_alerts(latency_us_at: Callable[[Ints], Ints]) -> Alerts:

@@ -97,7 +97,7 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
         limits=Limits(late_ms=10, late_share=0.001, stall_ms=2000, p99_ms=None),
         slo=Objectives(),
         void=VoidLimits(),
-        gate="warn",
+        preflight="warn",
         machine=MachineKeys(cores=1, memory_gb=0, without=()),
     )
 

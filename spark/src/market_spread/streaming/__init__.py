@@ -28,4 +28,8 @@ __all__ = [
     "StatefulMap",
     "Stream",
     "Text",
+    "applications",
+    "driver",
+    "modes",
+    "testing",
 ]

@@ -249,7 +249,7 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         (["compare", "runs/before"], "a comparison needs two groups of runs or more; name another one"),
         (
             ["compare", "runs/before", "nothing"],
-            "nothing is no folder of runs and no run in runs; name one, or --runs-folder",
+            "nothing is neither a folder of runs nor a run in runs; name one, or --runs-folder",
         ),
         (["compare", "runs/before", "runs/after", "--least", "7"], "--least 7; use a share such as 5% or 0.05"),
         (["compare", "runs/before", "runs/after", "--html", "no/c.html"], "no/c.html cannot be written: No such file"),
@@ -262,7 +262,7 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         (["sweep", QUICK, "--drift", "2"], "--drift 2; use a share such as 5% or 0.05"),
         (["sweep", QUICK, "--from", "10", "--to", "5"], "--from 10 --to 5; use rates that ascend, up to 10000000"),
         (["sweep", QUICK, "--start", "5"], "--start 5; use 100 to 10000000, which --from and --to allow"),
-        (["history", "nothing"], "nothing is no folder; name the one that holds the runs, which `run` makes"),
+        (["history", "nothing"], "nothing is not a folder; name the one that holds the runs, which `run` makes"),
         (["history", "runs"], "runs has no valid run; name another folder, or make some"),
         (
             ["history", "runs/few", "--anchor", "x"],

@@ -60,7 +60,7 @@ def test_groups_of_the_same_short_name_are_named_in_full(folders: Path) -> None:
     ("named", "said"),
     [
         (("runs/before",), "a comparison needs two groups of runs or more; name another one"),
-        (("runs/before", "runs/missing"), "runs/missing is no folder of runs and no run in runs; name one, or"),
+        (("runs/before", "runs/missing"), "runs/missing is neither a folder of runs nor a run in runs; name one, or"),
         (
             ("runs/before", "runs/x*"),
             "runs/x* has no finished run; name a folder of runs, a pattern in quotes, or run ids",

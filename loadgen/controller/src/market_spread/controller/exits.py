@@ -27,7 +27,7 @@ class Commands(click.Group):
 
 
 def interrupt_once() -> None:
-    """Have the first SIGINT or SIGTERM interrupt what is being done, and no further one what cleans up after it."""
+    """The first SIGINT or SIGTERM interrupts the command; later ones are ignored while it cleans up."""
     interrupted = False
 
     def handle() -> None:

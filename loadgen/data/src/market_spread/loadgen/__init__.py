@@ -1,1 +1,3 @@
 """Data of the load: symbols, quotes, orders, recorded files, and the oracle that judges alerts."""
+
+__all__ = ["columns", "faults", "files", "market", "oracle", "sources"]

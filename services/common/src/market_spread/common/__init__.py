@@ -1,1 +1,19 @@
 """What the processes of Market Spread share. Importing this package imports nothing else."""
+
+__all__ = [
+    "clock",
+    "config",
+    "errors",
+    "grpc",
+    "hdr",
+    "job_contract",
+    "jvm",
+    "kafka",
+    "load",
+    "logs",
+    "process",
+    "processes",
+    "schema",
+    "telemetry",
+    "wire",
+]

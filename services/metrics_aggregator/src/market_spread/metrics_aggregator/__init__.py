@@ -1,1 +1,3 @@
 """Merges what the processes measure, without loss, and serves it."""
+
+__all__ = ["config", "http", "model", "page", "prometheus_view"]

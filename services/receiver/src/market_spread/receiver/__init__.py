@@ -1,1 +1,3 @@
 """Takes alerts and malformed messages, removes duplicates, keeps the ledger."""
+
+__all__ = ["config"]

@@ -1,1 +1,3 @@
 """Offers load on a fixed open-loop schedule."""
+
+__all__ = ["config"]

@@ -1,1 +1,3 @@
 """How Spark runs an application: a module a mode."""
+
+__all__ = ["mode", "registry", "rows", "support"]

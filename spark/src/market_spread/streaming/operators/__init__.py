@@ -1,1 +1,3 @@
 """The steps of a pipeline, without and with state."""
+
+__all__ = ["stateful", "stateless"]

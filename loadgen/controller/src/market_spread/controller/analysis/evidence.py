@@ -71,7 +71,7 @@ class Criterion(StrEnum):
     CLOCK_ERROR = "clock_error"
     SWAP = "swap"
     MISSING_INTERVALS = "missing_intervals"
-    GATE = "gate"
+    PREFLIGHT = "preflight"
     RIG_DISAGREES = "rig_disagrees"
 
     @property

@@ -45,7 +45,7 @@ class Seen:
     to_s: float
     pushes: int = 0
     pushes_missing: int = 0
-    gate: tuple[HostCheck, ...] = ()
+    preflight: tuple[HostCheck, ...] = ()
 
     def measured(self, component: str, name: str) -> Series:
         """A series over the measured load."""
@@ -98,7 +98,7 @@ def validity(
         _clock_offset(plan, observed),
         *rig_agrees(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
-        *([] if seen is None else _of_gate(seen)),
+        *([] if seen is None else _of_preflight(seen)),
     ]
     return Assessment(tuple(evidence))
 
@@ -352,13 +352,13 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
     ]  # fmt: skip
 
 
-def _of_gate(seen: Seen) -> list[Evidence]:
-    """What differs voids nothing: a strict gate has refused the run before."""
-    if not seen.gate:
+def _of_preflight(seen: Seen) -> list[Evidence]:
+    """What differs voids nothing: a strict preflight has refused the run before."""
+    if not seen.preflight:
         return []
-    differing = [check.sentence for check in seen.gate if check.holds is False]
+    differing = [check.sentence for check in seen.preflight if check.holds is False]
     text = "; ".join(differing) if differing else "the machine is what the workload wants"
-    return [Evidence(Criterion.GATE, None if differing else True, text, len(differing), 0, "checks")]
+    return [Evidence(Criterion.PREFLIGHT, None if differing else True, text, len(differing), 0, "checks")]
 
 
 def _foreign_share(seen: Seen) -> float | None:

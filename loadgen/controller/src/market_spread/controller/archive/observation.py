@@ -85,9 +85,9 @@ def read(folder: RunFolder) -> Observed:
 
 
 def checks(folder: RunFolder) -> tuple[HostCheck, ...]:
-    """What the gate looked at before the run; nothing if that is not known."""
+    """What was checked of the host before the run; nothing if that is not known."""
     try:
-        known = json.loads(folder.evidence.read_text())["environment"]["gate"]
+        known = json.loads(folder.evidence.read_text())["environment"]["preflight"]
         return tuple(HostCheck(**each) for each in known)
     except (OSError, ValueError, TypeError, KeyError):
         return ()

@@ -1,1 +1,3 @@
 """The command line: options in, exit codes out."""
+
+__all__ = ["main"]

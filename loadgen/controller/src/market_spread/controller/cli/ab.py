@@ -45,7 +45,7 @@ def ab(
 
     Runs come in pairs of A and B, in an order drawn by lot within the pair, and are compared in their pairs. What
     follows -- goes to every run. A pair with a void run is made again; where the runs of one are void more often, there
-    is no verdict. After an interruption the same command goes on where it was. Exit status: as of `compare`.
+    is no verdict. Run the same command again to resume after an interruption. Exit status: as of `compare`.
     """
     import random
 

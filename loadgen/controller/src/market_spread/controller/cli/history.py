@@ -16,8 +16,8 @@ from market_spread.controller.cli.options import figure_options, page_options
 @click.option(
     "--anchor",
     metavar="WORKLOAD",
-    help="Show each figure as a ratio to that of this workload's runs at the time, so that a change of the machine, "
-    "which both have, is none.",
+    help="Show each figure as a ratio to that of this workload's runs at the time, so that changes of the "
+    "machine cancel out.",
 )
 @figure_options
 @page_options
@@ -42,7 +42,7 @@ def history(
 
     figures = read_figures(chosen, least)
     if not runs_folder.is_dir():
-        raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
+        raise UsageError(f"{runs_folder} is not a folder; name the one that holds the runs, which `run` makes")
     found, unreadable = read_runs(run_folders(runs_folder))
     there = [run for run in found if workload is None or run.workload in (workload, anchor)]
     anchors = [run for run in there if run.workload == anchor and not run.is_void]

@@ -27,22 +27,22 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _START_UNIX_NS = 1_700_000_000_000_000_000
 
 _runs_folder = click.option(
-    "--runs-folder", type=_FOLDER, default=Path("runs"), show_default=True, help="Where run documents go."
+    "--runs-folder", type=_FOLDER, default=Path("runs"), show_default=True, help="Folder for run documents."
 )
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
-_rate = click.option("--rate", type=int, help="Messages a second, quotes and orders together.")
+_rate = click.option("--rate", type=int, help="Messages per second, quotes and orders together.")
 _duration = click.option("--duration", type=float, help="Seconds of measured load.")
 _symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
 _bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
 _monitored = click.option(
-    "--monitored", is_flag=True, help="Let Prometheus read Kafka and Spark, too, and write a prometheus.yml for it."
+    "--monitored", is_flag=True, help="Expose Kafka and Spark to Prometheus as well, and write a prometheus.yml."
 )
 _up_folder = click.option(
     "--folder",
     type=_FOLDER,
     default=Path(".market-spread"),
     show_default=True,
-    help="Where logs, data and the list of processes are.",
+    help="Folder for logs, data and the list of processes.",
 )
 
 
@@ -68,7 +68,7 @@ main.add_command(selftest)
 
 @main.command(epilog="Example: market-spread setup")
 def setup() -> None:
-    """Look for Java and fetch the pinned jars, once."""
+    """Find Java and download the pinned jars, once."""
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
 
@@ -82,22 +82,22 @@ def setup() -> None:
 @_duration
 @click.option("--mode", help="Mode of the job: real-time or micro-batch.")
 @_symbols
-@click.option("--frame-size", type=int, help="Messages a frame holds at most; 1 sends each message alone.")
+@click.option("--frame-size", type=int, help="Maximum messages per frame; 1 sends each message alone.")
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
-@click.option("--keep", is_flag=True, help="Go on serving the metrics page after the run, until Ctrl-C.")
-@click.option("--resume", metavar="RUN_ID", help="Go on with a run that broke off, instead of a WORKLOAD.")
+@click.option("--keep", is_flag=True, help="Keep serving the metrics page after the run, until Ctrl-C.")
+@click.option("--resume", metavar="RUN_ID", help="Resume an interrupted run instead of starting a WORKLOAD.")
 @_monitored
 @click.option(
     "--target",
     type=click.Choice(["local", "kubernetes"]),
     default="local",
     show_default=True,
-    help="Where: on processes of its own on this machine, or in a release of the chart market-spread.",
+    help="Where to run: processes on this machine, or a release of the chart market-spread.",
 )
 @click.option("--release", default="market-spread", show_default=True, help="Name of the release.")
 @click.option("--namespace", default="default", show_default=True, help="Namespace of the release.")
 @click.option("--context", help="Context of the kubeconfig.  [default: the current one]")
-@click.option("--in-cluster", is_flag=True, help="This runs in a pod of the cluster: reach the others directly.")
+@click.option("--in-cluster", is_flag=True, help="Running inside the cluster: connect to the pods directly.")
 @_runs_folder
 @_as_json
 def run(
@@ -119,17 +119,17 @@ def run(
     runs_folder: Path,
     as_json: bool,
 ) -> None:
-    """Carry out a run: offer the WORKLOAD and judge every alert.
+    """Run the WORKLOAD and judge every alert.
 
-    Starts everything that it needs, and stops it. Writes the run document into a folder of its own below the runs
-    folder. Its metrics page is served meanwhile, and then written into that folder as metrics.html. Ctrl-C ends the
-    load early, drains, and prints what there is.
+    Starts everything it needs and stops it afterwards. The run document goes into a folder of its own below the runs
+    folder. The metrics page is served during the run and then saved there as metrics.html. Ctrl-C ends the load early,
+    drains, and prints what there is.
 
-    With --resume a run that broke off before its load was drained begins again in its folder; one that broke off later
-    is judged by what is on disk.
+    With --resume, a run interrupted before its load was drained starts again in its folder; one interrupted later is
+    judged from what is on disk.
 
-    With --target kubernetes it starts nothing: it goes through the pods of a release, which stays as it is. Mode, batch
-    time and partitions are the release's, and the workload must ask for the same.
+    With --target kubernetes nothing is started: the run uses the pods of a release and leaves them as they are. Mode,
+    batch time and partitions are the release's, and the workload must ask for the same.
     """
     from market_spread.controller.plan.plan import plan_of_workload
     from market_spread.controller.plan.workload import Overrides, read_workload
@@ -174,16 +174,16 @@ def run(
     help="Format of the files: ours, or the reference's binary one.",
 )
 @click.option(
-    "--rate", type=int, default=20_000, show_default=True, help="Messages a second, of quotes and then of orders."
+    "--rate", type=int, default=20_000, show_default=True, help="Messages per second, first of quotes, then of orders."
 )
 @_runs_folder
 @_as_json
 def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
-    """Carry out a run whose input are recorded files.
+    """Run with recorded input files.
 
-    All quotes come first, and when these are committed all orders. Messages stay as they are in the files, but for
-    their intended send times. What is no good in a fixish file is reported with its byte offset and left out; its
-    order ids are those in order-ids.csv beside the run's result.
+    All quotes come first, and when these are committed all orders. Messages are sent unchanged except for their
+    intended send times. Bad records in a fixish file are reported with their byte offset and skipped; order-ids.csv
+    beside the run's result maps its order ids to ours.
     """
     from market_spread.controller.session.replay import replay as carry_out_replay
 
@@ -197,8 +197,8 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
     epilog="Example: market-spread generate loadgen/workloads/quick.yaml --nbbo nbbo.messages --orders orders.messages"
 )
 @click.argument("workload", type=_PATH)
-@click.option("--nbbo", type=_PATH, required=True, help="File for the initial and the measured quotes; is replaced.")
-@click.option("--orders", type=_PATH, required=True, help="File for the measured orders; is replaced.")
+@click.option("--nbbo", type=_PATH, required=True, help="File for the initial and the measured quotes; overwritten.")
+@click.option("--orders", type=_PATH, required=True, help="File for the measured orders; overwritten.")
 @_rate
 @_duration
 @_symbols
@@ -220,7 +220,7 @@ def generate(
 ) -> None:
     """Write the messages of a WORKLOAD to files.
 
-    They are in our format. The same workload and start give the same bytes.
+    They are in the native format. The same workload and start give the same bytes.
     """
     from market_spread.controller.plan.generate import generate as write_messages
     from market_spread.controller.plan.workload import Overrides, read_workload
@@ -234,15 +234,17 @@ def generate(
 @main.command(
     epilog="Example: market-spread check --nbbo nbbo.messages --orders orders.messages --alerts alerts.ledger"
 )
-@click.option("--nbbo", type=_PATH, required=True, help="File of the quotes as they were sent, in our format.")
-@click.option("--orders", type=_PATH, required=True, help="File of the orders as they were sent, in our format.")
+@click.option("--nbbo", type=_PATH, required=True, help="File of the quotes as sent, in the native format.")
+@click.option("--orders", type=_PATH, required=True, help="File of the orders as sent, in the native format.")
 @click.option("--alerts", type=_PATH, required=True, help="The receiver's ledger of alerts.")
 @click.option("--without-warm-up", is_flag=True, help="Leave out orders and alerts of the warm-up.")
-@click.option("--allow-duplicates", is_flag=True, help="A second alert of an order is no fault, as after a restart.")
+@click.option(
+    "--allow-duplicates", is_flag=True, help="Do not count a second alert for an order as a fault, as after a restart."
+)
 def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_duplicates: bool) -> None:
-    """Judge recorded alerts by the quotes and orders that led to them.
+    """Check recorded alerts against the quotes and orders that led to them.
 
-    Exit status: 0 all are right, 1 some are missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
+    Exit status: 0 all correct, 1 some missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
     """
     from rich.console import Console
 
@@ -262,7 +264,7 @@ def describe(application: str) -> None:
     """Show the steps of a pipeline, and which modes run it.
 
     APPLICATION is one of ours (market_spread, word_count, counting, pass_through, sequence_window) or a file of your
-    own and the function in it that returns the pipeline, such as folder/totals.py:totals.
+    own and the function in it that returns the pipeline, for example folder/totals.py:totals.
     """
     from market_spread.controller.session.pipeline import describe as describe_pipeline
 
@@ -276,7 +278,7 @@ def describe(application: str) -> None:
     "inputs",
     multiple=True,
     metavar="SOURCE=FILE",
-    help="Lines of the file are messages of the source. May be given once for each source.",
+    help="Use the lines of the file as messages of the source. May be given once for each source.",
 )
 @click.option(
     "--mode",
@@ -286,10 +288,10 @@ def describe(application: str) -> None:
     help="Mode of the job.",
 )
 def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
-    """Run a pipeline on files, with a broker of its own, and print what its sinks get.
+    """Run a pipeline on files, with a broker of its own, and print what reaches its sinks.
 
-    APPLICATION is named as for `describe`. A line of output is a sink and a record, divided by a tab; what could not be
-    read is reported by the sink `invalid`. Everything is ended when all input is committed.
+    APPLICATION is named as for `describe`. A line of output is a sink and a record, separated by a tab; unreadable
+    messages are reported by the sink `invalid`. Everything stops when all input is committed.
     """
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
@@ -326,7 +328,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
 def ui(runs_folder: Path, port: int) -> None:
     """Serve the metrics pages of finished runs, until Ctrl-C.
 
-    RUNS_FOLDER is where they are, `runs` if none is named.
+    RUNS_FOLDER is the folder of runs, by default `runs`.
     """
     from market_spread.common.processes import stop_event_on_signals
     from market_spread.controller.session.metrics_page import serve_pages
@@ -353,7 +355,7 @@ def list_runs(store: str, as_json: bool) -> None:
 
 @main.command(epilog="Example: market-spread show 20260101-120000-quick")
 @click.argument("run_id")
-@click.option("--store", default="runs", show_default=True, help="Where the run is: a folder or an address.")
+@click.option("--store", default="runs", show_default=True, help="Store that has the run: a folder or an address.")
 @_as_json
 def show(run_id: str, store: str, as_json: bool) -> None:
     """Show the run document of a run, or its result.json with --json."""
@@ -369,8 +371,8 @@ def show(run_id: str, store: str, as_json: bool) -> None:
 def export(run_id: str, target: str, runs_folder: Path) -> None:
     """Copy a run document into another store.
 
-    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. What the processes left for
-    themselves (checkpoint, topics) is not copied.
+    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. Working files of the processes
+    (checkpoint, topics) are not copied.
     """
     from market_spread.controller.archive.store import RunStore
 
@@ -391,10 +393,10 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
     help="all: also the topic decisions, for a job that sends every decision.",
 )  # fmt: skip
 def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str) -> None:
-    """Make the topics nbbo, orders, alerts and invalid.
+    """Create the topics nbbo, orders, alerts and invalid.
 
-    Those that are there stay, if they have the right number of partitions. A broker that asks for a login or for TLS is
-    described by MARKET_SPREAD_KAFKA_* variables, as for the services.
+    Existing topics are kept if they have the right number of partitions. For a broker with a login or TLS, set the
+    MARKET_SPREAD_KAFKA_* variables, as for the services.
     """
     from market_spread.common.config import from_environment
     from market_spread.common.kafka.security import KafkaSecurityConfig
@@ -413,16 +415,16 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
 
 @main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
 def probe() -> None:
-    """Ask services or a broker whether they do their work.
+    """Check the health of services or a broker.
 
-    Exit status: 0 they do, 1 one does not.
+    Exit status: 0 healthy, 1 not.
     """
 
 
 @probe.command(epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
 @click.argument("addresses", nargs=-1, required=True, metavar="NAME=HOST:PORT...")
 def services(addresses: tuple[str, ...]) -> None:
-    """Ask each gRPC service for its health."""
+    """Check the health of each gRPC service."""
     from market_spread.controller.clients.probe import named_addresses, service_problem
 
     problems = {name: service_problem(address) for name, address in named_addresses(addresses).items()}
@@ -436,7 +438,7 @@ def services(addresses: tuple[str, ...]) -> None:
 def kafka(bootstrap_servers: str) -> None:
     """Write a record into a topic of its own and read it back.
 
-    A broker that asks for a login or for TLS is described by MARKET_SPREAD_KAFKA_* variables.
+    For a broker with a login or TLS, set the MARKET_SPREAD_KAFKA_* variables.
     """
     from market_spread.common.config import from_environment
     from market_spread.common.kafka.security import KafkaSecurityConfig
@@ -448,7 +450,7 @@ def kafka(bootstrap_servers: str) -> None:
 
 
 @main.command(epilog="Example: market-spread up --port 9092")
-@click.option("--workload", type=_PATH, help="Take mode, batch time, partitions and memory of the job from it.")
+@click.option("--workload", type=_PATH, help="Take the job's mode, batch time, partitions and memory from it.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -459,7 +461,7 @@ def kafka(bootstrap_servers: str) -> None:
 @_monitored
 @_up_folder
 def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
-    """Start the processes without a run; they stay.
+    """Start the processes without a run, and leave them running.
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
@@ -486,9 +488,9 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
 @main.command(epilog="Example: market-spread down")
 @_up_folder
 def down(folder: Path) -> None:
-    """End the processes that `up` has started, and no others.
+    """Stop the processes that `up` started, and no others.
 
-    Their topics are deleted, their logs stay.
+    Their topics are deleted; their logs are kept.
     """
     from market_spread.controller.deploy.local.command import BackgroundStack
 
@@ -500,9 +502,9 @@ def down(folder: Path) -> None:
 @main.command(epilog="Example: market-spread status")
 @_up_folder
 def status(folder: Path) -> None:
-    """Show the processes that `up` has started, and how they are.
+    """Show the processes that `up` started, and their state.
 
-    Exit status: 0 all are well or none was started, 1 one has ended, has failed or does not answer.
+    Exit status: 0 all healthy or none started, 1 one has ended, has failed or does not answer.
     """
     from market_spread.controller.deploy.local.command import BackgroundStack
 
@@ -510,7 +512,7 @@ def status(folder: Path) -> None:
 
 
 def _show(standing: "BackgroundStack") -> None:
-    """Print how the processes are, and end with what that means."""
+    """Print the state of the processes, and exit with the status for it."""
     from market_spread.controller.deploy.local.command import status_lines
 
     statuses = standing.statuses()

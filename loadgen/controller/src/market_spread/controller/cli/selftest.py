@@ -7,21 +7,21 @@ import click
 
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")
-@click.option("--rate", type=int, required=True, help="Messages a second, as of the runs that are to be believed.")
+@click.option("--rate", type=int, required=True, help="Rate of the runs you want to trust, messages/s.")
 @click.option("--duration", type=float, default=20.0, show_default=True, help="Seconds of load at each rate.")
 @click.option(
     "--runs-folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="Whose runs have it beside their figures.",
+    help="Folder of the runs that will show the result.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
 def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 
-    Broker, sender and receiver are those of a run; in place of the job is a system that answers at once, or 10 ms later
-    for every second order, at the rate and at twice the rate. Its floor (what the rig itself takes) and its error (what
+    Uses a run's broker, sender and receiver; a null system replaces the job. It answers at once, or 10 ms later for
+    every second order, at the rate and at twice the rate. Its floor (what the rig itself takes) and its error (what
     it reports beside what was really done) are kept in selftest.json of the runs folder, and every result of this
     machine has them.
 

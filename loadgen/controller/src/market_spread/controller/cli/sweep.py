@@ -26,9 +26,9 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--to", "high", type=click.IntRange(1), default=10_000_000, show_default=True, help="Highest rate to try."
 )
-@click.option("--precision", default="5%", show_default=True, help="How near the ends of the bisection must be.")
+@click.option("--precision", default="5%", show_default=True, help="Stop when the bracket is this narrow.")
 @click.option(
-    "--repeats", type=click.IntRange(1, 99), default=4, show_default=True, help="How often each end is returned to."
+    "--repeats", type=click.IntRange(1, 99), default=4, show_default=True, help="Extra runs at each end of the bracket."
 )
 @click.option(
     "--drift",
@@ -65,8 +65,8 @@ def sweep(
     """Find the highest rate that the WORKLOAD's job holds, with an interval.
 
     A run holds its rate if it meets every objective, loses nothing and its backlog does not grow. The limit is the rate
-    that half of the runs hold. What follows -- goes to every run, such as --duration. After an interruption the same
-    command goes on where it was.
+    that half of the runs hold. What follows -- goes to every run, such as --duration. Run the same
+    command again to resume after an interruption.
 
     Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.
     """

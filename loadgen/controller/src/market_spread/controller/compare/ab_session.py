@@ -83,7 +83,7 @@ class TakingTurns:
             if void_in_a_row == VOID_IN_A_ROW_MAX:
                 raise RunVoidError(
                     f"{VOID_IN_A_ROW_MAX} runs in a row were void ({made.void_reasons[0]}); "
-                    "mend that, and go on with the same command"
+                    "fix that, then run the same command again"
                 )
 
     def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
@@ -100,7 +100,7 @@ class TakingTurns:
             for run in made:
                 replace(place, interrupted=interrupted).write(run.folder)
         if not made:
-            raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+            raise RunVoidError(f"the run left no result in {folder}; run the same command again")
         return made[-1]
 
     def _by_number(self) -> dict[int, list[RecordedRun]]:

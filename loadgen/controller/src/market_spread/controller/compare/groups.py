@@ -115,7 +115,7 @@ def _folder_of_id(run_id: str, runs_folder: Path) -> Path:
         if run_id and is_run(folder):
             return folder
     raise UsageError(
-        f"{run_id or 'nothing'} is no folder of runs and no run in {runs_folder}; name one, or --runs-folder"
+        f"{run_id or 'nothing'} is neither a folder of runs nor a run in {runs_folder}; name one, or --runs-folder"
     )
 
 

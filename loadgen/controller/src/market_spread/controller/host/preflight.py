@@ -1,4 +1,4 @@
-"""The gate before a run: whether the machine is what the workload wants, and what differs."""
+"""The check of the host before a run: whether the machine is what the workload wants, and what differs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from market_spread.common.schema import choice, number
 from market_spread.controller.host.facts import Host
 from market_spread.controller.run_folder.manifest import Section
 
-GATES = ("none", "warn", "strict")
+PREFLIGHTS = ("none", "warn", "strict")
 # The checks of the reference's environment script, by the names that a workload leaves them out with.
 MACHINE_CHECKS = (
     "governor", "turbo", "smt", "network", "system_cpus", "clock_source", "tsc_reliable", "huge_pages", "swappiness",
@@ -32,7 +32,7 @@ class MachineKeys:
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """One look at the machine. holds: None if the machine does not say (a guest of a hypervisor hides much)."""
+    """One check of the machine. holds: None if the machine does not say (a guest of a hypervisor hides much)."""
 
     name: str
     holds: bool | None
@@ -45,9 +45,9 @@ class HostCheck:
         return f"{self.name} is {self.found}, wanted is {self.wanted}"
 
 
-def look(host: Host, wanted: MachineKeys, gate: str) -> tuple[HostCheck, ...]:
-    """All checks that the workload wants; none if its gate is `none`."""
-    if gate == "none":
+def check_host(host: Host, wanted: MachineKeys, preflight: str) -> tuple[HostCheck, ...]:
+    """All checks that the workload wants; none with `preflight: none`."""
+    if preflight == "none":
         return ()
     cpu, memory = host.cpu(), host.memory()
     cores, gigabytes = cpu["threads"], (memory["total_kb"] or 0)
@@ -66,16 +66,16 @@ def look(host: Host, wanted: MachineKeys, gate: str) -> tuple[HostCheck, ...]:
     return (*checks, *(_TUNED[name](seen) for name in MACHINE_CHECKS if name not in wanted.without))
 
 
-def pass_gate(checks: tuple[HostCheck, ...], gate: str, say: Callable[[str], None]) -> None:
-    """Say what differs. UsageError with all of it if the workload's gate is strict."""
+def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[[str], None]) -> None:
+    """Say what differs. UsageError with all of it with `preflight: strict`."""
     differing = [check for check in checks if check.holds is False]
     if not differing:
         return
     sentence = "; ".join(check.sentence for check in differing)
-    if gate == "strict":
+    if preflight == "strict":
         raise UsageError(
             f"the machine is not what the workload wants: {sentence}; "
-            "tune the host, choose another one, or set gate: warn in the workload"
+            "tune the host, choose another one, or set preflight: warn in the workload"
         )
     say(f"the machine differs from a tuned one in {len(differing)} of {len(checks)} checks: {sentence}")
 

@@ -23,7 +23,7 @@ from market_spread.common.job_contract import (
 from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
-from market_spread.controller.host.preflight import GATES, MachineKeys
+from market_spread.controller.host.preflight import PREFLIGHTS, MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import PERCENTILES, Objectives
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
@@ -150,7 +150,9 @@ class Workload:
     limits: Limits = field(default_factory=Limits)
     slo: Objectives = field(default_factory=Objectives)
     void: VoidLimits = field(default_factory=VoidLimits)
-    gate: Annotated[str, choice(GATES, "What happens if the machine [differs](run-document.md#the-gate).")] = "warn"
+    preflight: Annotated[
+        str, choice(PREFLIGHTS, "What happens if the machine [differs](run-document.md#preflight).")
+    ] = "warn"
     machine: MachineKeys = field(default_factory=MachineKeys)
 
     def changed(self, **keys: Any) -> "Workload":

@@ -1,4 +1,4 @@
-"""The step that a run is at, on disk: so that it can be told what became of it, and gone on with."""
+"""The run's current step, on disk, so that an interrupted run can be diagnosed and resumed."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.run_folder.folder import write_whole
 
 VERSION = 1
-# What a run of which all is on disk that is needed to judge it is at, from then on.
+# The step of a run from the moment when everything needed to judge it is on disk.
 JUDGING = "judging"
 CAPTURING = "capturing"
 DONE = "done"

@@ -18,7 +18,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Provenance
 from market_spread.controller.host.counters import MachineCounters
 from market_spread.controller.host.facts import Host
-from market_spread.controller.host.preflight import HostCheck, look, pass_gate
+from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
 from market_spread.controller.host.sampler import Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, to_yaml
@@ -56,11 +56,11 @@ class Capture:
         machine = MachineCounters(cgroup=Host().cgroup())
         self._sampler = Sampler(folder.samples, clock=clock, processes=environment.process_ids, machine=machine)
 
-    def pass_gate(self, say: Callable[[str], None]) -> None:
-        """Check the machine against what the workload wants. UsageError if its gate is strict and it differs."""
+    def check_host(self, say: Callable[[str], None]) -> None:
+        """Check the machine against what the workload wants. UsageError if `preflight` is strict and it differs."""
         if self._host is not None:
-            self.checks = look(self._host, self._plan.workload.machine, self._plan.workload.gate)
-            pass_gate(self.checks, self._plan.workload.gate, say)
+            self.checks = check_host(self._host, self._plan.workload.machine, self._plan.workload.preflight)
+            require_passed(self.checks, self._plan.workload.preflight, say)
 
     def begin(self) -> None:
         """Write down what is to be run, without what an earlier attempt has left, and begin to sample."""
@@ -95,7 +95,7 @@ class Capture:
             self._sampler.tell("path", values)
 
     def describe(self, addresses: Addresses) -> None:
-        """Write the manifest: everything is there and runs. Best effort: a part that is not to be had is left out."""
+        """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
         sections: dict[str, Section] = {
             "code": code(),
             "packages": packages(),
@@ -111,7 +111,7 @@ class Capture:
         Manifest(sections).write(self.folder.manifest)
 
     def drained(self, observed: Observed) -> None:
-        """Write down all that there is to judge: from now on the run can be gone on with without its processes."""
+        """Write everything needed to judge; from here the run can be resumed without its processes."""
         self.state.enter(JUDGING)
         self._keep(observed)
         if observed.drained and self._environment.is_new:  # else the plan was numbered on, which is not on disk
@@ -133,7 +133,7 @@ class Capture:
         self._sampler.close()
 
     def _keep(self, observed: Observed) -> None:
-        evidence = {**self._environment.evidence(), "gate": [asdict(check) for check in self.checks]}
+        evidence = {**self._environment.evidence(), "preflight": [asdict(check) for check in self.checks]}
         write_observation(self.folder, observed, evidence)
 
 

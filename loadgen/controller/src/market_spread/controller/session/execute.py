@@ -61,7 +61,7 @@ def carry_out(
 
 
 def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
-    """Go on with a run that broke off, and show its result. UsageError if there is nothing to go on with."""
+    """Resume an interrupted run, and show its result. UsageError if there is nothing to resume."""
     folder, plan, can_be_judged = interrupted_run(runs_folder, run_id)
     if not can_be_judged:
         return carry_out(plan, runs_folder=runs_folder, as_json=as_json, resumed=folder)

@@ -111,5 +111,5 @@ def _seen(folder: RunFolder, observed: Observed, checks: tuple[HostCheck, ...]) 
         to_s=observed.measured_until_unix_ns / 1e9,
         pushes=pushes,
         pushes_missing=missing,
-        gate=checks,
+        preflight=checks,
     )

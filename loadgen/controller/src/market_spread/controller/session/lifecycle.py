@@ -58,7 +58,7 @@ def launch(
     with locked(RunFolder(folder)):
         environment = environment_of(run_id, folder)
         capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
-        capture.pass_gate(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        capture.check_host(lambda line: console.print(line, soft_wrap=True, highlight=False))
         capture.begin()
         try:
             return _carried_out(plan, environment, capture, clock, console, interrupted, keep_input, keep)
@@ -174,7 +174,7 @@ def _path(key: SeriesKey) -> str:
 
 
 def _write_page(address: str, run_id: str, folder: Path, console: Console) -> None:
-    """Best effort: a run is not worse for want of its page."""
+    """Best effort: a missing page does not fail the run."""
     try:
         path = export_page(address, run_id, folder)
     except RunFailedError as error:

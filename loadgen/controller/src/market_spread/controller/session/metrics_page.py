@@ -49,7 +49,7 @@ def serve_pages(
     The aggregator that does it takes no pushes, writes its log beside the runs, and is ended with this.
     """
     if not runs_folder.is_dir():
-        raise UsageError(f"{runs_folder} is no folder; name the one that holds the runs, which `run` makes")
+        raise UsageError(f"{runs_folder} is not a folder; name the one that holds the runs, which `run` makes")
     stop = stop_event()
     services = Services(runs_folder / ".ui", clock=clock, on_started=lambda name, pid: None)
     config = AggregatorConfig(

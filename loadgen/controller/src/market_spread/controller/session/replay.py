@@ -1,4 +1,4 @@
-"""A run whose input are recorded files: looked through before anything starts, converted if need be."""
+"""Run with recorded input files, which are checked, and converted if need be, before anything starts."""
 
 import shutil
 import tempfile

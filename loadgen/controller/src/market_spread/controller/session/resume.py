@@ -1,4 +1,4 @@
-"""Goes on with a run that broke off: judges what is on disk if all of it is there, else begins again in its folder."""
+"""Resumes an interrupted run: judges it from disk if complete, otherwise starts it again in its folder."""
 
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from market_spread.controller.views.progress import result_table
 
 
 def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan, bool]:
-    """A run that can be gone on with, its plan, and whether all that there is to judge is on disk.
+    """A run that can be resumed, its plan, and whether everything needed to judge it is on disk.
 
-    UsageError if there is no such run, or nothing to go on with.
+    UsageError if there is no such run, or nothing to resume.
     """
     folder = RunFolder((runs_folder / run_id).resolve())
     state = State.read(folder.state) if run_id and "/" not in run_id else None

@@ -42,10 +42,10 @@ class RunProcess:
         if self._interrupted:
             raise KeyboardInterrupt
         if status == UsageError.exit_status:
-            raise UsageError("no run could be made, as said above; go on with the same command when that is mended")
+            raise UsageError("no run could be made, as said above; fix that, then run the same command again")
         if status < 0:
             raise RunFailedError(
-                f"the run's process was ended by {signal.Signals(-status).name}; go on with the same command"
+                f"the run's process was ended by {signal.Signals(-status).name}; run the same command again"
             )
 
     def _interrupt(self) -> None:

@@ -93,7 +93,7 @@ class Probing:
         before = len(runs_below(folder))
         carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(rate)))
         if len(runs_below(folder)) == before:
-            raise RunVoidError(f"the run left no result in {folder}; go on with the same command")
+            raise RunVoidError(f"the run left no result in {folder}; run the same command again")
 
 
 def _trials(points: Sequence[RatePoint]) -> list[Trial]:

@@ -14,7 +14,7 @@ from market_spread.controller.run_folder.manifest import Manifest, Scalar
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
 # What voids nothing, and is to be known where it was found.
-_SAID = (Criterion.GATE, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)
+_SAID = (Criterion.PREFLIGHT, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)
 _MACHINE = (
     ("cpu", "model"), ("cpu", "threads"), ("cpu", "cores"), ("cpu", "governor"), ("cpu", "turbo"), ("cpu", "smt"),
     ("memory", "total_kb"), ("memory", "transparent_huge_pages"), ("clock", "source"), ("kernel", "release"),

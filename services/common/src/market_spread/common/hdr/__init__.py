@@ -1,1 +1,3 @@
 """HDR histograms and their encoding."""
+
+__all__ = ["codec", "histogram"]

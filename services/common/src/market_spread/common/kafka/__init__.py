@@ -1,1 +1,3 @@
 """Kafka clients and their security settings."""
+
+__all__ = ["client", "security"]

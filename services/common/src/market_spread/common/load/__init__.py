@@ -1,1 +1,3 @@
 """What a sender offers: sources of load, and the schedule."""
+
+__all__ = ["schedule", "source"]

@@ -1,1 +1,3 @@
 """Vectorised kernels of micro-batch mode."""
+
+__all__ = ["frames", "joining"]

@@ -46,11 +46,11 @@ def main() -> None:
     mode = BY_NAME[order.mode]
     (rung,) = (rung for rung in rungs(order.mode) if rung.name == order.rung)
     spark = _session(order, mode)
-    if rung.leaving is None:
+    if rung.compile is None:
         _consume(spark, order, stop)
         return
-    leaving = rung.leaving(_records(spark, order, rung, mode), order.topics)
-    writer = writer_of(leaving, bootstrap_servers=order.bootstrap_servers, checkpoint=f"{order.folder}/checkpoint")
+    output = rung.compile(_records(spark, order, rung, mode), order.topics)
+    writer = writer_of(output, bootstrap_servers=order.bootstrap_servers, checkpoint=f"{order.folder}/checkpoint")
     batch_s = rung.batch_s if mode.warm_up_batch_s else 0.0
     trigger: Any = {mode.trigger: duration(batch_s)}
     query = writer.outputMode(mode.output_mode).trigger(**trigger).start()

@@ -10,7 +10,7 @@ from market_spread.streaming.modes.support import check
 
 def test_real_time_compiles_no_state_that_it_does_not_run() -> None:
     with pytest.raises(TypeError, match="'window' is not for real-time"):
-        real_time.leaving(sequence_window(), {}, {})
+        real_time.compile_pipeline(sequence_window(), {}, {})
 
 
 def test_what_is_not_compiled_is_refused_before() -> None:

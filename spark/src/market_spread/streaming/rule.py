@@ -1,4 +1,4 @@
-"""The rule of Market Spread, once, for every mode: when a market's spread is too wide to trade in.
+"""The rule of Market Spread, for every mode: when a market's spread is too wide to trade in.
 
 The reference's rule (`d >= 0.05 or d / mid >= 0.05` dollars) in integer arithmetic, exact for integers, numpy arrays
 and Spark columns alike. Prices are in 1/10,000 dollar.
@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 Price = TypeVar("Price", bound=Any)
 
-SPREAD_MAX = 500  # 5 cents
+SPREAD_MAX = 500  # 1/10,000 dollar: 5 cents
 
 
 def too_wide(bid: Price, offer: Price) -> Price:
     """Whether orders are rejected on this quote: a spread of at least 5 cents, or of at least 5% of the mid.
 
-    So a quote of 0 and 0 is no market and rejects; a crossed one (offer below bid) does not.
+    So a quote of 0 and 0, without a market, rejects; a crossed one (offer below bid) does not.
     """
     spread = offer - bid
     rejects: Price = (spread >= SPREAD_MAX) | (40 * spread >= bid + offer)

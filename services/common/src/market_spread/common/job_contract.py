@@ -22,6 +22,11 @@ BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
 BATCHES_MAX = 1000
 
 
+def slots_needed(mode: str, partitions: int, state_partitions: int) -> int:
+    """How many tasks must run at the same time: in Real-Time Mode one per partition of the input and of the state."""
+    return partitions + state_partitions if mode == REAL_TIME else 1
+
+
 def duration(seconds: float) -> str:
     """A duration as Spark reads it."""
     return f"{round(seconds * 1000)} milliseconds"

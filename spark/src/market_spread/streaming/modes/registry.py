@@ -1,4 +1,4 @@
-"""The modes by their names, and a pipeline as a running query of one."""
+"""The modes by name, and a pipeline as a running query."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def open_session(
 ) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM.
 
-    memory: of the driver; folder: where Spark writes; more: settings that go before the others, empty ones left out.
+    memory: of the driver; folder: where Spark writes; more: settings that override the others; an empty one is unset.
     """
     settings = {
         **mode.session_settings,
@@ -52,11 +52,11 @@ def start_query(
     batch_s: float,
     security: Mapping[str, str] | None = None,
 ) -> StreamingQuery:
-    """Start the pipeline on Kafka; it goes on from the checkpoint if there is one. Returns at once.
+    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
-    topics: what the sources, the sinks and `invalid` are called in Kafka; security: settings of Kafka's clients, if it
-    is not open to all. PipelineError if the mode cannot run it.
+    topics: the Kafka topics of the sources, the sinks and `invalid`, by these names; security: settings of Kafka's
+    clients, if the broker needs them. PipelineError if the mode cannot run the pipeline.
     """
     check(pipeline, mode.name)
     records = {
@@ -69,7 +69,7 @@ def start_query(
         )
         for source in pipeline.sources
     }
-    leaving = mode.leaving(pipeline, records, topics)
-    writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint, security=security)
-    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types do not list all of them
+    output = mode.compile(pipeline, records, topics)
+    writer = writer_of(output, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint, security=security)
+    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types lack realTime
     return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()

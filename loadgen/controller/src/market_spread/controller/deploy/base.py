@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from market_spread.common.job_contract import REJECTED_DECISIONS
+from market_spread.common.job_contract import REAL_TIME, REJECTED_DECISIONS, slots_needed
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
@@ -41,8 +41,8 @@ class JobSettings:
 
     @property
     def slots(self) -> int:
-        """Tasks that run at the same time: one for each partition of both topics, and those of the state."""
-        return 2 * self.partitions + self.shuffle_partitions
+        """Tasks that run at the same time, in either mode as many as Real-Time Mode needs for both topics."""
+        return slots_needed(REAL_TIME, 2 * self.partitions, self.shuffle_partitions)
 
 
 class Deployment(Protocol):

@@ -19,8 +19,8 @@ from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
-from market_spread.streaming.modes.rows import united
+from market_spread.streaming.modes.real_time.bit_packing import BitPacking, BitField
+from market_spread.streaming.modes.rows import union_all
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.rule import too_wide
 
@@ -363,11 +363,11 @@ def test_two_megabytes_of_noise_are_malformed_and_harm_no_other_frame(spark: Spa
 
 # Words
 
-PARTS = (Part("signed", 28, bias=100_000_000), Part("low", 31), Part("price", 34))
+PARTS = (BitField("signed", 28, bias=100_000_000), BitField("low", 31), BitField("price", 34))
 PACKINGS = {
-    "whole": (Packing(PARTS, head=Part("tag", 4)), 2),
-    "cut": (Packing([*PARTS, Part("rest", 29)], head=Part("tag", 4)), 2),
-    "on top": (Packing(PARTS, on_top=Part("tag", 40)), 5),
+    "whole": (BitPacking(PARTS, head=BitField("tag", 4)), 2),
+    "cut": (BitPacking([*PARTS, BitField("rest", 29)], head=BitField("tag", 4)), 2),
+    "on top": (BitPacking(PARTS, on_top=BitField("tag", 40)), 5),
 }
 
 
@@ -418,7 +418,7 @@ def test_word_of_a_null_is_null(spark: SparkSession) -> None:
 
 
 def test_part_wider_than_a_word_is_cut_and_given_back(spark: SparkSession) -> None:
-    packing = Packing([Part("wide", 54), Part("wide too", 54)], on_top=Part("tag", 40))
+    packing = BitPacking([BitField("wide", 54), BitField("wide too", 54)], on_top=BitField("tag", 40))
     values = {"tag": 2**40 - 1, "wide": 2**54 - 1, "wide too": 12_345_678_901_234_567 % 2**54}
     frame = spark.range(1).select(*(F.lit(value).alias(name) for name, value in values.items()))
 
@@ -464,7 +464,7 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
         rows = packed.rows({"nbbo": records(spark, quotes), "orders": records(spark, topic="orders")})
         placed = rows.repartition(partitions, packed.key).select(packed.key, F.spark_partition_id()).collect()
         one_by_bucket = [records(spark, QUOTE, partition=bucket) for bucket in range(4)]
-        frames = frames_of(market_spread().sources[:1], {"nbbo": united(one_by_bucket)})
+        frames = frames_of(market_spread().sources[:1], {"nbbo": union_all(one_by_bucket)})
         by_bucket = frames.repartition(partitions, "bucket").select(F.spark_partition_id()).collect()
         words = frames.repartition(partitions, "bucket").select("words").collect()
     finally:

@@ -460,7 +460,7 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
     try:
         state = market_spread().stream.state
         assert isinstance(state, AsOfJoin)
-        packed = PackedRows.of(market_spread(), state)
+        packed = PackedRows(market_spread(), state)
         rows = packed.rows({"nbbo": records(spark, quotes), "orders": records(spark, topic="orders")})
         placed = rows.repartition(partitions, packed.key).select(packed.key, F.spark_partition_id()).collect()
         one_by_bucket = [records(spark, QUOTE, partition=bucket) for bucket in range(4)]

@@ -171,7 +171,7 @@ def _packed() -> PackedRows:
     state = pipeline.stream.state
     if not isinstance(state, AsOfJoin):
         raise TypeError("the ladder's pipeline remembers the newest quote")
-    return PackedRows.of(pipeline, state)
+    return PackedRows(pipeline, state)
 
 
 def _source(name: str) -> Source:

@@ -110,8 +110,8 @@ def install() -> None:
 
 
 def _as_of_join(pipeline: Any, state: Any, records: Mapping[str, DataFrame]) -> DataFrame:
-    packed = PackedRows.of(pipeline, state)
-    packing = packed._build.packing
+    packed = PackedRows(pipeline, state)
+    packing = packed.state_packing
     words = [F.col(name) for name in packed.state_words]
     first, later = (int(number) for number in os.environ[SEQUENCES].split(","))
     prices = [packing.unpack(words, name) for name in ("bid", "offer", "sequence")]

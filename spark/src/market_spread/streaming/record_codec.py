@@ -8,14 +8,7 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.wire.layout import (
-    FORMAT_HEADER,
-    FORMAT_VERSION,
-    SENT_HEADER,
-    InvalidReason,
-    Kind,
-    Layout,
-)
+from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
 from market_spread.streaming.operators.stateless import Text
 
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source

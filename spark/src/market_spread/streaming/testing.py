@@ -48,7 +48,6 @@ def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Ite
         state_partitions=state_partitions,
         memory="1g",
         folder=str(folder),
-        more={"spark.python.unix.domain.socket.dir": str(folder)},
     )
     try:
         yield session
@@ -68,13 +67,7 @@ class MemoryRun:
     """A running pipeline, in a session of `open_session` for the same mode; it ends with the `with` block."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        pipeline: Pipeline,
-        mode: str,
-        *,
-        partitions: int = 1,
-        clock: Clock | None = None,
+        self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1, clock: Clock | None = None
     ) -> None:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)

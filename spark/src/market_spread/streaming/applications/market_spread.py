@@ -30,10 +30,7 @@ def _orders_with_quotes(emit: Callable[[Row], Any] | None) -> Stream:
     quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
     newest_quote = AsOfJoin(
-        "newest quote",
-        of="nbbo",
-        added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"},
-        emit=emit,
+        "newest quote", of="nbbo", added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"}, emit=emit
     )
     return quotes.merge(orders).to(newest_quote)
 

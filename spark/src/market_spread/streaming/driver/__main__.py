@@ -83,15 +83,15 @@ class SparkEngine:
         return self._live_counts.read()
 
     def start_query(self, batch_s: float) -> StreamingQuery:
+        config = self._config
         return start_query(
             self._spark,
             self._pipeline,
             self._mode,
-            bootstrap_servers=self._config.bootstrap_servers,
-            topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
-            checkpoint=self._config.checkpoint,
+            client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_security.java_options()},
+            topics=config.topic_names((*self._pipeline.ends, INVALID)),
+            checkpoint=config.checkpoint,
             batch_s=batch_s,
-            security=self._config.kafka_security.java_options(),
         )
 
 

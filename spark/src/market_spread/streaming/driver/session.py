@@ -11,9 +11,6 @@ from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
 
-# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room, sockets are in /tmp.
-_SOCKET_FOLDER_BYTES_MAX = 64
-
 
 def open_session(config: JobConfig, folder: Path) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM. folder: for temporary files."""
@@ -21,13 +18,11 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
     prepare_spark(folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
     more = {
-        "spark.python.unix.domain.socket.dir": str(folder) if len(bytes(folder)) <= _SOCKET_FOLDER_BYTES_MAX else "",
         "spark.jars": config.connector_jars,
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
-        # In pods Spark would mount a volume there, in addition to the template's for /tmp.
-        **({"spark.local.dir": "", **pod_settings(config, config.slots_timeout_s)} if on_kubernetes else {}),
+        **(pod_settings(config, config.slots_timeout_s) if on_kubernetes else {}),
         **(_monitored(config.ui_port) if config.ui_port is not None else {}),
     }
     for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
@@ -50,10 +45,8 @@ def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
     """
     context: Any = spark.sparkContext
     runtime = context._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-    session: Any = spark
-    sql: dict[str, str] = dict(_pairs(session._jsparkSession.sessionState().conf().getAllConfs().mkString(_PAIR_END)))
     return {
-        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **sql},
+        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **spark.conf.getAll},
         "jvm": {
             "name": str(runtime.getVmName()),
             "version": str(runtime.getVmVersion()),
@@ -61,16 +54,6 @@ def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
             "arguments": " ".join(str(argument) for argument in runtime.getInputArguments()),
         },
     }
-
-
-# A character that no setting contains.
-_PAIR_END = "\x00"
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """The names and values of a Scala map, given as one text so that one call into the JVM fetches all."""
-    found = (pair.partition(" -> ") for pair in text.split(_PAIR_END) if pair)
-    return [(name, value) for name, _, value in found]
 
 
 def _monitored(ui_port: int) -> dict[str, str]:

@@ -268,9 +268,7 @@ class Supervisor:
         if failures > self._restarts_max:
             raise self._failed(f"the query failed {failures} times in a row; the last time: {reason}")
         self._change(
-            phase=Phase.PHASE_STARTING,
-            detail=f"restarting after: {reason}",
-            restarts=self._state.restarts + 1,
+            phase=Phase.PHASE_STARTING, detail=f"restarting after: {reason}", restarts=self._state.restarts + 1
         )
         self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
 

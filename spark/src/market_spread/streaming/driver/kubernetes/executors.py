@@ -46,10 +46,7 @@ class PodsConfig(ServiceConfig):
         errors = [f"{name} is not set; executors as pods need it" for name in needed if not getattr(self, name)]
         counts = {"executors": self.executors, "executor_slots": self.executor_slots}
         errors += [f"{name}={value}; use 1 or more" for name, value in counts.items() if value < 1]
-        sizes = {
-            "executor_memory": self.executor_memory,
-            "executor_memory_overhead": self.executor_memory_overhead,
-        }
+        sizes = {"executor_memory": self.executor_memory, "executor_memory_overhead": self.executor_memory_overhead}
         errors += [f"{name}={size!r}; write 512m or 2g" for name, size in sizes.items() if not _MEMORY.fullmatch(size)]
         return errors
 
@@ -57,6 +54,9 @@ class PodsConfig(ServiceConfig):
 def pod_settings(config: PodsConfig, slots_timeout_s: float) -> dict[str, str]:
     """Spark's settings for its executors; docs/adr/0011 has the reasons. An empty value means unset."""
     return {
+        # Spark would mount a volume at its folder, in addition to the template's for /tmp; ours is not in the pods.
+        "spark.local.dir": "",
+        "spark.python.unix.domain.socket.dir": "",
         "spark.kubernetes.namespace": config.namespace,
         "spark.kubernetes.container.image": config.executor_image,
         "spark.kubernetes.container.image.pullPolicy": config.executor_image_pull_policy,

@@ -96,12 +96,7 @@ class KubernetesLease:
         return _held(self._lease)
 
     def _created(self) -> dict[str, Any]:
-        lease = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": self._name},
-            "spec": {},
-        }
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self._name}, "spec": {}}
         try:
             return self._api.call("POST", self._folder, lease)
         except KeyError as error:

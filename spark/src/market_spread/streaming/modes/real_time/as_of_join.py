@@ -6,7 +6,7 @@ are numbers. So everything except the key is packed into longs ("words"), malfor
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ from market_spread.streaming.modes.rows import (
     union_all,
 )
 from market_spread.streaming.operators.stateful import AsOfJoin
+from market_spread.streaming.operators.stateless import each_once
 from market_spread.streaming.pipeline import Pipeline, Source
 
 # The tag says what a row is; in a malformed one, plus its reason.
@@ -35,46 +36,33 @@ _DISTANCE_MAX_US = 1_000_000_000
 _DISTANCES = (BitField("sent_us", 31, _DISTANCE_MAX_US), BitField("read_us", 32, _DISTANCE_MAX_US))
 
 
-@dataclass(frozen=True, slots=True)
 class PackedRows:
     """The columns of the packed rows.
 
     key: the key's column; state_words: those of the build side, null in probe rows, each with the sequence in its
-    highest bits; row_words: those of the row itself.
+    highest bits; row_words: those of the row itself; state_packing: of the state. To Spark the state is only numbers,
+    so Spark cannot tell one packing from another.
     """
 
-    key: str
-    state_words: tuple[str, ...]
-    row_words: tuple[str, ...]
-    _key_field: str
-    _build: "_BuildSide"
-    _probe: "_ProbeSide"
+    key = "_key"
 
-    @staticmethod
-    def of(pipeline: Pipeline, state: AsOfJoin) -> "PackedRows":
-        """Those of a pipeline with this join."""
-        key = str(pipeline.stream.key)
-        build_source, probe_source = build_and_probe(pipeline, state)
-        build, probe = _BuildSide.of(build_source, state), _ProbeSide.of(probe_source, key)
-        return PackedRows(
-            key="_key",
-            state_words=tuple(f"_newest_{i}" for i in range(build.packing.words)),
-            row_words=tuple(f"_word_{i}" for i in range(max(probe.packing.words, _ORIGIN.words))),
-            _key_field=key,
-            _build=build,
-            _probe=probe,
-        )
-
-    @property
-    def form(self) -> str:
-        """How the state is packed. To Spark it is only numbers, so Spark cannot tell one form from another."""
-        return self._build.packing.form
+    def __init__(self, pipeline: Pipeline, state: AsOfJoin) -> None:
+        self._key_field = str(pipeline.stream.key)
+        self._build, self._probe = build_and_probe(pipeline, state)
+        layout, sequence = layout_of(self._build), str(self._build.sequence)
+        self._state_fields = each_once((*state.added.values(), sequence))
+        kept = [_bit_field(layout.field(name)) for name in self._state_fields if name != sequence]
+        self.state_packing = BitPacking(kept, on_top=_bit_field(layout.field(sequence)))
+        self._row_fields = [field for field in layout_of(self._probe).fields[1:] if field.name != self._key_field]
+        self._row_packing = BitPacking([*map(_bit_field, self._row_fields), *_DISTANCES], head=_TAG)
+        self.state_words = [f"_newest_{i}" for i in range(self.state_packing.words)]
+        self.row_words = [f"_word_{i}" for i in range(max(self._row_packing.words, _ORIGIN.words))]
 
     def rows(self, records: Mapping[str, DataFrame]) -> DataFrame:
         """The packed rows of both sources, from their records by source name."""
-        nulls = [long(None)] * len(self.state_words)
-        probe = self._packed(self._probe.source, records, nulls, self._probe.packed())
-        build = self._packed(self._build.source, records, self._build.packed(), [])
+        state = self.state_packing.pack({name: F.col(name) for name in self._state_fields})
+        build = self._packed(self._build, records, state, [])
+        probe = self._packed(self._probe, records, [long(None)] * len(state), self._packed_probe_row())
         return union_all([build, probe])
 
     def is_output(self, emitted: Column) -> Column:
@@ -84,9 +72,12 @@ class PackedRows:
 
     def unpacked(self, added: Mapping[str, str]) -> dict[str, Column]:
         """The fields and stamps of a probe row. added: the build side's fields, by their names in the output."""
-        state = [F.col(name) for name in self.state_words]
-        joined = {to: F.coalesce(self._build.packing.unpack(state, of), long(0)) for to, of in added.items()}
-        return {**self._probe.unpacked(self._words()), self._key_field: F.col(self.key), **joined}
+        state, row = [F.col(name) for name in self.state_words], self._words()
+        joined = {to: F.coalesce(self.state_packing.unpack(state, of), long(0)) for to, of in added.items()}
+        fields = {each.name: _from_number(each, self._row_packing.unpack(row, each.name)) for each in self._row_fields}
+        time = fields[str(self._probe.time)]
+        stamps = {each.name: time + self._row_packing.unpack(row, each.name) for each in _DISTANCES}
+        return {**fields, **stamps, self._key_field: F.col(self.key), **joined}
 
     def origin(self) -> dict[str, Column]:
         """The origin of a malformed row, and its reason; null in other rows."""
@@ -108,6 +99,13 @@ class PackedRows:
             *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
         )
 
+    def _packed_probe_row(self) -> list[Column]:
+        time, sent = F.col(str(self._probe.time)), F.col("sent_us")
+        sent = F.when(sent == 0, time).otherwise(sent)  # 0: unknown, the intended time stands in
+        distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
+        values = {field.name: _as_number(field) for field in self._row_fields}
+        return self._row_packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
+
     def _padded(self, words: Sequence[Column]) -> list[Column]:
         return [*words, *[long(0)] * (len(self.row_words) - len(words))]
 
@@ -118,65 +116,17 @@ class PackedRows:
         return _ORIGIN.unpack(self._words(), "tag")
 
 
-@dataclass(frozen=True, slots=True)
-class _BuildSide:
-    """The fields that the state keeps of the build side: those that the join adds, and the sequence."""
-
-    source: Source
-    fields: tuple[str, ...]
-    packing: BitPacking
-
-    @staticmethod
-    def of(source: Source, state: AsOfJoin) -> "_BuildSide":
-        layout, sequence = layout_of(source), str(source.sequence)
-        fields = tuple(dict.fromkeys((*state.added.values(), sequence)))
-        bit_fields = [_bit_field(layout.field(name)) for name in fields if name != sequence]
-        return _BuildSide(source, fields, BitPacking(bit_fields, on_top=_bit_field(layout.field(sequence))))
-
-    def packed(self) -> list[Column]:
-        """The words of a row, from its columns."""
-        return self.packing.pack({name: F.col(name) for name in self.fields})
-
-
-@dataclass(frozen=True, slots=True)
-class _ProbeSide:
-    """How the fields of a probe row, except the key, are packed."""
-
-    source: Source
-    time: str
-    fields: Mapping[str, Field]
-    packing: BitPacking
-
-    @staticmethod
-    def of(source: Source, key: str) -> "_ProbeSide":
-        fields = {field.name: field for field in layout_of(source).fields[1:] if field.name != key}
-        bit_fields = [*map(_bit_field, fields.values()), *_DISTANCES]
-        return _ProbeSide(source, str(source.time), fields, BitPacking(bit_fields, head=_TAG))
-
-    def packed(self) -> list[Column]:
-        """The words of a row, from its columns."""
-        values = {name: _as_number(field) for name, field in self.fields.items()}
-        time = F.col(self.time)
-        sent = F.when(F.col("sent_us") == 0, time).otherwise(
-            F.col("sent_us")
-        )  # 0: unknown, the intended time stands in
-        distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
-        return self.packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
-
-    def unpacked(self, words: Sequence[Column]) -> dict[str, Column]:
-        """The fields and stamps of a row, from its words."""
-        fields = {name: _from_number(field, self.packing.unpack(words, name)) for name, field in self.fields.items()}
-        stamps = {each.name: fields[self.time] + self.packing.unpack(words, each.name) for each in _DISTANCES}
-        return {**fields, **stamps}
-
-
 def _bit_field(field: Field) -> BitField:
     """A field of a layout as a bit field."""
-    if field.kind is Kind.LETTER:
-        return BitField(field.name, max(1, (len(field.letters) - 1).bit_length()))
-    if not field.is_number:
-        raise TypeError(f"{field.name} is text")
-    return BitField(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
+    match field.kind:
+        case Kind.LETTER:
+            return BitField(field.name, max(1, (len(field.letters) - 1).bit_length()))
+        case Kind.DIGITS | Kind.SIGNED | Kind.INTEGER:
+            return BitField(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
+        case Kind.TEXT:
+            raise TypeError(f"{field.name} is text")
+        case never:
+            assert_never(never)
 
 
 def _as_number(field: Field) -> Column:

@@ -27,7 +27,7 @@ def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topic
 def state_form(pipeline: Pipeline) -> str:
     """See `Mode.state_form`."""
     state = pipeline.stream.state
-    return PackedRows.of(pipeline, state).form if isinstance(state, AsOfJoin) else ""
+    return PackedRows(pipeline, state).state_packing.form if isinstance(state, AsOfJoin) else ""
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
@@ -54,7 +54,7 @@ def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> 
 
 
 def _as_of_join(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:
-    packed = PackedRows.of(pipeline, state)
+    packed = PackedRows(pipeline, state)
     # The sequence is in the highest bits of each word, so the largest words are those of the latest row.
     latest = (F.max(name).alias(name) for name in packed.state_words)
     row_words = (F.last(name).alias(name) for name in packed.row_words)

@@ -64,21 +64,21 @@ def rungs(mode: str) -> tuple[Rung, ...]:
     checked = market_spread_without_stamps()
     with_metrics = f"{__file__}:{market_spread_without_stamps.__name__}"
     if mode == REAL_TIME:
-        leaving = partial(real_time.compile_pipeline, checked)
+        output = partial(real_time.compile_pipeline, checked)
         return (
             consumer,
             Rung("pass_through", "Spark's source and sink", _pass_through),
             Rung("decode", "a row a message: fields cut out, numbers read, the malformed found", _decode),
             Rung("shuffle by key", "rows packed into words, to the partition of their symbol", _shuffle),
             Rung("state, not read", "the newest quote of each symbol", _unread_state),
-            Rung("state, checked", "the rule, and alerts without stamps", leaving),
-            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", leaving, batch_s=_COMMITS_S),
+            Rung("state, checked", "the rule, and alerts without stamps", output),
+            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", output, batch_s=_COMMITS_S),
             Rung("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
             Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
             Rung("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
     shipped = int(MICRO_BATCH_MODE.source_options["maxOffsetsPerTrigger"])
-    leaving = partial(micro_batch.compile_pipeline, checked)
+    output = partial(micro_batch.compile_pipeline, checked)
     return (
         consumer,
         Rung("pass_through", "Spark's source and sink", _pass_through),
@@ -89,8 +89,8 @@ def rungs(mode: str) -> tuple[Rung, ...]:
             "the newest quote of each symbol",
             partial(micro_batch.compile_pipeline, _unread_pipeline()),
         ),
-        Rung("state, checked", "the rule, and alerts without stamps", leaving),
-        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", leaving, frames_max=shipped),
+        Rung("state, checked", "the rule, and alerts without stamps", output),
+        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", output, frames_max=shipped),
         Rung("metrics", "the job's service, counts and pushes", application=with_metrics),
         Rung("stage times", "as shipped", application="market_spread"),
         Rung("decisions", "all decisions", application="market_spread_all_decisions"),

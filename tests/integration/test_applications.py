@@ -2,9 +2,15 @@
 
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from pydoc_data.topics import topics
 
 import numpy as np
@@ -444,3 +450,31 @@ ORDERS_BY_TIME = Layout(
 
 def timed(symbol: str, second: float) -> bytes:
     return f"T{symbol:<4}{round(second * 1e6):016}".encode()
+
+
+RUN = """
+from market_spread.streaming.applications.counting import counting
+from market_spread.streaming.testing import MemoryRun, open_session
+
+with open_session("micro-batch", cores=2) as spark, MemoryRun(spark, counting(), "micro-batch") as run:
+    run.send("numbers", [b"Na       000000000001+00000000005"])
+    run.process()
+    print(run.received("totals"))
+"""
+
+
+def test_memory_run_leaves_no_temporary_file() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={folder}"
+        environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
+        environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
+
+        said = subprocess.run(
+            [sys.executable, "-c", RUN], env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+
+        assert said.stdout == "[b'a 1 5']\n"
+        deadline = time.monotonic() + 20
+        while (left := [path.name for path in Path(folder).iterdir()]) and time.monotonic() < deadline:
+            time.sleep(0.1)  # the JVM ends a moment later than the process
+        assert left == []

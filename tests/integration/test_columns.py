@@ -19,8 +19,8 @@ from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
-from market_spread.streaming.modes.rows import united
+from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
+from market_spread.streaming.modes.rows import union_all
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.rule import too_wide
 
@@ -363,11 +363,11 @@ def test_two_megabytes_of_noise_are_malformed_and_harm_no_other_frame(spark: Spa
 
 # Words
 
-PARTS = (Part("signed", 28, bias=100_000_000), Part("low", 31), Part("price", 34))
+PARTS = (BitField("signed", 28, bias=100_000_000), BitField("low", 31), BitField("price", 34))
 PACKINGS = {
-    "whole": (Packing(PARTS, head=Part("tag", 4)), 2),
-    "cut": (Packing([*PARTS, Part("rest", 29)], head=Part("tag", 4)), 2),
-    "on top": (Packing(PARTS, on_top=Part("tag", 40)), 5),
+    "whole": (BitPacking(PARTS, head=BitField("tag", 4)), 2),
+    "cut": (BitPacking([*PARTS, BitField("rest", 29)], head=BitField("tag", 4)), 2),
+    "on top": (BitPacking(PARTS, on_top=BitField("tag", 40)), 5),
 }
 
 
@@ -418,7 +418,7 @@ def test_word_of_a_null_is_null(spark: SparkSession) -> None:
 
 
 def test_part_wider_than_a_word_is_cut_and_given_back(spark: SparkSession) -> None:
-    packing = Packing([Part("wide", 54), Part("wide too", 54)], on_top=Part("tag", 40))
+    packing = BitPacking([BitField("wide", 54), BitField("wide too", 54)], on_top=BitField("tag", 40))
     values = {"tag": 2**40 - 1, "wide": 2**54 - 1, "wide too": 12_345_678_901_234_567 % 2**54}
     frame = spark.range(1).select(*(F.lit(value).alias(name) for name, value in values.items()))
 
@@ -460,11 +460,11 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
     try:
         state = market_spread().stream.state
         assert isinstance(state, AsOfJoin)
-        packed = PackedRows.of(market_spread(), state)
+        packed = PackedRows(market_spread(), state)
         rows = packed.rows({"nbbo": records(spark, quotes), "orders": records(spark, topic="orders")})
         placed = rows.repartition(partitions, packed.key).select(packed.key, F.spark_partition_id()).collect()
         one_by_bucket = [records(spark, QUOTE, partition=bucket) for bucket in range(4)]
-        frames = frames_of(market_spread().sources[:1], {"nbbo": united(one_by_bucket)})
+        frames = frames_of(market_spread().sources[:1], {"nbbo": union_all(one_by_bucket)})
         by_bucket = frames.repartition(partitions, "bucket").select(F.spark_partition_id()).collect()
         words = frames.repartition(partitions, "bucket").select("words").collect()
     finally:
@@ -482,13 +482,13 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
     assert [of_bucket[int(bucket)] for bucket in market.bucket[market.ids_of(names)]] == state_partitions("micro-batch")
 
 
-# Decisions, and what leaves
+# Decisions, and the output
 
 
-def leaving(spark: SparkSession, *, quotes: Sequence[Given] = (), orders: Sequence[Given] = ()) -> list[Row]:
+def output(spark: SparkSession, *, quotes: Sequence[Given] = (), orders: Sequence[Given] = ()) -> list[Row]:
     """The Kafka records that the job makes of these frames. One order a symbol: a batch has no order of arrival."""
     given = {"nbbo": records(spark, *quotes), "orders": records(spark, *orders, topic="orders", partition=3)}
-    left = real_time.leaving(market_spread(), given, {"alerts": "the-alerts", "invalid": "the-invalid"})
+    left = real_time.compile_pipeline(market_spread(), given, {"alerts": "the-alerts", "invalid": "the-invalid"})
     assert left.dtypes == [("topic", "string"), ("key", "binary"), ("value", "binary")]
     return left.orderBy("topic", "value").collect()
 
@@ -511,7 +511,7 @@ def reports(rows: Sequence[Row]) -> list[bytes]:
 
 
 def test_order_in_a_wide_market_leaves_as_an_alert_with_its_quote(spark: SparkSession) -> None:
-    rows = leaving(
+    rows = output(
         spark,
         quotes=[quote(bid=1_000_000, offer=1_000_500, sequence=12)],
         orders=[order(side="S", quantity=-30, intended_us=1_700_000_000_000_000)],
@@ -539,11 +539,11 @@ def test_order_in_a_wide_market_leaves_as_an_alert_with_its_quote(spark: SparkSe
 def test_order_in_a_tight_market_leaves_nothing_and_quotes_leave_nothing(spark: SparkSession) -> None:
     quotes = [quote(bid=1_000_000, offer=1_000_499), quote("MSFT", bid=0, offer=0), quote("CROSS", bid=9_000, offer=0)]
 
-    assert leaving(spark, quotes=quotes, orders=[order("AAPL"), order("CROSS")]) == []
+    assert output(spark, quotes=quotes, orders=[order("AAPL"), order("CROSS")]) == []
 
 
 def test_order_without_a_quote_is_rejected_on_zeros(spark: SparkSession) -> None:
-    rows = leaving(spark, quotes=[quote("MSFT", offer=1_000_100)], orders=[order("AAPL")])
+    rows = output(spark, quotes=[quote("MSFT", offer=1_000_100)], orders=[order("AAPL")])
 
     alert = alerts(rows)[0]
     assert (alert["bid"], alert["offer"], alert["quote_sequence"]) == (0, 0, 0)
@@ -558,7 +558,7 @@ def test_newest_quote_decides_whatever_the_order_of_arrival(spark: SparkSession,
     ]
     frames = [b"".join(wide), b"".join(tight)] if newest_first else [b"".join(tight), b"".join(wide)]
 
-    rows = leaving(spark, quotes=frames, orders=[order("AAPL", order_id=1), order("MSFT", order_id=2)])
+    rows = output(spark, quotes=frames, orders=[order("AAPL", order_id=1), order("MSFT", order_id=2)])
 
     assert [(alert["order_id"], alert["offer"], alert["quote_sequence"]) for alert in alerts(rows)] == [
         (1, 1_009_900, 9)
@@ -585,7 +585,7 @@ def test_prices_of_every_size_come_out_as_they_went_in(spark: SparkSession) -> N
     ]
     orders = [order(f"S{i}", order_id=i) for i in range(len(prices))]
 
-    found = alerts(leaving(spark, quotes=quotes, orders=orders))
+    found = alerts(output(spark, quotes=quotes, orders=orders))
 
     assert [(alert["bid"], alert["offer"]) for alert in found] == prices
     assert [alert["quote_sequence"] for alert in found] == [999_999_999_999 - i for i in range(len(prices))]
@@ -602,7 +602,7 @@ def test_orders_at_their_limits_come_out_as_they_went_in(spark: SparkSession) ->
     ]
     orders = [order(**dict(zip(fields, values, strict=True))) for values in given]  # type: ignore[arg-type]
 
-    found = alerts(leaving(spark, orders=orders))
+    found = alerts(output(spark, orders=orders))
 
     assert [
         (a["symbol"].decode().rstrip(), chr(a["side"]), *(a[name] for name in fields[2:])) for a in found
@@ -622,13 +622,13 @@ def test_time_of_sending_is_told_within_a_quarter_of_an_hour(spark: SparkSession
         for i, (sent_us, _) in enumerate(sent_and_told)
     ]
 
-    found = alerts(leaving(spark, orders=orders))
+    found = alerts(output(spark, orders=orders))
 
     assert [alert["sent_us"] for alert in found] == [told_us for _, told_us in sent_and_told]
 
 
 def test_order_without_a_time_of_sending_is_taken_as_sent_when_intended(spark: SparkSession) -> None:
-    found = alerts(leaving(spark, orders=[Record(order(intended_us=1_700_000_000_000_000), [])]))
+    found = alerts(output(spark, orders=[Record(order(intended_us=1_700_000_000_000_000), [])]))
 
     assert [alert["sent_us"] for alert in found] == [1_700_000_000_000_000]
 
@@ -636,7 +636,7 @@ def test_order_without_a_time_of_sending_is_taken_as_sent_when_intended(spark: S
 def test_malformed_message_is_reported_with_its_place(spark: SparkSession) -> None:
     bad = replaced(order(), ORDER, "side", b"?")
 
-    rows = leaving(spark, quotes=[QUOTE, b"noise"], orders=[order("GOOD") + bad])
+    rows = output(spark, quotes=[QUOTE, b"noise"], orders=[order("GOOD") + bad])
 
     assert reports(rows) == [
         b'{"reason":"unreadable_field","topic":"orders","partition":3,"offset":100,"position":1}',
@@ -656,7 +656,7 @@ def test_malformed_message_is_reported_with_its_place(spark: SparkSession) -> No
     ids=["wrong_length", "unknown_kind", "unreadable_field", "unknown_format"],
 )
 def test_every_reason_has_its_name(spark: SparkSession, frame: Given, reason: str) -> None:
-    rows = leaving(spark, orders=[frame])
+    rows = output(spark, orders=[frame])
 
     assert [json.loads(report)["reason"] for report in reports(rows)] == [reason]
     assert alerts(rows) == []
@@ -665,7 +665,7 @@ def test_every_reason_has_its_name(spark: SparkSession, frame: Given, reason: st
 def test_malformed_quote_changes_no_market(spark: SparkSession) -> None:
     wide_but_unreadable = replaced(quote(offer=1_009_000, sequence=8), NBBO, "bid", b"0000000bad")
 
-    rows = leaving(spark, quotes=[quote(offer=1_000_100, sequence=7), wide_but_unreadable], orders=[order()])
+    rows = output(spark, quotes=[quote(offer=1_000_100, sequence=7), wide_but_unreadable], orders=[order()])
 
     assert alerts(rows) == []
     assert len(reports(rows)) == 1
@@ -675,7 +675,7 @@ def test_largest_place_of_a_malformed_message_is_told(spark: SparkSession) -> No
     frame = spark.createDataFrame([(None, b"x", "orders", 2**31 - 1, 2**53, None)], SCHEMA)
     topics = {"alerts": "the-alerts", "invalid": "the-invalid"}
 
-    rows = real_time.leaving(market_spread(), {"nbbo": records(spark), "orders": frame}, topics).collect()
+    rows = real_time.compile_pipeline(market_spread(), {"nbbo": records(spark), "orders": frame}, topics).collect()
 
     assert json.loads(reports(rows)[0]) == {
         "reason": "wrong_length",
@@ -687,7 +687,7 @@ def test_largest_place_of_a_malformed_message_is_told(spark: SparkSession) -> No
 
 
 def test_emission_is_stamped_with_the_time_of_day(spark: SparkSession) -> None:
-    alert = alerts(leaving(spark, orders=[order()]))[0]
+    alert = alerts(output(spark, orders=[order()]))[0]
     now_us: Column = F.unix_micros(F.current_timestamp())
 
     after_us = spark.range(1).select(now_us.alias("now")).collect()[0]["now"]

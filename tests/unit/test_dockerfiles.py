@@ -93,3 +93,20 @@ for name in "{modules}".split(", "):
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_layer_of_jars_copies_exactly_the_modules_that_fetch_them() -> None:
+    """Fewer, and the build fails; more, and it rebuilds Spark's layers for a change that cannot matter."""
+    source = "services/common/src/"
+    needed, found = ["market_spread/common/jvm/jars.py"], {"market_spread/common/jvm/jars.lock"}
+    while needed:
+        module = needed.pop()
+        found.add(module)
+        imported = re.findall(
+            r"^\s*from (market_spread\.\S+) import", (ROOT / source / module).read_text(), re.MULTILINE
+        )
+        needed += [name for each in imported if (name := f"{each.replace('.', '/')}.py") not in found]
+
+    copied = re.findall(rf"{source}(\S+\.\S+)", IMAGES["spark"].read_text())
+
+    assert sorted(copied) == sorted(found)

@@ -46,11 +46,11 @@ def main() -> None:
     mode = BY_NAME[order.mode]
     (rung,) = (rung for rung in rungs(order.mode) if rung.name == order.rung)
     spark = _session(order, mode)
-    if rung.leaving is None:
+    if rung.compile is None:
         _consume(spark, order, stop)
         return
-    leaving = rung.leaving(_records(spark, order, rung, mode), order.topics)
-    writer = writer_of(leaving, bootstrap_servers=order.bootstrap_servers, checkpoint=f"{order.folder}/checkpoint")
+    output = rung.compile(_records(spark, order, rung, mode), order.topics)
+    writer = writer_of(output, f"{order.folder}/checkpoint", {"bootstrap.servers": order.bootstrap_servers})
     batch_s = rung.batch_s if mode.warm_up_batch_s else 0.0
     trigger: Any = {mode.trigger: duration(batch_s)}
     query = writer.outputMode(mode.output_mode).trigger(**trigger).start()
@@ -77,10 +77,8 @@ def _records(spark: SparkSession, order: Order, rung: Rung, mode: Mode) -> dict[
     options = dict(mode.source_options)
     if "maxOffsetsPerTrigger" in options:
         options = {"maxOffsetsPerTrigger": str(rung.frames_max)} if rung.frames_max else {}
-    return {
-        name: read_topic(spark, bootstrap_servers=order.bootstrap_servers, topic=order.topics[name], options=options)
-        for name in SOURCES
-    }
+    client = {"bootstrap.servers": order.bootstrap_servers}
+    return {name: read_topic(spark, order.topics[name], client, options) for name in SOURCES}
 
 
 def _consume(spark: SparkSession, order: Order, stop: threading.Event) -> None:

@@ -22,14 +22,14 @@ from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, mess
 from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH as MICRO_BATCH_MODE
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, united
+from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, union_all
 from market_spread.streaming.operators.stateless import STAMPS
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}
 
 Records = Mapping[str, DataFrame]
-Leaving = Callable[[Records, Mapping[str, str]], DataFrame]
+Compile = Callable[[Records, Mapping[str, str]], DataFrame]
 
 _BARE_ALERT = Layout("alert", tuple(field for field in ALERT.fields if field.name not in STAMPS))
 _COMMITS_S = 10.0
@@ -40,14 +40,14 @@ _NO_COMMIT_S = 600.0
 class Rung:
     """One step of the ladder.
 
-    leaving: the records that leave; None where no query runs. application: the pipeline that the job itself runs, in
+    compile: the output records; None where no query runs. application: the pipeline that the job itself runs, in
     place of a bare query. batch_s: how far apart commits are. frames_max: how many frames of a topic a micro-batch
     takes, None for all there are.
     """
 
     name: str
     adds: str
-    leaving: Leaving | None = None
+    compile: Compile | None = None
     application: str = ""
     batch_s: float = _NO_COMMIT_S
     frames_max: int | None = None
@@ -64,29 +64,33 @@ def rungs(mode: str) -> tuple[Rung, ...]:
     checked = market_spread_without_stamps()
     with_metrics = f"{__file__}:{market_spread_without_stamps.__name__}"
     if mode == REAL_TIME:
-        leaving = partial(real_time.leaving, checked)
+        output = partial(real_time.compile_pipeline, checked)
         return (
             consumer,
             Rung("pass_through", "Spark's source and sink", _pass_through),
             Rung("decode", "a row a message: fields cut out, numbers read, the malformed found", _decode),
             Rung("shuffle by key", "rows packed into words, to the partition of their symbol", _shuffle),
             Rung("state, not read", "the newest quote of each symbol", _unread_state),
-            Rung("state, checked", "the rule, and alerts without stamps", leaving),
-            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", leaving, batch_s=_COMMITS_S),
+            Rung("state, checked", "the rule, and alerts without stamps", output),
+            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", output, batch_s=_COMMITS_S),
             Rung("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
             Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
             Rung("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
     shipped = int(MICRO_BATCH_MODE.source_options["maxOffsetsPerTrigger"])
-    leaving = partial(micro_batch.leaving, checked)
+    output = partial(micro_batch.compile_pipeline, checked)
     return (
         consumer,
         Rung("pass_through", "Spark's source and sink", _pass_through),
         Rung("decode", "frames to Python; fields as arrays, numbers read, the malformed found", _decode_in_python),
         Rung("shuffle by key", "frames to the partition of their symbols", _shuffle_frames),
-        Rung("state, not read", "the newest quote of each symbol", partial(micro_batch.leaving, _unread_pipeline())),
-        Rung("state, checked", "the rule, and alerts without stamps", leaving),
-        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", leaving, frames_max=shipped),
+        Rung(
+            "state, not read",
+            "the newest quote of each symbol",
+            partial(micro_batch.compile_pipeline, _unread_pipeline()),
+        ),
+        Rung("state, checked", "the rule, and alerts without stamps", output),
+        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", output, frames_max=shipped),
         Rung("metrics", "the job's service, counts and pushes", application=with_metrics),
         Rung("stage times", "as shipped", application="market_spread"),
         Rung("decisions", "all decisions", application="market_spread_all_decisions"),
@@ -116,7 +120,7 @@ def _unread_pipeline() -> Pipeline:
 
 
 def _pass_through(records: Records, topics: Mapping[str, str]) -> DataFrame:
-    short = united([records[name].select("value") for name in SOURCES]).where(F.length("value") <= len(MARKER))
+    short = union_all([records[name].select("value") for name in SOURCES]).where(F.length("value") <= len(MARKER))
     return short.select(F.lit(topics[INVALID]).alias("topic"), F.lit(None).cast("binary").alias("key"), "value")
 
 
@@ -126,7 +130,7 @@ def _pass_through(records: Records, topics: Mapping[str, str]) -> DataFrame:
 def _decode(records: Records, topics: Mapping[str, str]) -> DataFrame:
     origins = ("topic", "partition", "offset", "position", "reason")
     rows = [source_rows(_source(name), records[name]).select(*origins) for name in SOURCES]
-    return _malformed(united(rows), ~is_good(), topics)
+    return _malformed(union_all(rows), ~is_good(), topics)
 
 
 def _shuffle(records: Records, topics: Mapping[str, str]) -> DataFrame:
@@ -138,16 +142,18 @@ def _shuffle(records: Records, topics: Mapping[str, str]) -> DataFrame:
 
 def _unread_state(records: Records, topics: Mapping[str, str]) -> DataFrame:
     packed = _packed()
-    newest = (F.max(name).alias(name) for name in packed.newest)
-    own = (F.last(name).alias(name) for name in packed.own)
+    newest = (F.max(name).alias(name) for name in packed.state_words)
+    own = (F.last(name).alias(name) for name in packed.row_words)
     return _after_words(packed.rows(records).groupBy(packed.key).agg(*newest, *own), packed, topics)
 
 
 def _after_words(rows: DataFrame, packed: PackedRows, topics: Mapping[str, str]) -> DataFrame:
     """The malformed. The filter names every word, lest Spark leave some out, and cannot be moved before the shuffle."""
     not_before = F.spark_partition_id() >= 0
-    every_word = F.greatest(*(F.coalesce(F.col(name), F.lit(0)) for name in (*packed.newest, *packed.own))) < 0
-    kept = rows.where(not_before & (packed.leaves(F.lit(False)) | every_word))
+    every_word = (
+        F.greatest(*(F.coalesce(F.col(name), F.lit(0)) for name in (*packed.state_words, *packed.row_words))) < 0
+    )
+    kept = rows.where(not_before & (packed.is_output(F.lit(False)) | every_word))
     return _malformed(kept.select(*(column.alias(name) for name, column in packed.origin().items())), None, topics)
 
 
@@ -165,7 +171,7 @@ def _packed() -> PackedRows:
     state = pipeline.stream.state
     if not isinstance(state, AsOfJoin):
         raise TypeError("the ladder's pipeline remembers the newest quote")
-    return PackedRows.of(pipeline, state)
+    return PackedRows(pipeline, state)
 
 
 def _source(name: str) -> Source:

@@ -23,6 +23,8 @@ from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, f
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.process import Child
 from market_spread.v1.control_pb2 import (
+    DescribeJobRequest,
+    DescribeJobResponse,
     DrainJobRequest,
     DrainJobResponse,
     JobStatusRequest,
@@ -155,6 +157,9 @@ def body() -> None:
     )
     service = PeerService(peer, name=config.peer, committed=committed, counts=counts, clock=clock)
     call_on_signals(lambda: set_in_handler(service.stopping))
+
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+        return DescribeJobResponse()  # a peer has no Spark
 
     def register(server: grpc.Server) -> str:
         add_JobServicer_to_server(service, server)

@@ -106,18 +106,18 @@ VARIANTS = (*RULES, *STATES)
 def install() -> None:
     """Have the job's plan of Real-Time Mode do all of it."""
     plan: Any = real_time
-    plan._newest, plan.leaving_records = _newest, _leaving
+    plan._as_of_join, plan.output_records = _as_of_join, _output
 
 
-def _newest(pipeline: Any, state: Any, records: Mapping[str, DataFrame]) -> DataFrame:
-    packed = PackedRows.of(pipeline, state)
-    packing = packed._remembered.packing
-    words = [F.col(name) for name in packed.newest]
+def _as_of_join(pipeline: Any, state: Any, records: Mapping[str, DataFrame]) -> DataFrame:
+    packed = PackedRows(pipeline, state)
+    packing = packed.state_packing
+    words = [F.col(name) for name in packed.state_words]
     first, later = (int(number) for number in os.environ[SEQUENCES].split(","))
     prices = [packing.unpack(words, name) for name in ("bid", "offer", "sequence")]
     quote = Quote(F.col(packed.key), prices[0], prices[1], prices[2], first, later)
-    aggregates = [F.max(name).alias(name) for name in packed.newest]
-    aggregates += [F.last(name).alias(name) for name in packed.own]
+    aggregates = [F.max(name).alias(name) for name in packed.state_words]
+    aggregates += [F.last(name).alias(name) for name in packed.row_words]
     for variant in VARIANTS:
         if variant.has_state:
             kept = [word if variant.kept is None else F.when(variant.kept(quote), word) for word in words]
@@ -129,19 +129,19 @@ def _newest(pipeline: Any, state: Any, records: Mapping[str, DataFrame]) -> Data
             held = [F.col(f"{variant.name}_{i}") for i in range(len(words))]
             for to, of in state.added.items():
                 columns[f"{variant.name}_{to}"] = F.coalesce(packing.unpack(held, of), F.lit(0).cast("bigint"))
-    leaves = grouped.where(packed.leaves(F.lit(True)))
+    leaves = grouped.where(packed.is_output(F.lit(True)))
     return leaves.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _leaving(leaving: DataFrame, sinks: Sequence[Any], topics: Mapping[str, str]) -> DataFrame:
+def _output(output: DataFrame, sinks: Sequence[Any], topics: Mapping[str, str]) -> DataFrame:
     """An alert for each variant that rejects the order. The rig sends nothing malformed, so there are no reports."""
     said = [_said(topics["alerts"], rejected, [F.col(name) for name in _RIGHT])]
     for variant in VARIANTS:
         prefix = f"{variant.name}_" if variant.has_state else ""
         quote = variant.named(*(F.col(prefix + name) for name in _RIGHT))
         said.append(_said(variant.topic, variant.rule, quote))
-    own = [name for name in leaving.columns if name not in _RIGHT]
-    stamped = leaving.where(rows.is_good()).withColumn("emitted_us", rows.wall_clock_us())
+    own = [name for name in output.columns if name not in _RIGHT]
+    stamped = output.where(rows.is_good()).withColumn("emitted_us", rows.wall_clock_us())
     opened = stamped.select(*own, "emitted_us", F.explode(F.array(*said)).alias("said")).where("said is not null")
     made = opened.select(*own, "emitted_us", "said.*")
     record = rows._record(sinks[0], topics)

@@ -36,7 +36,7 @@ from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import DescribeJobResponse, JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 
 WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
@@ -196,19 +196,17 @@ def test_what_is_no_histogram_is_one_sentence(tmp_path: Path) -> None:
         histograms.read(tmp_path / "a.hlog")
 
 
-def test_settings_of_the_job_are_found_in_its_log(tmp_path: Path) -> None:
-    told = {
-        "event": "job.settings",
-        "spark": {"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"},
-        "jvm": {"name": "OpenJDK", "arguments": "-Xmx2g"},
-    }
-    (tmp_path / "job.log").write_text(f"WARN something\n{json.dumps(told)}\n")
+def test_settings_of_the_job_are_those_that_every_run_shares() -> None:
+    described = DescribeJobResponse(
+        spark={"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"},
+        jvm={"name": "OpenJDK", "arguments": "-Xmx2g"},
+    )
 
-    assert job_settings(tmp_path / "job.log") == (
+    assert job_settings(described) == (
         {"spark.sql.shuffle.partitions": "1"},
         {"name": "OpenJDK", "arguments": "-Xmx2g"},
     )
-    assert job_settings(tmp_path / "none") == ({}, {})
+    assert job_settings(DescribeJobResponse()) == ({}, {})
 
 
 def test_settings_of_one_run_alone_are_left_out() -> None:

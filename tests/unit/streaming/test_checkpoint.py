@@ -4,7 +4,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
-from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
+from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
 
 
 def test_a_checkpoint_without_a_batch_knows_no_offset(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_checkpoint_of_another_form_is_refused(tmp_path: Path) -> None:
     bind_state_form(tmp_path, "bid+0")
     begin(tmp_path)
 
-    with pytest.raises(UsageError, match=r"state in another form .*give the job an empty checkpoint, or go on with"):
+    with pytest.raises(UsageError, match=r"state in another form .*give the job an empty checkpoint, or use the"):
         bind_state_form(tmp_path, "bid+9")
 
 
@@ -72,6 +72,6 @@ def test_a_checkpoint_of_a_build_that_noted_no_form_is_refused_where_there_is_on
 
 
 def test_prices_that_cannot_be_negative_are_another_form() -> None:
-    unsigned, signed = (Packing([Part("bid", 34, bias)]).form for bias in (0, 2**33))
+    unsigned, signed = (BitPacking([BitField("bid", 34, bias)]).form for bias in (0, 2**33))
 
     assert unsigned != signed

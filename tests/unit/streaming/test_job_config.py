@@ -6,8 +6,8 @@ import pytest
 
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
+from market_spread.common.job_contract import slots_needed
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.modes.real_time.mode import slots_needed
 
 REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_CHECKPOINT": "/data/checkpoint"}
 
@@ -94,8 +94,12 @@ def test_shortest_batch_of_real_time_mode_is_taken() -> None:
     assert config.batch_s == 5
 
 
-def test_job_needs_a_slot_for_each_partition_of_topics_and_state() -> None:
-    assert slots_needed(4, 1) == 5
+def test_real_time_mode_needs_a_slot_for_each_partition_of_topics_and_state() -> None:
+    assert slots_needed("real-time", 4, 1) == 5
+
+
+def test_tasks_of_micro_batch_mode_wait_for_each_other() -> None:
+    assert slots_needed("micro-batch", 4, 1) == 1
 
 
 def test_topics_that_have_other_names_are_named() -> None:

@@ -42,7 +42,7 @@ def anything(*_: object) -> Any:
     raise AssertionError("a function of a step is not called before the pipeline runs")
 
 
-REMEMBER = StatefulMap("remember", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
+LONGEST = StatefulMap("longest", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
 
 
 # What a pipeline is
@@ -65,7 +65,7 @@ def test_market_spread_describes_itself() -> None:
         "  source orders: symbol, side, account, order_id, quantity, price, intended_us\n"
         "    key by symbol\n"
         "  merge\n"
-        "  newest newest quote\n"
+        "  as-of join newest quote\n"
         "  sink alerts"
     )
 
@@ -82,7 +82,7 @@ def test_steps_stand_where_they_are_done() -> None:
 
 
 def test_rows_of_python_have_what_it_gives_and_their_key() -> None:
-    assert LINES.key_by("text").to(REMEMBER).fields == ("text", "n")
+    assert LINES.key_by("text").to(LONGEST).fields == ("text", "n")
     assert LINES.to(MapBatches("arrays", takes=("text",), gives={"n": "bigint"}, function=anything)).fields == ("n",)
 
 
@@ -118,56 +118,56 @@ def text_layout(field: Field) -> Layout:
 
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: LINES.key_by("word"), "key_by('word') names no field, and the rows have text"),
-    (lambda: LINES.to(TOTAL), "'total' remembers by key, and these rows have none; put key_by before it"),
+    (lambda: LINES.key_by("word"), "key_by('word') names an unknown field; the rows have text"),
+    (lambda: LINES.to(TOTAL), "'total' keeps state by key; put key_by before it"),
     (
         lambda: LINES.key_by("text").to(TOTAL).to(RunningTotal("again", into="n")),
-        "'again' comes after 'total', the pipeline's one state; make two",
+        "'again' comes after the stateful step 'total'; a pipeline has only one; make two",
     ),
     (
         lambda: LINES.key_by("text").to(TOTAL).key_by("total"),
-        "key_by('total') comes after 'total', the pipeline's one state; make two",
+        "key_by('total') comes after the stateful step 'total'; a pipeline has only one; make two",
     ),
     (
         lambda: LINES.key_by("text").to(Filter("some", anything)),
-        "'some' comes after key_by or merge; put it before them, or after the state",
+        "'some' comes after key_by or merge; move it before key_by and merge, or after the stateful step",
     ),
     (
         lambda: LINES.to(Filter("some", anything)).to(Map("some", {})),
-        "two steps are named 'some'; give each a name of its own",
+        "step names must be unique; two are named 'some'",
     ),
     (
         lambda: LINES.to(MapBatches("arrays", takes=("word",), gives={}, function=anything)),
-        "'arrays' takes the field 'word', and the rows have text",
+        "'arrays' takes the field 'word'; the rows have text",
     ),
     (
         lambda: LINES.to(Map("where", {"offset": anything})),
-        "'where' has a field 'offset', which every row has for itself; rename it",
+        "'where' has a field 'offset', a name that every row uses for its metadata; rename it",
     ),
     (
         lambda: QUOTES.key_by("symbol").merge(ORDERS),
-        "merge of rows by 'symbol' with rows by None; give both the same key_by",
+        "rows keyed by 'symbol' are merged with rows keyed by None; give both the same key_by",
     ),
-    (lambda: QUOTES.merge(QUOTES), "merge of the source 'nbbo' with itself; name it once"),
+    (lambda: QUOTES.merge(QUOTES), "the source 'nbbo' is merged with itself; name it once"),
     (
         lambda: LINES.key_by("text").to(TOTAL).merge(ORDERS),
-        "merge comes after a state; merge first, and remember then",
+        "merge comes after a stateful step; move it before that step",
     ),
     (
         lambda: QUOTES.key_by("symbol").to(NEWEST_QUOTE),
-        "'newest quote': it joins two sources, one of them 'nbbo', and there are nbbo; merge those two",
+        "'newest quote': it joins two sources, one of them 'nbbo', not nbbo; merge two",
     ),
     (
         lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="trades", added={})),
-        "'newest': there is no source 'trades' before it but nbbo, orders; merge it in",
+        "'newest': there is no source 'trades' before it, only nbbo, orders; merge it in",
     ),
     (
         lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="orders", added={})),
-        "'newest': the source 'orders' declares no sequence, so nothing says what is newer; give it one",
+        "'newest': the source 'orders' declares no sequence, so no row is known to be later; declare one",
     ),
     (
         lambda: QUOTES.merge(Source("orders", ORDER)).key_by("symbol").to(NEWEST_QUOTE),
-        "'newest quote': the source 'orders' declares no time, so nothing says what came first; give it one",
+        "'newest quote': the source 'orders' declares no time, so its rows have no order; declare one",
     ),
     (
         lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="nbbo", added={"ask": "ask"})),
@@ -175,12 +175,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: QUOTES.merge(ORDERS).key_by("symbol").to(AsOfJoin("newest", of="nbbo", added={"name": "symbol"})),
-        "'newest': 'symbol' of 'nbbo' is no number, and only numbers are remembered; leave it out",
+        "'newest': 'symbol' of 'nbbo' is not a number, and the state keeps only numbers; leave it out",
     ),
     (
         lambda: Source("orders", ORDER, sequence="quantity"),
-        "the source 'orders' has no number without sign 'quantity' for its sequence; it has "
-        "account, order_id, intended_us",
+        "the source 'orders' has no unsigned number 'quantity' for its sequence; it has account, order_id, intended_us",
     ),
     (
         lambda: ORDERS.key_by("symbol").to(RunningTotal("total", into="total", of="volume")),
@@ -189,7 +188,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: QUOTES.merge(ORDERS).key_by("symbol").to(TOTAL),
-        "'total': 'nbbo' declares a sequence and is merged with another source; do one of the two",
+        "'total': 'nbbo' declares a sequence and is merged with another source; do one or the other",
     ),
     (
         lambda: LINES.key_by("text").to(CountWindow("two", size=0, takes=(), gives={}, function=anything)),
@@ -205,36 +204,36 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: LINES.key_by("text").to(RangeWindow("minute", size_s=60, aggregates={})),
-        "'minute': the source 'lines' declares no time; give it one",
+        "'minute': the source 'lines' declares no time; declare one",
     ),
     (
         lambda: QUOTES.key_by("symbol").to(RangeWindow("minute", size_s=60, aggregates={})),
-        "'minute': windows of time cannot leave repeated rows out; declare no sequence for 'nbbo'",
+        "'minute': windows of time cannot drop repeated rows; declare no sequence for 'nbbo'",
     ),
     (lambda: LINES.to_sink(name="nothing"), "the pipeline 'nothing' has no sink; name one"),
     (
         lambda: LINES.key_by("text").to_sink(Sink("out", Text()), name="keyed"),
-        "key_by('text') has no state behind it; add one, or leave it out",
+        "no stateful step follows key_by('text'); add one, or leave key_by out",
     ),
     (
         lambda: LINES.to_sink(COUNTS, name="counts"),
-        "the sink 'counts' writes the field 'total', and the rows have text",
+        "the sink 'counts' writes the field 'total'; the rows have text",
     ),
     (
         lambda: LINES.to_sink(Sink("out", Text(), key="word"), name="keyed"),
-        "the sink 'out' writes the field 'word', and the rows have text",
+        "the sink 'out' writes the field 'word'; the rows have text",
     ),
     (
         lambda: Source("orders", ORDER, time="symbol"),
-        "the source 'orders' has no number without sign 'symbol' for its time; it has account, order_id, intended_us",
+        "the source 'orders' has no unsigned number 'symbol' for its time; it has account, order_id, intended_us",
     ),
     (
         lambda: Source("lines", Text(), sequence="n"),
-        "the source 'lines' has no number without sign 'n' for its sequence; it has none",
+        "the source 'lines' has no unsigned number 'n' for its sequence; it has none",
     ),
     (
         lambda: Source("notes", text_layout(Field("reason", 8, Kind.TEXT))),
-        "the source 'notes' has a field 'reason', which every row has for itself; rename it",
+        "the source 'notes' has a field 'reason', a name that every row uses for its metadata; rename it",
     ),
 ]
 
@@ -252,8 +251,8 @@ def test_a_role_whose_field_is_gone_is_none() -> None:
     arrays = MapBatches("arrays", takes=("bid",), gives={"spread": "bigint"}, function=anything)
     counted = QUOTES.to(arrays).key_by("spread").to(TOTAL).to_sink(Sink("out", Text("{total}")), name="spreads")
 
-    (inflow,) = counted.stream.inflows.values()
-    assert (inflow.time, inflow.sequence) == (None, None)
+    (schema,) = counted.stream.schemas.values()
+    assert (schema.time, schema.sequence) == (None, None)
     check(counted, "micro-batch")
 
 
@@ -287,39 +286,39 @@ def numbered(key_width: int, sequence_width: int) -> Pipeline:
 
 REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
     (
-        lambda: LINES.key_by("text").to(REMEMBER).to_sink(Sink("out", Text("{n}")), name="python"),
+        lambda: LINES.key_by("text").to(LONGEST).to_sink(Sink("out", Text("{n}")), name="python"),
         "real-time",
-        "python: 'remember' is Python, which real-time does not run; use columns, or micro-batch",
+        "python: 'longest' is Python, which real-time does not run; use columns, or micro-batch",
     ),
     (
         counting,
         "real-time",
-        "counting: 'total' cannot leave out what 'numbers' sends again in real-time; "
+        "counting: 'total' cannot drop repeated rows of 'numbers' in real-time; "
         "declare no sequence, or use micro-batch",
     ),
     (
         lambda: joined(orders=NOTES),
         "real-time",
-        "joined: 'newest quote' would carry the text 'author' of 'notes', and real-time carries numbers and letters "
-        "alone; make it a number, or use micro-batch",
+        "joined: 'newest quote' would pass on the text 'author' of 'notes', and real-time passes on only numbers "
+        "and letters; make it a number, or use micro-batch",
     ),
     (
         lambda: numbered(9, 12),
         "micro-batch",
-        "wide: 'newest': 'name' of 'prices' is 9 wide, and micro-batch takes at most 8; "
+        "wide: 'newest': 'name' of 'prices' is 9 bytes wide, and micro-batch takes at most 8; "
         "make it narrower, or use real-time",
     ),
     (
         lambda: numbered(8, 13),
         "micro-batch",
-        "wide: 'newest': 'number' of 'prices' is 13 wide, and micro-batch takes at most 12; "
+        "wide: 'newest': 'number' of 'prices' is 13 bytes wide, and micro-batch takes at most 12; "
         "make it narrower, or use real-time",
     ),
     *(
         (
             lambda: joined(Filter("some", anything)),
             mode,
-            "joined: 'some' comes before 'newest quote', which takes messages as they are; put it behind",
+            "joined: 'some' comes before 'newest quote', which takes unchanged messages; move it after the join",
         )
         for mode in ("real-time", "micro-batch")
     ),
@@ -330,7 +329,7 @@ REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
             .to_sink(Sink("out", Text("{n}")), name="windows")
         ),
         "real-time",
-        "windows: 'minute': windows of time leave when they are over, which real-time does not see; use micro-batch",
+        "windows: 'minute': real-time does not notice when a window of time ends; use micro-batch",
     ),
 ]
 

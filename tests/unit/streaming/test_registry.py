@@ -34,7 +34,7 @@ def test_function_in_a_file_is_found(tmp_path: Path) -> None:
     [
         ("word_cuont", "no application 'word_cuont'; use market_spread, market_spread_all_decisions, word_count, "
          "counting, pass_through, sequence_window, or file.py:function"),
-        ("{folder}/none.py:mine", "{folder}/none.py is no Python file that can be read; name one"),
+        ("{folder}/none.py:mine", "{folder}/none.py is not a readable Python file; name one"),
         ("{folder}/own.py:yours", "{folder}/own.py has no function 'yours'; name the one that returns the pipeline"),
         ("{folder}/own.py:nothing", "{folder}/own.py:nothing returns NoneType; let it return what to_sink returns"),
         ("{folder}/broken.py:mine", "{folder}/broken.py cannot be run: NameError: name 'mien' is not defined"),

@@ -41,7 +41,8 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def open_with(**changes: Any) -> None:
-    session.open_session(JobConfig(bootstrap_servers="nowhere:1", checkpoint="/nowhere", **changes))
+    folder = changes.pop("folder", Path("/tmp"))
+    session.open_session(JobConfig(bootstrap_servers="nowhere:1", checkpoint="/nowhere", **changes), folder)
 
 
 def test_there_is_no_ui_unless_it_is_asked_for(settings: dict[str, str]) -> None:
@@ -67,7 +68,7 @@ def test_executors_as_pods_are_described_and_get_no_volume_at_tmp(settings: dict
 
     assert settings["spark.kubernetes.container.image"] == "spark:dev"
     assert settings["spark.executor.cores"] == "3"
-    assert "spark.local.dir" not in settings
+    assert not {"spark.local.dir", "spark.python.unix.domain.socket.dir"} & settings.keys()
 
 
 def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str, str]) -> None:
@@ -83,7 +84,7 @@ def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
 ) -> None:
     folder = Path("/tmp", "f" * (length - len("/tmp/")))
     try:
-        open_with(local_folder=folder)
+        open_with(folder=folder)
     finally:
         folder.rmdir()
 

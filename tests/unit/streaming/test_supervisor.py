@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
-from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.v1.control_pb2 import Phase
 
@@ -160,7 +160,7 @@ class Rig:
         restarts_max: int = 3,
         slots_needed: int = 5,
         warm_up_batches: int = 0,
-        turns: Turns | None = None,
+        schedule: ReplicaSchedule | None = None,
     ) -> None:
         self.clock = ActingClock()
         self.engine = FakeEngine(self.clock)
@@ -171,7 +171,7 @@ class Rig:
             slots_timeout_s=60.0,
             restarts_max=restarts_max,
             warm_up=WarmUp(warm_up_batches, timeout_s=60.0),
-            turns=turns or Turns(5.0),
+            schedule=schedule or ReplicaSchedule(5.0),
             clock=self.clock,
             on_change=self.states.append,
             cpu_us=lambda: self.clock.monotonic_ns() // 2000,
@@ -313,9 +313,9 @@ def test_a_failure_among_the_short_batches_is_tried_again_from_where_they_were()
     assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 1)
 
 
-def test_replica_that_has_missed_its_turn_is_led_to_it_by_a_batch_of_another_length() -> None:
-    # The clock stands at a multiple of 20 s; this one's turn is 5 s later, when the first query commits.
-    rig = Rig(turns=Turns(20.0, replica=1, replicas=4))
+def test_replica_off_its_schedule_realigns_by_a_batch_of_another_length() -> None:
+    # The clock is at a multiple of 20 s; this one's batches start 5 s later, when the first query commits.
+    rig = Rig(schedule=ReplicaSchedule(20.0, replica=1, replicas=4))
     rig.engine.plan(batches=[0])
     rig.engine.plan(batches=[])
     rig.stop_at(9)
@@ -327,9 +327,9 @@ def test_replica_that_has_missed_its_turn_is_led_to_it_by_a_batch_of_another_len
     assert (state.phase, state.restarts) == (Phase.PHASE_FINISHED, 0)
 
 
-def test_replica_that_drifts_from_its_turn_is_started_again() -> None:
-    rig = Rig(turns=Turns(20.0, replica=0, replicas=2))
-    rig.engine.plan(batches=[0])  # it ends after 5 s, when the next turn is 15 s away
+def test_replica_that_drifts_restarts_its_query() -> None:
+    rig = Rig(schedule=ReplicaSchedule(20.0, replica=0, replicas=2))
+    rig.engine.plan(batches=[0])  # it ends after 5 s, when the next start is 15 s away
     rig.engine.plan(batches=[])
     rig.stop_at(30)
 
@@ -368,29 +368,29 @@ def test_missing_executors_are_awaited(rig: Rig) -> None:
 
     assert 7 <= rig.engine.started_at_s[0] < 7.5
     assert rig.states[0].phase == Phase.PHASE_STARTING
-    assert rig.states[0].detail == "waiting for executors: 2 of 5 slots are there"
+    assert rig.states[0].detail == "waiting for executors: the job has 2 of 5 slots"
 
 
 def test_too_few_local_slots_are_refused_at_once(rig: Rig) -> None:
     rig.engine.slots_now = 4
 
-    with pytest.raises(UsageError, match=r"^4 of 5 slots are there; give the job 5 cores, or fewer partitions$"):
+    with pytest.raises(UsageError, match=r"^the job has 4 of 5 slots; give the job 5 cores, or fewer partitions$"):
         rig.run()
 
     assert rig.clock.elapsed_s == 0
     assert rig.supervisor.state.phase == Phase.PHASE_FAILED
-    assert rig.supervisor.state.detail == "4 of 5 slots are there; give the job 5 cores, or fewer partitions"
+    assert rig.supervisor.state.detail == "the job has 4 of 5 slots; give the job 5 cores, or fewer partitions"
 
 
 def test_executors_that_never_come_fail_the_job_after_the_time_for_good(rig: Rig) -> None:
     rig.engine.slots_now, rig.engine.may_grow = 2, True
 
-    with pytest.raises(DeadlineError, match="2 of 5 slots are there after 60 s; are the executors running"):
+    with pytest.raises(DeadlineError, match="the job has 2 of 5 slots after 60 s; are the executors running"):
         rig.run()
 
     assert 60 <= rig.clock.elapsed_s < 61
     assert rig.supervisor.state.phase == Phase.PHASE_FAILED
-    assert rig.supervisor.state.detail == "2 of 5 slots are there after 60 s; are the executors running?"
+    assert rig.supervisor.state.detail == "the job has 2 of 5 slots after 60 s; are the executors running?"
     assert rig.supervisor.state.restarts == 0
 
 
@@ -415,7 +415,7 @@ def test_failed_query_is_started_again_after_a_while(rig: Rig) -> None:
     assert [batch.batch_id for batch in state.progress.batches] == [0, 1]
     assert rig.engine.started_at_s == [0, pytest.approx(7, abs=0.2)]
     details = [state.detail for state in rig.states]
-    assert "starting again after: the executor is gone" in details
+    assert "restarting after: the executor is gone" in details
 
 
 def test_query_that_ends_by_itself_counts_as_failed(rig: Rig) -> None:
@@ -426,7 +426,7 @@ def test_query_that_ends_by_itself_counts_as_failed(rig: Rig) -> None:
     state = rig.run()
 
     assert state.restarts == 1
-    assert "starting again after: the query ended by itself" in [state.detail for state in rig.states]
+    assert "restarting after: the query ended by itself" in [state.detail for state in rig.states]
 
 
 def test_last_commit_of_a_query_that_fails_is_noted(rig: Rig) -> None:
@@ -654,7 +654,7 @@ def test_drain_of_a_stopped_job_does_not_claim_that_all_is_committed(rig: Rig) -
 
     outcome = drain.awaited()
     assert isinstance(outcome, WrongStateError)
-    assert str(outcome) == "the job was stopped before it was drained; start it again, it goes on from there"
+    assert str(outcome) == "the job was stopped before it was drained; start it again, and it continues"
 
 
 def test_a_count_has_its_moment_and_the_cpu_time_of_it(rig: Rig) -> None:

@@ -962,3 +962,90 @@ class DrainJobResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DrainJobResponse: _TypeAlias = DrainJobResponse  # noqa: Y015
+
+@_typing.final
+class DescribeJobRequest(_message.Message):
+    """Asks for a DescribeJobResponse."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeJobRequest: _TypeAlias = DescribeJobRequest  # noqa: Y015
+
+@_typing.final
+class DescribeJobResponse(_message.Message):
+    """The settings in effect, read back from the session and from its JVM."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SparkEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class JvmEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SPARK_FIELD_NUMBER: _builtins.int
+    JVM_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def spark(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Spark's settings that are not left to their defaults, and its version as `version`."""
+
+    @_builtins.property
+    def jvm(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The driver's JVM: `name`, `version`, `heap_bytes_max`, `arguments`."""
+
+    def __init__(
+        self,
+        *,
+        spark: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        jvm: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["jvm", b"jvm", "spark", b"spark"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DescribeJobResponse: _TypeAlias = DescribeJobResponse  # noqa: Y015

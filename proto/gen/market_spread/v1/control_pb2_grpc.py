@@ -505,6 +505,11 @@ class JobStub:
                 request_serializer=market__spread_dot_v1_dot_control__pb2.DrainJobRequest.SerializeToString,
                 response_deserializer=market__spread_dot_v1_dot_control__pb2.DrainJobResponse.FromString,
                 _registered_method=True)
+        self.Describe = channel.unary_unary(
+                '/market_spread.v1.Job/Describe',
+                request_serializer=market__spread_dot_v1_dot_control__pb2.DescribeJobRequest.SerializeToString,
+                response_deserializer=market__spread_dot_v1_dot_control__pb2.DescribeJobResponse.FromString,
+                _registered_method=True)
 
 
 class JobServicer:
@@ -525,6 +530,13 @@ class JobServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Describe(self, request, context):
+        """The settings that the job runs with. They do not change while it lives.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_JobServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -537,6 +549,11 @@ def add_JobServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=market__spread_dot_v1_dot_control__pb2.DrainJobRequest.FromString,
                     response_serializer=market__spread_dot_v1_dot_control__pb2.DrainJobResponse.SerializeToString,
+            ),
+            'Describe': grpc.unary_unary_rpc_method_handler(
+                    servicer.Describe,
+                    request_deserializer=market__spread_dot_v1_dot_control__pb2.DescribeJobRequest.FromString,
+                    response_serializer=market__spread_dot_v1_dot_control__pb2.DescribeJobResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -594,6 +611,33 @@ class Job:
             '/market_spread.v1.Job/Drain',
             market__spread_dot_v1_dot_control__pb2.DrainJobRequest.SerializeToString,
             market__spread_dot_v1_dot_control__pb2.DrainJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Describe(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/market_spread.v1.Job/Describe',
+            market__spread_dot_v1_dot_control__pb2.DescribeJobRequest.SerializeToString,
+            market__spread_dot_v1_dot_control__pb2.DescribeJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

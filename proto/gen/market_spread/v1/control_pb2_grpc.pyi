@@ -188,6 +188,8 @@ class JobStub:
     """State and progress. Never blocks."""
     Drain: _grpc.UnaryUnaryMultiCallable[_control_pb2.DrainJobRequest, _control_pb2.DrainJobResponse]
     """Answer when everything below the given offsets is processed and committed."""
+    Describe: _grpc.UnaryUnaryMultiCallable[_control_pb2.DescribeJobRequest, _control_pb2.DescribeJobResponse]
+    """The settings that the job runs with. They do not change while it lives."""
 
 @_typing.type_check_only
 class JobAsyncStub(JobStub):
@@ -198,6 +200,8 @@ class JobAsyncStub(JobStub):
     """State and progress. Never blocks."""
     Drain: _aio.UnaryUnaryMultiCallable[_control_pb2.DrainJobRequest, _control_pb2.DrainJobResponse]  # type: ignore[assignment]
     """Answer when everything below the given offsets is processed and committed."""
+    Describe: _aio.UnaryUnaryMultiCallable[_control_pb2.DescribeJobRequest, _control_pb2.DescribeJobResponse]  # type: ignore[assignment]
+    """The settings that the job runs with. They do not change while it lives."""
 
 class JobServicer(metaclass=_abc_1.ABCMeta):
     """The driver of the Spark job."""
@@ -217,5 +221,13 @@ class JobServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_control_pb2.DrainJobResponse, _abc.Awaitable[_control_pb2.DrainJobResponse]]:
         """Answer when everything below the given offsets is processed and committed."""
+
+    @_abc_1.abstractmethod
+    def Describe(
+        self,
+        request: _control_pb2.DescribeJobRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_control_pb2.DescribeJobResponse, _abc.Awaitable[_control_pb2.DescribeJobResponse]]:
+        """The settings that the job runs with. They do not change while it lives."""
 
 def add_JobServicer_to_server(servicer: JobServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

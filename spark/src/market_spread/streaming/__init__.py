@@ -1,6 +1,6 @@
 """Stream-processing pipelines as values: one definition runs in Real-Time Mode and in micro-batch mode.
 
-What a pipeline is written with is here; what runs it is in `driver` and `modes`, what tests it in `testing`.
+This package exports what a pipeline is written with; `driver` and `modes` run it, `testing` tests it.
 """
 
 from market_spread.common.wire.layout import Field, Kind, Layout

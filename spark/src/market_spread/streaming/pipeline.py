@@ -1,4 +1,4 @@
-"""Pipelines: where messages come from, what is done with them, and where the results go.
+"""Pipelines: where messages come from, the steps they pass, and where the results go.
 
     >>> from market_spread.streaming.operators.stateful import RunningTotal
     >>> lines = Source("lines", Text())
@@ -11,22 +11,23 @@
       running total count
       sink counts
 
-A pipeline is a value: a verb returns a new one and changes nothing. It knows nothing of Kafka, modes, partitions,
-checkpoints or metrics. A mistake raises PipelineError at the verb that makes it, in one sentence that names the step
+A pipeline is a value: each method returns a new one and changes nothing. It knows nothing of Kafka, modes, partitions,
+checkpoints or metrics. A mistake raises PipelineError in the call that makes it, with one sentence that names the step
 and the remedy:
 
     >>> lines.to(RunningTotal("n", into="n"))
     Traceback (most recent call last):
-    market_spread.streaming.pipeline.PipelineError: 'n' remembers by key, and these rows have none; put key_by before it
+    market_spread.streaming.pipeline.PipelineError: 'n' keeps state by key; put key_by before it
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import Kind, Layout
-from market_spread.streaming.operators.stateful import Inflow, StateComputation
-from market_spread.streaming.operators.stateless import OWN_NAMES, Computation, Names, Sink, Text
+from market_spread.streaming.operators.stateful import RowSchema, StateComputation
+from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Names, Sink, Text, each_once
+
+_ONE_STATE = "a pipeline has only one; make two"
 
 
 class PipelineError(UsageError):
@@ -35,11 +36,12 @@ class PipelineError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Messages that come in, from the topic of that name unless the job is told another.
+    """Input messages, from the topic of that name unless the job's configuration maps it to another.
 
-    messages: a layout, of which a record has one or more (a *frame*), or text, one a record. time: the field that says
-    in Unix microseconds when a message was meant; sequence: the field that numbers the messages of a key, so that one
-    that comes again is known. For an as-of join, messages of one key are in one partition, the same of every topic.
+    messages: a layout, of which a record holds one or more messages (a *frame*), or text, one per record. time: the
+    field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages of a key,
+    by which repeated ones are recognised. For an as-of join, all messages of a key are in one partition, which has the
+    same number in every topic.
     """
 
     name: str
@@ -48,17 +50,17 @@ class Source:
     sequence: str | None = None
 
     def __post_init__(self) -> None:
-        _refuse_own_names(f"the source {self.name!r}", self.fields)
+        _refuse_reserved_names(f"the source {self.name!r}", self.fields)
         for role, name in (("time", self.time), ("sequence", self.sequence)):
             if name is not None and name not in self._numbers():
                 numbers = ", ".join(self._numbers()) or "none"
                 raise PipelineError(
-                    f"the source {self.name!r} has no number without sign {name!r} for its {role}; it has {numbers}"
+                    f"the source {self.name!r} has no unsigned number {name!r} for its {role}; it has {numbers}"
                 )
 
     @property
     def fields(self) -> Names:
-        """The fields of a message; the letter that names its kind is none."""
+        """The fields of a message, without the letter that names its kind."""
         if isinstance(self.messages, Text):
             return ("text",)
         return tuple(field.name for field in self.messages.fields[1:])
@@ -87,7 +89,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One source, and what is done with its messages before anything is merged."""
+    """One source, and the steps that its messages pass before a merge."""
 
     source: Source
     computations: tuple[Computation, ...] = ()
@@ -101,15 +103,15 @@ class Branch:
         return fields
 
     @property
-    def inflow(self) -> Inflow:
-        """The branch as a state sees it; a time or sequence that did not get to its end is none."""
+    def schema(self) -> RowSchema:
+        """The branch as a stateful step sees it, without a time or sequence that its steps have dropped."""
         roles = (role if role in self.fields else None for role in (self.source.time, self.source.sequence))
-        return Inflow(self.source.messages, self.fields, *roles)
+        return RowSchema(self.source.messages, self.fields, *roles)
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Rows on their way: branches that were merged, and what was done since. Made by verbs, never directly."""
+    """Rows between two steps: the merged branches and the steps since. Made by methods, never directly."""
 
     branches: tuple[Branch, ...]
     key: str | None = None
@@ -120,64 +122,68 @@ class Stream:
     def fields(self) -> Names:
         """The fields of a row here; after a merge, those of all branches."""
         if self.state is None or self.key is None:
-            fields = _each_once(name for branch in self.branches for name in branch.fields)
+            fields = each_once(name for branch in self.branches for name in branch.fields)
         else:
-            fields = _each_once((self.key, *self.state.fields_of(self.inflows)))
+            fields = each_once((self.key, *self.state.fields_of(self.schemas)))
         for computation in self.computations:
             fields = computation.fields_of(fields)
         return fields
 
     @property
-    def inflows(self) -> dict[str, Inflow]:
-        """What comes from each source, by its name."""
-        return {branch.source.name: branch.inflow for branch in self.branches}
+    def schemas(self) -> dict[str, RowSchema]:
+        """The rows of each source, by its name."""
+        return {branch.source.name: branch.schema for branch in self.branches}
 
     @property
     def steps(self) -> tuple[Computation | StateComputation, ...]:
-        """All steps, those of the branches first."""
+        """All steps, the branches' first."""
         before = [step for branch in self.branches for step in branch.computations]
         return (*before, *((self.state,) if self.state else ()), *self.computations)
 
     def to(self, step: Computation | StateComputation) -> "Stream":
-        """The rows that this step makes of these. PipelineError if it cannot take them."""
+        """These rows after the step. PipelineError if it cannot take them."""
         if step.name in [other.name for other in self.steps]:
-            raise PipelineError(f"two steps are named {step.name!r}; give each a name of its own")
-        _refuse_own_names(repr(step.name), step.adds)
+            raise PipelineError(f"step names must be unique; two are named {step.name!r}")
+        _refuse_reserved_names(repr(step.name), step.adds)
         if isinstance(step, StateComputation):
             return self._with_state(step)
         missing = [name for name in step.needs if name not in self.fields]
         if missing:
-            raise PipelineError(f"{step.name!r} takes the field {missing[0]!r}, and {self._have()}")
+            raise PipelineError(f"{step.name!r} takes the field {missing[0]!r}; {self._have()}")
         if self.state is not None:
             return replace(self, computations=(*self.computations, step))
         if self.key is not None or len(self.branches) > 1:
-            raise PipelineError(f"{step.name!r} comes after key_by or merge; put it before them, or after the state")
+            raise PipelineError(
+                f"{step.name!r} comes after key_by or merge; "
+                "move it before key_by and merge, or after the stateful step"
+            )
         (branch,) = self.branches
         return replace(self, branches=(replace(branch, computations=(*branch.computations, step)),))
 
     def key_by(self, name: str) -> "Stream":
-        """The same rows, by the field under which the next step remembers. PipelineError if they have no such field."""
+        """The same rows, keyed by this field for the next step's state. PipelineError if they have no such field."""
         if self.state is not None:
-            raise PipelineError(f"key_by({name!r}) comes after {self.state.name!r}, the pipeline's one state; make two")
+            raise PipelineError(f"key_by({name!r}) comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if name not in self.fields:
-            raise PipelineError(f"key_by({name!r}) names no field, and {self._have()}")
+            raise PipelineError(f"key_by({name!r}) names an unknown field; {self._have()}")
         return replace(self, key=name)
 
     def merge(self, *others: "Stream | Source") -> "Stream":
-        """The rows of all of them. PipelineError if they are not keyed alike, or share a source."""
+        """The rows of all of these. PipelineError if their keys differ, or they share a source."""
         merged = self
         for other in map(_stream, others):
             if merged.state is not None or other.state is not None:
-                raise PipelineError("merge comes after a state; merge first, and remember then")
+                raise PipelineError("merge comes after a stateful step; move it before that step")
             if merged.key != other.key:
                 raise PipelineError(
-                    f"merge of rows by {merged.key!r} with rows by {other.key!r}; give both the same key_by"
+                    f"rows keyed by {merged.key!r} are merged with rows keyed by {other.key!r}; "
+                    "give both the same key_by"
                 )
             merged = replace(merged, branches=(*merged.branches, *other.branches))
         names = [branch.source.name for branch in merged.branches]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise PipelineError(f"merge of the source {twice!r} with itself; name it once")
+            raise PipelineError(f"the source {twice!r} is merged with itself; name it once")
         return merged
 
     def to_sink(self, *sinks: Sink, name: str) -> "Pipeline":
@@ -185,19 +191,19 @@ class Stream:
         if not sinks:
             raise PipelineError(f"the pipeline {name!r} has no sink; name one")
         if self.key is not None and self.state is None:
-            raise PipelineError(f"key_by({self.key!r}) has no state behind it; add one, or leave it out")
+            raise PipelineError(f"no stateful step follows key_by({self.key!r}); add one, or leave key_by out")
         for sink in sinks:
             missing = [needed for needed in sink.needs if needed not in self.fields]
             if missing:
-                raise PipelineError(f"the sink {sink.name!r} writes the field {missing[0]!r}, and {self._have()}")
+                raise PipelineError(f"the sink {sink.name!r} writes the field {missing[0]!r}; {self._have()}")
         return Pipeline(name, self, sinks)
 
     def _with_state(self, step: StateComputation) -> "Stream":
         if self.key is None:
-            raise PipelineError(f"{step.name!r} remembers by key, and these rows have none; put key_by before it")
+            raise PipelineError(f"{step.name!r} keeps state by key; put key_by before it")
         if self.state is not None:
-            raise PipelineError(f"{step.name!r} comes after {self.state.name!r}, the pipeline's one state; make two")
-        problem = step.problem(self.inflows)
+            raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
+        problem = step.problem(self.schemas)
         if problem:
             raise PipelineError(f"{step.name!r}: {problem}")
         return replace(self, state=step)
@@ -208,7 +214,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a job runs: a stream, and where it ends."""
+    """What a job runs: a stream and its sinks."""
 
     name: str
     stream: Stream
@@ -216,7 +222,7 @@ class Pipeline:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where its messages come from."""
+        """Its sources, in the order of their merge."""
         return tuple(branch.source for branch in self.stream.branches)
 
     @property
@@ -225,7 +231,7 @@ class Pipeline:
         return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
 
     def describe(self) -> str:
-        """The topology, a step a line, branches side by side one below the other."""
+        """The topology, one step per line, one branch after the other."""
         stream = self.stream
         lines = [self.name]
         for branch in stream.branches:
@@ -242,11 +248,7 @@ def _stream(given: "Stream | Source") -> Stream:
     return Stream((Branch(given),)) if isinstance(given, Source) else given
 
 
-def _refuse_own_names(who: str, names: Names) -> None:
-    taken = [name for name in names if name in OWN_NAMES]
+def _refuse_reserved_names(who: str, names: Names) -> None:
+    taken = [name for name in names if name in RESERVED_NAMES]
     if taken:
-        raise PipelineError(f"{who} has a field {taken[0]!r}, which every row has for itself; rename it")
-
-
-def _each_once(names: Iterable[str]) -> Names:
-    return tuple(dict.fromkeys(names))
+        raise PipelineError(f"{who} has a field {taken[0]!r}, a name that every row uses for its metadata; rename it")

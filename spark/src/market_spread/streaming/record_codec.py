@@ -1,6 +1,6 @@
-"""Records into rows: one row a message, its fields cut out by the layout, malformed ones marked with the reason.
+"""Records into rows: one row per message, with its fields and origin; malformed ones are marked with the reason.
 
-Only built-in columns, because Real-Time Mode takes no other. Every row names where its message came from.
+It uses only built-in columns, because Real-Time Mode takes no others.
 """
 
 from collections.abc import Collection
@@ -8,29 +8,22 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.wire.layout import (
-    FORMAT_HEADER,
-    FORMAT_VERSION,
-    SENT_HEADER,
-    InvalidReason,
-    Kind,
-    Layout,
-)
+from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
 from market_spread.streaming.operators.stateless import Text
 
-MESSAGES_METRIC = "messages"  # in the progress of a batch, once for each source
+MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
 
 
 def wall_clock_us() -> Column:
-    """Unix microseconds now, evaluated for every row (`current_timestamp` stands still within a batch)."""
+    """Unix microseconds now, evaluated for every row (`current_timestamp` is constant within a batch)."""
     return F.unix_micros(F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp"))
 
 
 def records_to_frames(records: DataFrame, messages: Layout | Text) -> DataFrame:
     """Kafka records into frames: value, topic, partition, offset, sent_us, read_us, frame_reason, messages.
 
-    `messages` is how many rows the frame becomes: a frame that is not a whole number of messages becomes one row, with
-    its reason in `frame_reason`. Text is one message a record. The time of reading is taken here, once a record.
+    `messages` is the number of rows that the frame becomes: one, with its reason in `frame_reason`, if it is not a
+    whole number of messages. A text record is one message. The time of reading is taken here, once per record.
     """
     format_version = _header(FORMAT_HEADER)
     known_format = F.coalesce(format_version, F.lit(FORMAT_VERSION)) == FORMAT_VERSION
@@ -53,15 +46,15 @@ def records_to_frames(records: DataFrame, messages: Layout | Text) -> DataFrame:
 
 
 def count_messages(frames: DataFrame, source: str) -> DataFrame:
-    """The same frames; the query's progress then has how many messages each committed batch took of this source."""
+    """The same frames; the query's progress then counts the source's messages in each committed batch."""
     return frames.observe(f"{source}_messages", F.sum("messages").alias(MESSAGES_METRIC))
 
 
 def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
     """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason.
 
-    Numbers are bigint, other fields string; text is the one field `text`. `reason` is null for a message
-    that could be read, else the code of an InvalidReason; the fields of such a row are not to be used.
+    Numbers are bigint, other fields string; text has the single field `text`. `reason` is null for a readable message,
+    else the code of an InvalidReason; the fields of such a row must not be used.
     """
     if isinstance(messages, Text):
         return frames.select(
@@ -93,9 +86,7 @@ def _is_whole(messages: Layout | Text) -> Column:
 def _field(layout: Layout, name: str) -> Column:
     field = layout.field(name)
     text = _text(layout, layout.offset(name), field.width)
-    if field.is_number:
-        return text.try_cast("bigint")
-    return text
+    return text.try_cast("bigint") if field.is_number else text
 
 
 def _text(layout: Layout, offset: int, width: int) -> Column:
@@ -106,11 +97,11 @@ def _text(layout: Layout, offset: int, width: int) -> Column:
 def _strict(layout: Layout) -> Column:
     """Whether numbers have digits and signs where the layout has them.
 
-    Spark's cast takes blanks and other signs, too; `unhex` takes neither, and digits of all fields in a row at once.
+    Spark's cast also takes blanks and other signs; `unhex` takes neither, and checks adjacent fields in one call.
     """
     strict = _digits(layout, Kind.SIGNED)
     if any(field.kind is Kind.INTEGER for field in layout.fields):
-        # Negative numbers are rare: only they are looked at field by field.
+        # Negative numbers are rare: only they are checked field by field.
         strict = strict | _digits(layout, Kind.SIGNED, Kind.INTEGER)
     for field in layout.fields:
         if field.kind is Kind.SIGNED:
@@ -119,7 +110,7 @@ def _strict(layout: Layout) -> Column:
 
 
 def _digits(layout: Layout, *signed: Kind) -> Column:
-    """Whether numbers have digits everywhere; those of the signed kinds digits or a sign in the first place."""
+    """Whether numbers have only digits, after a sign in the signed kinds."""
     digits = F.lit(True)
     for offset, width in _digit_blocks(layout, signed):
         digits = digits & F.unhex(_text(layout, offset, width)).isNotNull()
@@ -131,7 +122,7 @@ def _digits(layout: Layout, *signed: Kind) -> Column:
 
 
 def _digit_blocks(layout: Layout, signed: Collection[Kind]) -> list[tuple[int, int]]:
-    """Offset and width of the longest stretches of digits, over the borders of fields, without the signs."""
+    """Offset and width of each run of digits, across adjacent fields, without the signs."""
     blocks: list[tuple[int, int]] = []
     for field in layout.fields:
         if not field.is_number:
@@ -158,7 +149,7 @@ def _message_reason(layout: Layout) -> Column:
 
 
 def _header(name: str) -> Column:
-    """The value of a Kafka header as text, null if the record has none of that name."""
+    """The value of a Kafka header as text, null if the record has no such header."""
     return F.get(F.filter("headers", lambda header: header["key"] == name), F.lit(0))["value"].cast("string")
 
 

@@ -1,4 +1,4 @@
-"""The rule of Market Spread, once, for every mode: when a market's spread is too wide to trade in.
+"""The rule of Market Spread, for every mode: when a market's spread is too wide to trade in.
 
 The reference's rule (`d >= 0.05 or d / mid >= 0.05` dollars) without the division, exact for integers, numpy arrays and
 Spark columns alike. The two agree wherever the mid is above zero; docs/architecture.md says what becomes of others.
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 Price = TypeVar("Price", bound=Any)
 
-SPREAD_MAX = 500  # 5 cents
+SPREAD_MAX = 500  # 1/10,000 dollar: 5 cents
 
 
 def too_wide(bid: Price, offer: Price) -> Price:

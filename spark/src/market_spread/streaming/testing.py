@@ -1,4 +1,4 @@
-"""Pipelines without a broker: input from memory, output into memory, for black-box tests of an application.
+"""Pipelines without a broker: input and output in memory, for black-box tests of an application.
 
     with open_session("micro-batch") as spark:
         with MemoryRun(spark, word_count(), "micro-batch") as run:
@@ -6,12 +6,15 @@
             run.process()
             run.received("counts")
 
-The plan, the mode and Spark are those of a job; only Kafka is not there. Spark's own test sources are behind it.
+Plan, mode and Spark are the same as in a job; only Kafka is replaced, by Spark's own sources and sinks for tests.
 """
 
+import atexit
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, Self
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -30,35 +33,41 @@ from market_spread.streaming.pipeline import Pipeline
 
 _BATCH_S = 0.4
 _POLL_NS = 20_000_000
-# In front of a value in memory, its partition and offset: the sources of memory have none that a plan could see.
+# Before each value in memory, its partition and offset: Spark's memory sources do not show theirs to a query.
 _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
 
 
 @contextmanager
 def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
-    """A Spark of this process for pipelines in this mode; it starts a JVM, which takes seconds, and ends it."""
-    prepare_spark()
-    with tempfile.TemporaryDirectory(prefix="market-spread-") as folder:
-        session = registry.open_session(
-            BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=folder
-        )
-        try:
-            yield session
-        finally:
-            session.stop()
+    """A Spark session for pipelines in this mode; the first one starts the JVM of this process, which takes seconds."""
+    folder = _temporary_folder()
+    prepare_spark(folder)
+    session = registry.open_session(
+        BY_NAME[mode],
+        master=f"local[{cores}]",
+        state_partitions=state_partitions,
+        memory="1g",
+        folder=str(folder),
+    )
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@cache
+def _temporary_folder() -> Path:
+    """Where Spark and its JVM write: the JVM lives as long as this process, and so does the folder."""
+    folder = tempfile.TemporaryDirectory(prefix="market-spread-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 class MemoryRun:
-    """A pipeline that runs, in a session of `open_session` for the same mode; it ends with the `with` block."""
+    """A running pipeline, in a session of `open_session` for the same mode; it ends with the `with` block."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        pipeline: Pipeline,
-        mode: str,
-        *,
-        partitions: int = 1,
-        clock: Clock | None = None,
+        self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1, clock: Clock | None = None
     ) -> None:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
@@ -73,10 +82,10 @@ class MemoryRun:
     def __enter__(self) -> Self:
         topics = {name: name for name in (*self._pipeline.ends, INVALID)}
         records = {name: self._records(name, stream) for name, stream in self._streams.items()}
-        leaving = self._mode.leaving(self._pipeline, records, topics)
+        output = self._mode.compile(self._pipeline, records, topics)
         with ExitStack() as ending:
             folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="market-spread-checkpoint-"))
-            self._query = self._start(leaving, folder)
+            self._query = self._start(output, folder)
             ending.callback(self._query.stop)
             self._ending = ending.pop_all()
         return self
@@ -94,11 +103,14 @@ class MemoryRun:
         ]
         self._offsets[source, partition] += len(values)
         self._sent += len(values)
-        rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(self._java_list(framed))
+        java_list = self._jvm.java.util.ArrayList()
+        for value in framed:
+            java_list.add(value)
+        rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list)
         self._streams[source].addData(partition, rows)
 
     def process(self, *, within_s: float = 60.0) -> None:
-        """Return when all that was sent is processed and committed. DeadlineError if that takes longer."""
+        """Wait until everything sent is processed and committed. DeadlineError if that takes longer."""
         if self._mode.name != REAL_TIME:
             self._query.processAllAvailable()
             return
@@ -107,16 +119,16 @@ class MemoryRun:
             if (error := self._query.exception()) is not None:
                 raise error
             if self._clock.monotonic_ns() > deadline_ns:
-                raise DeadlineError(f"what was sent was not processed within {within_s:.0f} s")
+                raise DeadlineError(f"the input was not processed within {within_s:.0f} s")
             self._clock.sleep_ns(_POLL_NS)
 
     def received(self, sink: str) -> list[bytes]:
-        """The values of the records that a sink has got so far, or `invalid`, in the order of their coming."""
+        """The values of the records that a sink, or `invalid`, has received so far, in their order."""
         rows = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.allData())
         return [bytes(row.get(2)) for row in rows if row.get(0) == sink]
 
-    def _start(self, leaving: DataFrame, folder: str) -> StreamingQuery:
-        """As a writer starts a query, but for the sink: of those in memory, a writer gives Real-Time Mode none."""
+    def _start(self, output: DataFrame, folder: str) -> StreamingQuery:
+        """Start the query as a writer does, except for the sink: a writer has no memory sink for Real-Time Mode."""
         spark, jvm = self._jvm.org.apache.spark, self._jvm
         sources = spark.sql.execution.streaming.sources
         self._sink = sources.ContinuousMemorySink() if self._mode.name == REAL_TIME else sources.MemorySink()
@@ -127,7 +139,7 @@ class MemoryRun:
             none,
             none,
             jvm.scala.Option.apply(folder),
-            leaving._jdf,
+            output._jdf,
             spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()),
             self._sink,
             getattr(modes, self._mode.output_mode.capitalize())(),
@@ -146,7 +158,7 @@ class MemoryRun:
         return streams.apply(self._spark._jsparkSession, partitions, encoder)
 
     def _records(self, name: str, stream: Any) -> DataFrame:
-        """As Kafka's source has them, but for headers: there are none."""
+        """Records as Kafka's source has them, without headers."""
         records = DataFrame(stream.toDF(), self._spark)
         return records.select(
             F.expr(f"substring(value, {_PARTITION_BYTES + _OFFSET_BYTES + 1})").alias("value"),
@@ -156,17 +168,11 @@ class MemoryRun:
             F.lit(None).cast("array<struct<key: string, value: binary>>").alias("headers"),
         )
 
-    def _java_list(self, values: Iterable[bytes]) -> Any:
-        java_list = self._jvm.java.util.ArrayList()
-        for value in values:
-            java_list.add(value)
-        return java_list
-
     @property
     def _jvm(self) -> Any:
         return self._spark._jvm
 
 
 def _number(start: int, width: int) -> Column:
-    """A big-endian integer out of the value."""
+    """A big-endian integer at this place of the value."""
     return F.conv(F.hex(F.substring("value", start, width)), 16, 10).cast("bigint")

@@ -27,6 +27,11 @@ RUN_ID_REMEDY = "use letters, digits, '.', '_' and '-', a letter or digit first,
 BATCHES_MAX = 1000
 
 
+def slots_needed(mode: str, partitions: int, state_partitions: int) -> int:
+    """How many tasks must run at the same time: in Real-Time Mode one per partition of the input and of the state."""
+    return partitions + state_partitions if mode == REAL_TIME else 1
+
+
 def duration(seconds: float) -> str:
     """A duration as Spark reads it."""
     return f"{round(seconds * 1000)} milliseconds"

@@ -1,3 +1,3 @@
-"""The applications, one file each: what is computed, and nothing of Kafka, modes or checkpoints."""
+"""The applications, one file each: what it computes, and nothing about Kafka, modes or checkpoints."""
 
 __all__ = ["registry"]

@@ -1,6 +1,6 @@
-"""Counting: numbers come in, and the total of their counter so far goes out: 5, 10 and 15 make 5, 15 and 30.
+"""Counting: for each number, the total of its counter so far: 5, 10 and 15 give 5, 15 and 30.
 
-The numbers of a counter are numbered themselves, so one that is sent again is known and not added again.
+Each number has a sequence, so one that is sent again is recognised and not added again.
 """
 
 from market_spread.streaming import Field, Kind, Layout, Pipeline, RunningTotal, Sink, Source, Text
@@ -17,7 +17,7 @@ NUMBER = Layout(
 
 
 def counting() -> Pipeline:
-    """The pipeline: numbers in, `counter sequence total` out for each that is new."""
+    """The pipeline: numbers in, `counter sequence total` out for each new one."""
     numbers = Source("numbers", NUMBER, sequence="sequence").key_by("counter")
     totals = numbers.to(RunningTotal("total", into="total", of="value"))
     return totals.to_sink(Sink("totals", Text("{counter} {sequence} {total}"), key="counter"), name="counting")

@@ -17,7 +17,7 @@ def market_spread() -> Pipeline:
 
 
 def market_spread_all_decisions() -> Pipeline:
-    """The same, and every decision to a topic of its own, those that reject too. A record an order: for tests, and for
+    """The same, and every decision, rejecting ones too, to a topic of its own: one record per order, for tests and for
     the latency of all orders.
     """
     decided = _orders_with_quotes(None).to(Map("verdict", {"verdict": verdict}))
@@ -26,23 +26,20 @@ def market_spread_all_decisions() -> Pipeline:
 
 
 def _orders_with_quotes(emit: Callable[[Row], Any] | None) -> Stream:
-    """Each order with the newest quote of its symbol, if it is emitted."""
+    """The emitted orders, each with the newest quote of its symbol."""
     quotes = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
     newest_quote = AsOfJoin(
-        "newest quote",
-        of="nbbo",
-        added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"},
-        emit=emit,
+        "newest quote", of="nbbo", added={"bid": "bid", "offer": "offer", "quote_sequence": "sequence"}, emit=emit
     )
     return quotes.merge(orders).to(newest_quote)
 
 
 def is_rejected(order: Row) -> object:
-    """An order whose symbol has had no quote stands beside 0 and 0, which is too wide."""
+    """Whether an order is rejected. Without a quote, bid and offer are 0, which is too wide."""
     return too_wide(order.bid, order.offer)
 
 
 def verdict(order: Row) -> Column:
-    """The verdict as a decision says it."""
+    """The verdict, as a decision has it."""
     return F.when(is_rejected(order), REJECTED).otherwise(ACCEPTED)  # type: ignore[arg-type]

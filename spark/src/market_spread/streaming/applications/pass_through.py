@@ -1,4 +1,4 @@
-"""Pass through: from source to sink, nothing else."""
+"""Pass through: from source to sink, without a step."""
 
 from market_spread.streaming import Pipeline, Sink, Source, Text
 

@@ -1,4 +1,4 @@
-"""Applications by their names, and other people's by the file and function that make them."""
+"""Our applications by name, and others by the file and function that make them."""
 
 import importlib.util
 import sys
@@ -42,7 +42,7 @@ def find(application: str) -> Pipeline:
 def _module(path: Path) -> object:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise PipelineError(f"{path} is no Python file that can be read; name one")
+        raise PipelineError(f"{path} is not a readable Python file; name one")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, str(path.resolve().parent))  # as for a script: it may import its neighbours

@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.job_contract import slots_needed
 from market_spread.common.kafka.client import end_offsets, partition_counts
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
@@ -32,21 +34,18 @@ from market_spread.streaming.driver.checkpoint import bind_state_form, newest_of
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, registered_slots
-from market_spread.streaming.driver.kubernetes.lease import Lease
 from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
 from market_spread.streaming.driver.live_counts import LiveCounts
-from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.streaming.modes.registry import BY_NAME, start_query
 from market_spread.streaming.modes.rows import INVALID
-from market_spread.streaming.modes.support import check
+from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
 from market_spread.v1 import control_pb2
 from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
-# The event in the log that says what Spark and its JVM really have; the run's manifest is made of it.
-SETTINGS_EVENT = "job.settings"
 _TOPICS_POLL_NS = 2_000_000_000
 
 _log = logging.getLogger(__name__)
@@ -64,7 +63,7 @@ class SparkEngine:
 
     def slots(self) -> int:
         if is_on_kubernetes(self._config.master):
-            # Spark's own count never falls below 2, also without any executor.
+            # Spark's own count never falls below 2, even without executors.
             java: Any = self._spark.sparkContext._jsc
             return registered_slots(java.sc().getExecutorIds().size(), self._config)
         return self._spark.sparkContext.defaultParallelism
@@ -72,30 +71,27 @@ class SparkEngine:
     def slots_may_grow(self) -> bool:
         return not self._config.master.startswith("local")
 
-    def start_query(self, batch_s: float) -> StreamingQuery:
-        return self._start_query(batch_s)
-
     def start_warm_up(self) -> StreamingQuery:
-        return self._start_query(self._mode.warm_up_batch_s or self._config.batch_s)
+        return self.start_query(self._mode.warm_up_batch_s or self._config.batch_s)
 
     def newest_batch(self, query: StreamingQuery) -> int:
-        # `query.lastProgress` would have the JVM write all of it as JSON, at every look.
+        # `query.lastProgress` would have the JVM write all of it as JSON, at every poll.
         newest: Any = query._jsq.lastProgress()
         return -1 if newest is None else int(newest.batchId())
 
     def live_counts(self) -> tuple[int, int]:
         return self._live_counts.read()
 
-    def _start_query(self, batch_s: float) -> StreamingQuery:
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        config = self._config
         return start_query(
             self._spark,
             self._pipeline,
             self._mode,
-            bootstrap_servers=self._config.bootstrap_servers,
-            topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
-            checkpoint=self._config.checkpoint,
+            client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_security.java_options()},
+            topics=config.topic_names((*self._pipeline.ends, INVALID)),
+            checkpoint=config.checkpoint,
             batch_s=batch_s,
-            security=self._config.kafka_security.java_options(),
         )
 
 
@@ -106,60 +102,64 @@ def main() -> int:
 
 def _run() -> None:
     config = from_environment(JobConfig)
+    if config.local_folder is not None:
+        _run_job(config, config.local_folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="market-spread-", ignore_cleanup_errors=True) as folder:
+        _run_job(config, Path(folder))
+
+
+def _run_job(config: JobConfig, folder: Path) -> None:
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
     pipeline = find(config.application)
     check(pipeline, config.mode)
     topics = config.topic_names(source.name for source in pipeline.sources).values()
-    lease = _lease(config, clock)
+    lease = lease_in_cluster(config, clock) if config.lease is not None else None
     if lease is not None:
-        lease.start()  # a predecessor's may take as long to end as the session to start
-    partitions = _partitions(config, tuple(topics), clock)
+        lease.start()  # a predecessor's may take as long to expire as the session takes to start
+    counts = _partition_counts(config, tuple(topics), clock)
+    check_partitions(pipeline, config.mode, counts)
     _require_same_kafka(config, tuple(topics))
     mode = BY_NAME[config.mode]
-    spark = open_session(config)
+    spark = open_session(config, folder)
     settings = effective_settings(spark)
-    log_event(_log, SETTINGS_EVENT, spark=settings["spark"], jvm=settings["jvm"])
     if lease is not None:
         lease.wait_until_held()
     bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config),
-        slots_needed=mode.slots_needed(partitions, config.shuffle_partitions if pipeline.stream.state else 0),
+        slots_needed=slots_needed(
+            config.mode, sum(counts.values()), config.shuffle_partitions if pipeline.stream.state else 0
+        ),
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
         warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),
-        turns=Turns(config.batch_s, config.replica, config.replicas),
+        schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),
         cpu_us=partial(cpu_us, children=True),
     )
-    call_on_signals(lambda: supervisor.stop(config.stop_wait_s))  # after the session, which takes SIGINT for itself
+    call_on_signals(
+        lambda: supervisor.stop(config.stop_wait_s)
+    )  # after the session, which installs its own handler of SIGINT
 
     def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, clock=clock), server)
+        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, settings=settings, clock=clock), server)
         return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
 
     with serving(config, register, recorder=recorder, clock=clock):
         supervisor.run()
     if lease is not None:
-        spark.stop()  # whoever holds the lease next finds no executor of ours at work
+        spark.stop()  # so the next holder finds none of our executors running
         lease.release()
 
 
-def _lease(config: JobConfig, clock: Clock) -> Lease | None:
-    """The lease that the driver must hold, if it is told of one."""
-    if config.lease is None:
-        return None
-    return lease_in_cluster(config, clock)
-
-
-def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
-    """How many partitions the topics have together. In a cluster, where they may come later, they are awaited."""
+def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) -> Mapping[str, int]:
+    """How many partitions each topic has. In a cluster, where topics may be created later, waits for them."""
     while True:
         try:
-            counts = partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
-            return sum(counts.values())
+            return partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
         except (UsageError, RunVoidError) as error:
             if not is_on_kubernetes(config.master):
                 raise
@@ -168,9 +168,9 @@ def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
 
 
 def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
-    """Spark would wait for records that never come, or leave out those that do."""
+    """Refuse another Kafka: Spark would wait for records that never come, or skip those that do."""
     checkpoint = Path(config.checkpoint)
-    # Read before the topics' ends: a predecessor may still be at work, and its offsets only grow.
+    # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
     if known := newest_offsets(checkpoint):
         ends = end_offsets(config.bootstrap_servers, topics, security=config.kafka_security)
         refuse_other_kafka(checkpoint, known, ends)

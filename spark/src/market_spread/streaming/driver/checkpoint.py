@@ -1,4 +1,4 @@
-"""What a checkpoint is bound to: its Kafka, by the offsets from which its query goes on, and the form of its state."""
+"""What a checkpoint is bound to: its Kafka, by the offsets from which its query continues, and its state's form."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ _STATE_FORM = "state-form"
 
 
 def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
-    """The offsets at which the newest batch of a checkpoint begins or ends; empty if it has had none."""
+    """The offsets at which the newest batch of a checkpoint begins or ends; empty if it has no batch."""
     batches = _batches(checkpoint)
     if not batches:
         return {}
     newest = max(batches, key=lambda path: int(path.name))
-    # The version, what the query is like, and then a line for each source.
+    # The version, the query's settings, and then a line for each source.
     version, _, *sources = newest.read_text().splitlines()
     if version != _VERSION:
         return {}
@@ -32,20 +32,20 @@ def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
 
 
 def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
-    """UsageError if the topics end before what the checkpoint knows of them: it was made with others."""
+    """UsageError if the topics end before the checkpoint's offsets: it was made with other topics."""
     for (topic, partition), offset in sorted(known.items()):
         end = ends.get((topic, partition), 0)
         if offset > end:
             raise UsageError(
-                f"the checkpoint {checkpoint} goes on at offset {offset} of {topic}-{partition}, which ends at {end}: "
+                f"the checkpoint {checkpoint} is at offset {offset} of {topic}-{partition}, which ends at {end}: "
                 "it was made with another Kafka, or topics that were deleted since; give the job an empty checkpoint"
             )
 
 
 def bind_state_form(checkpoint: Path, form: str) -> None:
-    """Have a new checkpoint say in which form its state is. UsageError if an older one is in another, or says nothing.
+    """Write the form of the state into a new checkpoint. UsageError if an older one has another form, or none.
 
-    For whoever holds the checkpoint: a predecessor may still begin it until then.
+    Call it when the checkpoint is ours: until then a predecessor may still begin it.
     """
     note = checkpoint / _STATE_FORM
     if not _batches(checkpoint):
@@ -56,7 +56,7 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
     elif (note.read_text() if note.exists() else "") != form:
         raise UsageError(
             f"the checkpoint {checkpoint} has its state in another form than this build of the job reads: another "
-            "build, mode or pipeline made it; give the job an empty checkpoint, or go on with the build that made it"
+            "build, mode or pipeline made it; give the job an empty checkpoint, or use the build that made it"
         )
 
 

@@ -1,4 +1,4 @@
-"""What the driver is told: its environment."""
+"""The driver's configuration, from its environment."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,15 +13,16 @@ from market_spread.streaming.driver.kubernetes.executors import PodsConfig, is_o
 class JobConfig(PodsConfig):
     """Environment of the driver. master: `local[N]`, or `k8s://` and the API server, for executors as pods.
 
-    application: the pipeline to run, as `applications.registry.find` takes it; topics: what its sources, its sinks and
-    `invalid` are called in Kafka where that is another name, such as `orders=orders-7,invalid=rejects`; checkpoint: a
-    folder that the driver and all executors reach; connector_jars: paths joined by commas, none if Spark has them
-    already; batch_s: time between two commits; restarts_max: failures in a row, without a commit between them, after
-    which the process gives up; stop_wait_s: how long a signal waits for the running batch (without it nothing is lost,
-    but the next start does the batch again); warm_up_batches: how many short batches a new checkpoint begins with, or
-    fewer if they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the
-    same topics, each with a checkpoint of its own, and begin their batches at different times; ui_port: where Spark's
-    UI listens on the host, and with it its Prometheus endpoints; without it there is neither.
+    application: the pipeline to run, as `applications.registry.find` takes it; topics: Kafka's names for its sources,
+    its sinks and `invalid` where they differ, such as `orders=orders-7,invalid=rejects`; checkpoint: a folder that the
+    driver and all executors reach; connector_jars: paths joined by commas, none if Spark has them already; batch_s:
+    time between two commits; local_folder: where Spark and its JVM write temporary files, by default a folder in the
+    system's that the driver removes when it ends; restarts_max: failures in a row, without a commit between them, after
+    which the process gives up; stop_wait_s: how long a signal waits for the running batch (with 0 nothing is lost, but
+    the next start repeats the batch); warm_up_batches: how many short batches a new checkpoint begins with, or fewer if
+    they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the same
+    topics, each with its own checkpoint, and begin their batches at different times; ui_port: where Spark's UI and its
+    Prometheus endpoints listen; without it there is neither.
     """
 
     source: str = "job"
@@ -36,7 +37,7 @@ class JobConfig(PodsConfig):
     topics: str = ""
     driver_memory: str = "2g"
     java_options: str = ""
-    local_folder: Path = Path("/tmp")
+    local_folder: Path | None = None
     restarts_max: int = 3
     slots_timeout_s: float = 300.0
     stop_wait_s: float = 0.0
@@ -68,6 +69,6 @@ class JobConfig(PodsConfig):
         refuse(errors)
 
     def topic_names(self, names: Iterable[str]) -> dict[str, str]:
-        """What each of these sources and sinks is called in Kafka."""
+        """The Kafka topic of each of these sources and sinks."""
         renamed = dict(part.split("=", 1) for part in self.topics.split(",") if part)
         return {name: renamed.get(name, name) for name in names}

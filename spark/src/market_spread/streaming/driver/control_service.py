@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 
 import grpc
-import psutil
 
 from market_spread.common.clock import Clock
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us, family
 from market_spread.streaming.driver.progress import Partition
 from market_spread.streaming.driver.supervisor import Supervisor
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
+    DescribeJobRequest,
+    DescribeJobResponse,
     DrainJobRequest,
     DrainJobResponse,
     JobStatusRequest,
@@ -20,13 +21,16 @@ from market_spread.v1.control_pb2 import (
 from market_spread.v1.control_pb2_grpc import JobServicer
 
 _DRAIN_TIMEOUT_S = 600.0
-_DRAIN_MARGIN_S = 0.2  # the answer, and with it the reason, must be there before the caller gives up
+_DRAIN_MARGIN_S = 0.2  # so that the answer with its reason arrives before the caller gives up
 
 
 class JobService(JobServicer):
-    """Answers for the supervisor."""
+    """Answers for the supervisor. settings: what Spark and its JVM really run with, as `session.effective_settings`."""
 
-    def __init__(self, supervisor: Supervisor, *, mode: str, clock: Clock) -> None:
+    def __init__(
+        self, supervisor: Supervisor, *, mode: str, settings: Mapping[str, Mapping[str, str]], clock: Clock
+    ) -> None:
+        self._settings = settings
         self._clock = clock
         self._supervisor = supervisor
         self._mode = mode
@@ -48,7 +52,7 @@ class JobService(JobServicer):
             unix_ns=self._clock.unix_ns(),
             counted_unix_ns=progress.counted_unix_ns,
             counted_cpu_us=progress.counted_cpu_us,
-            process_ids=[process.pid for process in _family()],
+            process_ids=[process.pid for process in family()],
             batches=[
                 CommittedBatch(
                     batch_id=batch.batch_id,
@@ -60,17 +64,15 @@ class JobService(JobServicer):
             ],
         )
 
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+        return DescribeJobResponse(spark=self._settings["spark"], jvm=self._settings["jvm"])
+
     def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
         until = {(end.topic, end.partition): end.offset for end in request.until}
-        left_s = context.time_remaining()  # without a deadline None, or far more than a thread can wait
+        left_s = context.time_remaining()  # without a deadline: None, or more than a thread can wait
         timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
         committed = self._supervisor.drain(until, timeout_s)
         return DrainJobResponse(committed=_partition_offsets(committed))
-
-
-def _family() -> list[psutil.Process]:
-    driver = psutil.Process()
-    return [driver, *driver.children(recursive=True)]
 
 
 def _partition_offsets(offsets: Mapping[Partition, int]) -> list[PartitionOffset]:

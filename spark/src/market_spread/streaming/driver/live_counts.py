@@ -1,7 +1,7 @@
-"""Counts of the batch that runs now, from Spark's SQL metrics: they arrive with the executors' heartbeats.
+"""Counts of the running batch, from Spark's SQL metrics, which arrive with the executors' heartbeats.
 
-Progress comes only when a batch ends, and the stages' task metrics stay at zero in Real-Time Mode; but the operators
-count their rows, and Spark's SQL status store has these counts while the tasks run.
+Spark reports progress only when a batch ends, and the stages' task metrics stay at zero in Real-Time Mode. But the
+operators count their rows, and Spark's SQL status store has these counts while the tasks run.
 """
 
 from typing import Any
@@ -18,19 +18,19 @@ class LiveCounts:
     """Reads the counts of the newest execution of a session."""
 
     def __init__(self, spark: SparkSession, operators: LiveOperators | None) -> None:
-        """operators: the ones that count; without any, every count is zero."""
+        """operators: those whose rows are counted; with None, every count is zero."""
         self._operators = operators
         self._store: Any = spark._jsparkSession.sharedState().statusStore()
         self._execution = -1
         self._counters: dict[str, list[int]] = {}
 
     def read(self) -> tuple[int, int]:
-        """Records read and messages processed by the running batch; zeros while none runs, or Spark does not say."""
+        """Records read and messages processed by the running batch; zeros while none runs, or none are known."""
         if self._operators is None:
             return 0, 0
         try:
             return self._read(self._operators)
-        except Py4JJavaError:  # Spark forgets old executions, also while they are being looked at
+        except Py4JJavaError:  # Spark drops old executions, even while they are being read
             return 0, 0
 
     def _read(self, operators: LiveOperators) -> tuple[int, int]:
@@ -45,7 +45,7 @@ class LiveCounts:
         return self._sum(values, operators.scan), self._sum(values, operators.state)
 
     def _find_counters(self, execution: int, operators: LiveOperators) -> None:
-        """Which accumulators to read; looked up once an execution, because the plan is large."""
+        """Which accumulators to read; found once per execution, because the plan is large."""
         if execution == self._execution:
             return
         self._execution = execution
@@ -63,6 +63,6 @@ class LiveCounts:
 
 
 def _number(text: str) -> int:
-    """The total of a metric as Spark words it: `1,234`, or `total (min, med, max ...)` and `1,234 (...)` below it."""
+    """The total of a metric as Spark formats it: `1,234`, or `total (min, med, max ...)` and `1,234 (...)` below it."""
     digits = text.splitlines()[-1].split(" ")[0].replace(",", "")
     return int(digits) if digits.isdigit() else 0

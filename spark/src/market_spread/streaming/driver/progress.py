@@ -14,7 +14,7 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A committed batch: where each partition stands after it, and how long it took from its trigger."""
+    """A committed batch: the offset of each partition after it, and how long it took from its trigger."""
 
     batch_id: int
     offsets: Mapping[Partition, int]
@@ -26,7 +26,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class QueryProgress:
-    """The query's progress. The live counts hold for the running batch and are as old as the last heartbeat.
+    """The query's progress. Live counts include the running batch and are as old as the last heartbeat.
 
     counted_unix_ns: when messages_live last grew, 0 before; counted_cpu_us: the CPU time that the job had used by then.
     """
@@ -55,7 +55,7 @@ class QueryProgress:
         )
 
     def with_live(self, records: int, messages: int) -> "QueryProgress":
-        """The progress with the running batch's counts; what is shown never goes back."""
+        """The progress with the running batch's counts; live counts never decrease."""
         return replace(
             self,
             records_live=max(self.records_live, self.records_committed + records),
@@ -64,7 +64,7 @@ class QueryProgress:
 
 
 def commit_of(progress: Mapping[str, Any]) -> Commit:
-    """A commit from Spark's progress of a batch, as its JSON has it."""
+    """A commit from Spark's progress of a batch, as JSON."""
     offsets = {
         (topic, int(partition)): int(offset)
         for source in progress["sources"]

@@ -1,43 +1,40 @@
-"""Turns of replicas: jobs that read the same topics begin their batches at different times, so one always answers."""
+"""When replicas begin their batches: at different times, so that while one commits, another one answers."""
 
 from dataclasses import dataclass
 
-# A batch takes longer than planned by what its commit takes, so batches drift. A replica goes back to its turn when it
-# has drifted by this share of the time between two turns.
+# A batch takes longer than planned by its commit, so batches drift. A replica realigns when it has drifted by more than
+# this share of the time between the starts of two replicas.
 _DRIFT_MAX = 0.35
-# A query is ended and started again around the batch that leads back: that takes about so long.
-_START_NS = 3_000_000_000
-_LEADING_NS_MIN = 1_000_000_000
+# To realign, a query is ended and started again, which takes about this long.
+_RESTART_NS = 3_000_000_000
+_BATCH_NS_MIN = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """When one of some replicas begins its batches: by the clock alone, so they need not know of each other.
+class ReplicaSchedule:
+    """When one of several replicas begins its batches: by the clock alone, so they need not know of each other.
 
-    The turn of replica k of n comes k/n of a batch after each multiple of the batch's length since 1970.
+    Replica k of n starts a batch k/n of the batch's length after each multiple of that length since 1970.
     """
 
     batch_s: float
     replica: int = 0
     replicas: int = 1
 
-    def missed(self, unix_ns: int) -> bool:
-        """Whether a batch that begins now is so far from the turn that it nears another replica's."""
-        if self._alone:
+    def has_drifted(self, unix_ns: int) -> bool:
+        """Whether a batch that begins now is so far from its scheduled start that it nears another replica's."""
+        period_ns = self._period_ns
+        if self.replicas == 1 or period_ns == 0:
             return False
-        after_ns = (unix_ns - self._first_ns) % self._period_ns
-        return min(after_ns, self._period_ns - after_ns) > _DRIFT_MAX * self._period_ns / self.replicas
+        late_ns = (unix_ns - self._first_ns) % period_ns
+        return min(late_ns, period_ns - late_ns) > _DRIFT_MAX * period_ns / self.replicas
 
     def next_batch_s(self, unix_ns: int) -> float:
-        """How long the batches of a query are to be that is started now: if the turn is missed, up to the next one."""
-        if not self.missed(unix_ns):
+        """The batch length of a query that starts now: up to the next scheduled start if it has drifted."""
+        if not self.has_drifted(unix_ns):
             return self.batch_s
-        left_ns = (self._first_ns - unix_ns - _START_NS) % self._period_ns
-        return (left_ns if left_ns >= _LEADING_NS_MIN else left_ns + self._period_ns) / 1e9
-
-    @property
-    def _alone(self) -> bool:
-        return self.replicas == 1 or self._period_ns == 0
+        left_ns = (self._first_ns - unix_ns - _RESTART_NS) % self._period_ns
+        return (left_ns if left_ns >= _BATCH_NS_MIN else left_ns + self._period_ns) / 1e9
 
     @property
     def _period_ns(self) -> int:

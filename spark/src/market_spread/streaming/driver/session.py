@@ -1,5 +1,6 @@
 """The Spark session of the driver."""
 
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -10,24 +11,18 @@ from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
 
-# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room they are in /tmp.
-_SOCKET_FOLDER_BYTES_MAX = 64
 
-
-def open_session(config: JobConfig) -> SparkSession:
-    """A new session with the settings of the mode. Takes seconds: it starts the JVM."""
-    config.local_folder.mkdir(parents=True, exist_ok=True)
-    prepare_spark(config.local_folder)
+def open_session(config: JobConfig, folder: Path) -> SparkSession:
+    """A new session with the settings of the mode. Takes seconds: it starts the JVM. folder: for temporary files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    prepare_spark(folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
-    folder = str(config.local_folder)
     more = {
-        "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
         "spark.jars": config.connector_jars,
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
-        # Of pods Spark would mount a volume there, beside the one that their template has for /tmp.
-        **({"spark.local.dir": "", **pod_settings(config, config.slots_timeout_s)} if on_kubernetes else {}),
+        **(pod_settings(config, config.slots_timeout_s) if on_kubernetes else {}),
         **(_monitored(config.ui_port) if config.ui_port is not None else {}),
     }
     for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
@@ -38,22 +33,20 @@ def open_session(config: JobConfig) -> SparkSession:
         master=config.master,
         state_partitions=config.shuffle_partitions,
         memory=config.driver_memory,
-        folder=folder,
+        folder=str(folder),
         more=more,
     )
 
 
 def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
-    """What the session and its JVM really have, as read back from them: `spark` and `jvm`.
+    """The settings in effect, read back from the session (`spark`) and its JVM (`jvm`).
 
-    Of Spark: every setting that is not left to its default, of the context and of SQL.
+    Of Spark: every setting of the context and of SQL that is not left to its default.
     """
     context: Any = spark.sparkContext
     runtime = context._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-    session: Any = spark
-    sql: dict[str, str] = dict(_pairs(session._jsparkSession.sessionState().conf().getAllConfs().mkString(_PAIR_END)))
     return {
-        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **sql},
+        "spark": {"version": spark.version, **dict(context.getConf().getAll()), **spark.conf.getAll},
         "jvm": {
             "name": str(runtime.getVmName()),
             "version": str(runtime.getVmVersion()),
@@ -63,24 +56,14 @@ def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
     }
 
 
-# What no setting has in it.
-_PAIR_END = "\x00"
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """Names and values of a Scala map as one text, so that one call into the JVM fetches all."""
-    found = (pair.partition(" -> ") for pair in text.split(_PAIR_END) if pair)
-    return [(name, value) for name, _, value in found]
-
-
 def _monitored(ui_port: int) -> dict[str, str]:
-    """The UI, and on it /metrics/prometheus for the driver and /metrics/executors/prometheus."""
+    """The UI, with /metrics/prometheus for the driver and /metrics/executors/prometheus."""
     return {
         "spark.ui.enabled": "true",
         "spark.ui.port": str(ui_port),
-        "spark.port.maxRetries": "0",  # another port than the one that is scraped is of no use
+        "spark.port.maxRetries": "0",  # Prometheus scrapes only this port
         "spark.ui.prometheus.enabled": "true",
-        "spark.metrics.namespace": "spark",  # in place of the application's id, so that names stay the same
+        "spark.metrics.namespace": "spark",  # instead of the application's id, so names stay the same
         "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
         "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
         "spark.metrics.conf.*.source.jvm.class": "org.apache.spark.metrics.source.JvmSource",

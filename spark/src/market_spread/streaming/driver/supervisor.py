@@ -1,4 +1,4 @@
-"""Keeps the query running: waits for slots, starts it, follows its progress, starts it again when it fails."""
+"""Keeps the query running: waits for slots, starts it, follows its progress, restarts it when it fails."""
 
 import logging
 import threading
@@ -14,36 +14,36 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
 from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
-from market_spread.streaming.driver.replica_schedule import Turns
+from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.v1.control_pb2 import Phase
 
 _log = logging.getLogger(__name__)
 
-# A look at the query takes the driver and its JVM a millisecond or two of CPU.
+# Each poll takes the driver and its JVM a millisecond or two of CPU.
 _POLL_S = 0.25
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
-# What Spark may raise; an OSError is a JVM that is gone.
+# What Spark may raise; an OSError means that the JVM has ended.
 _SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 
 
 class Engine(Protocol):
-    """What the supervisor needs of Spark."""
+    """What the supervisor needs of Spark; unit tests have one without Spark."""
 
     def slots(self) -> int:
         """How many tasks can run at the same time now."""
 
     def slots_may_grow(self) -> bool:
-        """Whether waiting can bring more of them."""
+        """Whether more slots may appear later."""
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         """Start the query from its checkpoint, with batches of this length."""
 
     def start_warm_up(self) -> StreamingQuery:
-        """Start the same query from the same checkpoint, with batches that are as short as they can be."""
+        """Start the same query from the same checkpoint, with the shortest possible batches."""
 
     def newest_batch(self, query: StreamingQuery) -> int:
-        """Number of the newest batch that the query tells of; -1 if it tells of none. Costs next to nothing."""
+        """Number of the newest batch that the query reports; -1 if none. Cheap."""
 
     def live_counts(self) -> tuple[int, int]:
         """Records read and messages processed by the running batch."""
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """What the supervisor is doing and has seen. A new value at every change."""
+    """What the supervisor does, and the query's progress. A new value at every change."""
 
     phase: "Phase.ValueType" = Phase.PHASE_STARTING
     detail: str = "starting"
@@ -61,14 +61,14 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """How many short batches a checkpoint begins with, and how long they may take in all."""
+    """How many short batches a new checkpoint begins with, and how long they may take together."""
 
     batches: int
     timeout_s: float
 
 
 class Supervisor:
-    """Runs the query until it is told to stop or has failed too often.
+    """Runs the query until `stop`, or until it has failed too often.
 
     `run` blocks; everything else may be called from any thread.
     """
@@ -81,19 +81,19 @@ class Supervisor:
         slots_timeout_s: float,
         restarts_max: int,
         warm_up: WarmUp,
-        turns: Turns,
+        schedule: ReplicaSchedule,
         clock: Clock,
         on_change: Callable[[JobState], None],
         cpu_us: Callable[[], int],
     ) -> None:
-        """cpu_us: CPU time that the job's processes have used, read at each new count of messages."""
+        """cpu_us: CPU time that the job's processes have used, microseconds; read at each new count of messages."""
         self._cpu_us = cpu_us
         self._engine = engine
         self._slots_needed = slots_needed
         self._slots_timeout_s = slots_timeout_s
         self._restarts_max = restarts_max
         self._warm_up = warm_up
-        self._turns = turns
+        self._schedule = schedule
         self._clock = clock
         self._on_change = on_change
         self._changed = threading.Condition()
@@ -106,12 +106,12 @@ class Supervisor:
         return self._state
 
     def stop(self, wait_s: float) -> None:
-        """Have `run` return: at once, or after the running batch has committed if that happens within the time."""
+        """Make `run` return after the running batch has committed, or after the time if that is sooner."""
         with self._changed:
             self._stop_by_ns = self._clock.monotonic_ns() + round(wait_s * 1e9)
 
     def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
-        """Wait until everything below the offsets is committed; returns what is.
+        """Wait until everything below the offsets is committed; returns the committed offsets.
 
         DeadlineError after the time; RunFailedError or WrongStateError if the job ends before.
         """
@@ -130,7 +130,7 @@ class Supervisor:
         if state.phase == Phase.PHASE_FAILED:
             raise RunFailedError(f"the job failed before it was drained; {state.detail}")
         if state.phase == Phase.PHASE_FINISHED:
-            raise WrongStateError("the job was stopped before it was drained; start it again, it goes on from there")
+            raise WrongStateError("the job was stopped before it was drained; start it again, and it continues")
         raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
 
     def run(self) -> None:
@@ -148,14 +148,14 @@ class Supervisor:
                 if self._stop_by_ns is not None:
                     break
                 self._change(phase=Phase.PHASE_STARTING, detail="starting the query")
-                batch_s = self._turns.next_batch_s(self._clock.unix_ns())
-                leads_to_turn = batch_s != self._turns.batch_s
-                if not self._follow(self._engine.start_query(batch_s), leads_to_turn=leads_to_turn):
+                batch_s = self._schedule.next_batch_s(self._clock.unix_ns())
+                query = self._engine.start_query(batch_s)
+                if not self._follow(query, realigns=batch_s != self._schedule.batch_s):
                     break
             except (UsageError, DeadlineError) as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
                 raise
-            except OSError as error:  # its JVM is gone, and another one takes another process
+            except OSError as error:  # a new JVM takes a new process
                 raise self._failed(f"the job's JVM ended: {error}") from error
             except (*_SPARK_ERRORS, MarketSpreadError) as error:
                 failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
@@ -163,10 +163,10 @@ class Supervisor:
         self._change(phase=Phase.PHASE_FINISHED, detail="")
 
     def _wait_for_slots(self) -> None:
-        """Real-Time Mode fails at once when a slot is missing, so executors that are still on their way are awaited."""
+        """Wait for executors that are still starting: Real-Time Mode fails at once if a slot is missing."""
         deadline_ns = self._clock.monotonic_ns() + round(self._slots_timeout_s * 1e9)
         while (slots := self._engine.slots()) < self._slots_needed and self._stop_by_ns is None:
-            missing = f"{slots} of {self._slots_needed} slots are there"
+            missing = f"the job has {slots} of {self._slots_needed} slots"
             if not self._engine.slots_may_grow():
                 raise UsageError(f"{missing}; give the job {self._slots_needed} cores, or fewer partitions")
             if self._clock.monotonic_ns() > deadline_ns:
@@ -175,11 +175,11 @@ class Supervisor:
             self._clock.sleep_ns(round(_POLL_S * 1e9))
 
     def _warm_the_query_up(self) -> None:
-        """Take the checkpoint's first batches as short ones.
+        """Run the checkpoint's first batches as short ones.
 
-        Planning and committing run once a batch: with long batches alone they would stay interpreted for long, and the
-        query would stand still longer between two of them (docs/adr/0006). A checkpoint that has these batches is not
-        warmed up again: it has a backlog to work off.
+        Planning and committing run once per batch: with only long batches they would stay interpreted for long, and the
+        pause between two batches would be longer (docs/adr/0006). A checkpoint that has these batches is not warmed up
+        again: it has a backlog to process.
         """
         if not self._batches_to_warm_up() or self._stop_by_ns is not None:
             return
@@ -200,9 +200,9 @@ class Supervisor:
     def _batches_to_warm_up(self) -> int:
         return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
 
-    def _follow(self, query: StreamingQuery, *, leads_to_turn: bool) -> bool:
-        """Follow the query until it is to stop (False), or to be started again for its turn (True): when it has missed
-        it, or after the batch that leads to it. Raises what else ended the query.
+    def _follow(self, query: StreamingQuery, *, realigns: bool) -> bool:
+        """Follow the query until it must stop (False) or restart to keep its schedule (True): when it has drifted, or
+        after the batch that realigns it. Raises whatever else ended the query.
         """
         self._change(phase=Phase.PHASE_RUNNING, detail="")
         batch_before = self._state.progress.batch_id
@@ -212,10 +212,10 @@ class Supervisor:
             while query.isActive:
                 self._note_commits(query)
                 if self._clock.monotonic_ns() >= live_at_ns:
-                    live_at_ns = self._clock.monotonic_ns() + self._look_at_live_counts()
+                    live_at_ns = self._clock.monotonic_ns() + self._read_live_counts()
                 has_ended = self._state.progress.batch_id > batch_before
                 batch_before = self._state.progress.batch_id
-                if has_ended and (leads_to_turn or self._turns.missed(self._clock.unix_ns())):
+                if has_ended and (realigns or self._schedule.has_drifted(self._clock.unix_ns())):
                     return True
                 if self._stop_by_ns is not None:
                     if first_batch_after_stop is None:
@@ -230,11 +230,11 @@ class Supervisor:
         finally:
             self._end(query)
 
-    def _look_at_live_counts(self) -> int:
-        """Take what the running batch has done; in how many nanoseconds to look again.
+    def _read_live_counts(self) -> int:
+        """Note what the running batch has done; returns after how many nanoseconds to read again.
 
-        Counts come once a second. Once they have, the next are looked for shortly before they are due and at every
-        poll from then on, so that their moment is known to a quarter of a second.
+        Counts arrive once a second. After new ones, the next are read at every poll from shortly before they are due,
+        so the time of their arrival is known to a quarter of a second.
         """
         counted = self._state.progress.messages_live
         live = self._engine.live_counts()
@@ -244,7 +244,7 @@ class Supervisor:
         return 0 if self._state.progress.messages_live == counted else _LIVE_INTERVAL_NS * 3 // 4
 
     def _end(self, query: StreamingQuery) -> None:
-        """Stop it. One that hangs, as by a broker that is gone, ends with the process, if that is to end."""
+        """Stop the query. One that hangs, because its broker is gone, ends with the process if that ends anyway."""
         try:
             query.stop()
         except _SPARK_ERRORS as error:
@@ -257,7 +257,7 @@ class Supervisor:
         if self._engine.newest_batch(query) <= after:
             return
         newest = query.lastProgress
-        # Spark keeps 100 of them, and each costs milliseconds to get, so that they are taken only after a gap.
+        # Spark keeps the last 100 batches, and reading each costs milliseconds: only after a gap are all read.
         recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
         for commit in new_commits(recent, after_batch=after):
             self._change(progress=self._state.progress.after_commit(commit))
@@ -268,9 +268,7 @@ class Supervisor:
         if failures > self._restarts_max:
             raise self._failed(f"the query failed {failures} times in a row; the last time: {reason}")
         self._change(
-            phase=Phase.PHASE_STARTING,
-            detail=f"starting again after: {reason}",
-            restarts=self._state.restarts + 1,
+            phase=Phase.PHASE_STARTING, detail=f"restarting after: {reason}", restarts=self._state.restarts + 1
         )
         self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
 

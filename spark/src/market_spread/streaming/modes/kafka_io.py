@@ -15,36 +15,25 @@ _SOURCE_OPTIONS: Mapping[str, str] = {
     "kafka.fetch.max.bytes": "16777216",
 }
 
-_SINK_OPTIONS: Mapping[str, str] = {
-    "kafka.linger.ms": "0",
-    "kafka.acks": "all",
-    "kafka.compression.type": "none",
-}
+_SINK_OPTIONS: Mapping[str, str] = {"kafka.linger.ms": "0", "kafka.acks": "all", "kafka.compression.type": "none"}
 
 
 def read_topic(
-    spark: SparkSession,
-    *,
-    bootstrap_servers: str,
-    topic: str,
-    options: Mapping[str, str] | None = None,
-    security: Mapping[str, str] | None = None,
+    spark: SparkSession, topic: str, client: Mapping[str, str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
     """The records of a topic from its beginning, with their headers; streaming.
 
-    security: settings of Kafka's client; see `KafkaSecurity.java_options`.
+    client: settings of Kafka's client, with `bootstrap.servers`; options: of Spark's source.
     """
-    reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_client(security))
-    return reader.option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", topic).load()
+    reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_prefixed(client))
+    return reader.option("subscribe", topic).load()
 
 
-def writer_of(
-    records: DataFrame, *, bootstrap_servers: str, checkpoint: str, security: Mapping[str, str] | None = None
-) -> DataStreamWriter:
-    """Writes records (topic, key, value), at least once."""
-    writer = records.writeStream.format("kafka").options(**_SINK_OPTIONS, **_client(security))
-    return writer.option("kafka.bootstrap.servers", bootstrap_servers).option("checkpointLocation", checkpoint)
+def writer_of(records: DataFrame, checkpoint: str, client: Mapping[str, str]) -> DataStreamWriter:
+    """Writes records (topic, key, value), at least once. client: as of `read_topic`."""
+    writer = records.writeStream.format("kafka").options(**_SINK_OPTIONS, **_prefixed(client))
+    return writer.option("checkpointLocation", checkpoint)
 
 
-def _client(settings: Mapping[str, str] | None) -> dict[str, str]:
-    return {f"kafka.{name}": value for name, value in (settings or {}).items()}
+def _prefixed(client: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{name}": value for name, value in client.items()}

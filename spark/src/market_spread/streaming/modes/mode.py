@@ -1,4 +1,4 @@
-"""What a mode is: how a pipeline is compiled for it, and what its session and its query are told."""
+"""What a mode is: how a pipeline is compiled for it, and the settings of its session and its query."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ SHARED_SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # The default one asks `readlink` about every file that it renames: processes started while the query stands still.
+    # The default one asks `readlink` about every file that it renames: it starts processes while no batch runs.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
     "spark.executor.heartbeatInterval": "1s",
-    # Without it, a query that waits for a broker that is gone cannot be stopped for a minute.
+    # By default, a query whose broker is gone takes a minute to stop.
     "spark.sql.streaming.stopTimeout": "4s",
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
@@ -40,21 +40,20 @@ class LiveOperators:
 class Mode:
     """A mode.
 
-    leaving: the records that leave a pipeline (topic, key, value), from those of its sources and the names of topics;
-    state_form: how its state is packed, which a checkpoint is bound to; empty if Spark's types say all of it;
-    output_mode, trigger: what the query's writer is told, the trigger with a duration;
-    slots_needed: tasks that have to run at the same time, by partitions of the input and of the state;
+    compile: the output of a pipeline that the mode can run, as Kafka records (topic, key, value); from the records of
+    each source, and the Kafka topic of each sink and of `invalid`, by these names;
+    state_form: how the state is packed, which a checkpoint is bound to; empty if Spark's types say everything;
+    output_mode, trigger: of the query's writer; the trigger takes a duration;
     warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none;
-    live_operators: what counts the rows of the running batch; None: a batch is too short to be looked into.
+    live_operators: what counts the rows of the running batch; None: batches are too short for live counts.
     """
 
     name: str
     session_settings: Mapping[str, str]
     source_options: Mapping[str, str]
-    leaving: Compile
-    state_form: Callable[[Pipeline], str]
+    compile: Compile
     output_mode: str
     trigger: str
-    slots_needed: Callable[[int, int], int]
+    state_form: Callable[[Pipeline], str] = lambda _: ""
     warm_up_batch_s: float | None = None
     live_operators: LiveOperators | None = None

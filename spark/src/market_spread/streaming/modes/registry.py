@@ -1,4 +1,4 @@
-"""The modes by their names, and a pipeline as a running query of one."""
+"""The modes by name, and a pipeline as a running query."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +17,16 @@ from market_spread.streaming.pipeline import Pipeline
 BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in (REAL_TIME, MICRO_BATCH)}
 
 
+# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room, sockets are in /tmp.
+_SOCKET_FOLDER_BYTES_MAX = 64
+
+
 def open_session(
     mode: Mode, *, master: str, state_partitions: int, memory: str, folder: str, more: Mapping[str, str] | None = None
 ) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM.
 
-    memory: of the driver; folder: where Spark writes; more: settings that go before the others, empty ones left out.
+    memory: of the driver; folder: where Spark writes; more: settings that override the others; an empty one is unset.
     """
     settings = {
         **mode.session_settings,
@@ -32,6 +36,7 @@ def open_session(
         "spark.driver.memory": memory,
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
         **(more or {}),
     }
     builder = SparkSession.builder.master(master).appName("market-spread")
@@ -46,30 +51,21 @@ def start_query(
     pipeline: Pipeline,
     mode: Mode,
     *,
-    bootstrap_servers: str,
+    client: Mapping[str, str],
     topics: Mapping[str, str],
     checkpoint: str,
     batch_s: float,
-    security: Mapping[str, str] | None = None,
 ) -> StreamingQuery:
-    """Start the pipeline on Kafka; it goes on from the checkpoint if there is one. Returns at once.
+    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
-    topics: what the sources, the sinks and `invalid` are called in Kafka; security: settings of Kafka's clients, if it
-    is not open to all. PipelineError if the mode cannot run it.
+    client: settings of Kafka's clients, with `bootstrap.servers`; topics: the Kafka topics of the sources, the sinks
+    and `invalid`, by these names. PipelineError if the mode cannot run the pipeline.
     """
     check(pipeline, mode.name)
     records = {
-        source.name: read_topic(
-            spark,
-            bootstrap_servers=bootstrap_servers,
-            topic=topics[source.name],
-            options=mode.source_options,
-            security=security,
-        )
-        for source in pipeline.sources
+        source.name: read_topic(spark, topics[source.name], client, mode.source_options) for source in pipeline.sources
     }
-    leaving = mode.leaving(pipeline, records, topics)
-    writer = writer_of(leaving, bootstrap_servers=bootstrap_servers, checkpoint=checkpoint, security=security)
-    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types do not list all of them
+    writer = writer_of(mode.compile(pipeline, records, topics), checkpoint, client)
+    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types lack realTime
     return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()

@@ -1,11 +1,12 @@
-"""What the plans share: records into rows, column computations on rows, and rows into the records that leave.
+"""What both modes share: records into rows, steps of columns on rows, and rows into output records.
 
-A row has its fields and, besides, where its message came from (topic, partition, offset, position), when it was sent
-and read (sent_us, read_us), and `reason`: null, or the code of an InvalidReason. Then its message could not be read,
-its fields are not to be used, and it passes every step untouched to the topic `invalid`.
+Besides its fields, a row has metadata: its origin (topic, partition, offset, position), when it was sent and read
+(sent_us, read_us), and `reason`: null, or the code of an InvalidReason if its message could not be read. The fields of
+such a row must not be used, and it passes every step unchanged to the topic `invalid`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from string import Formatter
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import InvalidReason, Kind, Layout
+from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import (
     ORIGIN,
     Computation,
@@ -24,25 +26,25 @@ from market_spread.streaming.operators.stateless import (
     Sink,
     Text,
 )
-from market_spread.streaming.pipeline import Source
+from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 
-INVALID = "invalid"  # the topic of malformed messages, of every pipeline
-CARRIED_TYPES: Mapping[str, str] = {
+INVALID = "invalid"  # every pipeline's topic of malformed messages
+METADATA_TYPES: Mapping[str, str] = {
     "topic": "string", "partition": "bigint", "offset": "bigint", "position": "bigint", "sent_us": "bigint",
     "read_us": "bigint", "reason": "bigint",
 }  # fmt: skip
-CARRIED = tuple(CARRIED_TYPES)
+METADATA = tuple(METADATA_TYPES)
 
 
 def source_rows(source: Source, records: DataFrame) -> DataFrame:
     """The messages of a source, from Kafka records with their headers."""
     frames = count_messages(records_to_frames(records, source.messages), source.name)
-    return frames_to_messages(frames, source.messages).select(*source.fields, *CARRIED)
+    return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA)
 
 
-def computed(rows: DataFrame, computation: Computation) -> DataFrame:
-    """The rows that a column computation makes of these."""
+def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
+    """The rows after a step of columns."""
     row = Row({name: F.col(name) for name in rows.columns})
     match computation:
         case Filter():
@@ -51,21 +53,48 @@ def computed(rows: DataFrame, computation: Computation) -> DataFrame:
             return rows.withColumns({name: function(row) for name, function in computation.added.items()})
         case FlatMap():
             elements = F.when(is_good(), computation.elements(row))
-            # A malformed row has no elements, and stays; a good one without any goes.
-            split = rows.withColumn(computation.into, F.explode_outer(elements))
-            return split.where(~is_good() | F.col(computation.into).isNotNull())
+            # A malformed row has no elements and stays; a good one without elements is dropped.
+            exploded = rows.withColumn(computation.into, F.explode_outer(elements))
+            return exploded.where(~is_good() | F.col(computation.into).isNotNull())
         case MapBatches():
-            raise TypeError(f"{computation.name!r} is Python, not a column")
+            raise TypeError(f"{computation.name!r} is Python, not columns")
         case never:
             assert_never(never)
 
 
-def united(several: Sequence[DataFrame]) -> DataFrame:
-    """All rows; what one does not have is null there."""
-    first, *others = several
-    for other in others:
-        first = first.unionByName(other, allowMissingColumns=True)
-    return first
+def branch_rows(
+    pipeline: Pipeline,
+    records: Mapping[str, DataFrame],
+    step: Callable[[DataFrame, Computation], DataFrame] = apply_step,
+) -> DataFrame:
+    """The rows of all sources after the steps of their branches, from their records by source name."""
+    branches = pipeline.stream.branches
+    return union_all(
+        [reduce(step, each.computations, source_rows(each.source, records[each.source.name])) for each in branches]
+    )
+
+
+def build_and_probe(pipeline: Pipeline, state: AsOfJoin) -> tuple[Source, Source]:
+    """The two sources of an as-of join: the one whose latest rows are kept, and the one whose rows are joined."""
+    first, second = pipeline.sources
+    return (first, second) if first.name == state.of else (second, first)
+
+
+def layout_of(source: Source) -> Layout:
+    """The layout of a source. TypeError if its messages are text."""
+    if not isinstance(source.messages, Layout):
+        raise TypeError(f"{source.name!r} is text")
+    return source.messages
+
+
+def union_all(several: Sequence[DataFrame]) -> DataFrame:
+    """All rows; a column that one of them lacks is null there."""
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), several)
+
+
+def long(value: int | None) -> Column:
+    """A literal of Spark's 64-bit type."""
+    return F.lit(value).cast("bigint")
 
 
 def is_good() -> Column:
@@ -74,14 +103,15 @@ def is_good() -> Column:
 
 
 def reserved_key() -> Column:
-    """A key for malformed rows of one topic and partition, for where every row must have one."""
+    """A key for the malformed rows of a topic and partition, where every row needs one."""
     return F.concat(F.lit("!"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
 
 
-def leaving_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
-    """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row, a report of a malformed one.
+def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
+    """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row; a report of a malformed row.
 
-    Several are made within the row: as a union, everything before it would be done once for each sink.
+    The records of several sinks are made within the row: with a union, Spark would do everything before it once per
+    sink.
     """
     stamped = rows.withColumn("emitted_us", wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
@@ -111,32 +141,37 @@ def _sink_key(sink: Sink) -> Column:
 
 
 def _sink_value(sink: Sink) -> Column:
-    """The value of a sink's records, from columns of the names that it writes."""
+    """The value of a sink's records, from the columns that it writes."""
     if isinstance(sink.messages, Text):
         return _filled_in(sink.messages).cast("binary")
     _, *others = sink.messages.fields
-    return F.concat(F.lit(sink.messages.letter), *(_field(sink.messages, field.name) for field in others)).cast(
-        "binary"
-    )
+    values = (_field(sink.messages, field.name) for field in others)
+    return F.concat(F.lit(sink.messages.letter), *values).cast("binary")
 
 
 def invalid_value() -> Column:
-    """The report of a malformed message: JSON."""
+    """The report of a malformed message, as JSON."""
     names = F.create_map(*(F.lit(part) for reason in InvalidReason for part in (reason.value, reason.name.lower())))
     return F.to_json(F.struct(names[F.col("reason").cast("int")].alias("reason"), *ORIGIN)).cast("binary")
 
 
 def _field(layout: Layout, name: str) -> Column:
-    """A value as the layout's field holds it."""
+    """The column of that name, formatted as the layout's field."""
     field, column = layout.field(name), F.col(name)
-    if field.kind is Kind.DIGITS:
-        return _digits(column, field.width)
-    if field.kind is Kind.SIGNED:
-        return F.concat(F.when(column < 0, "-").otherwise("+"), _digits(F.abs(column), field.width - 1))
-    if field.kind is Kind.INTEGER:
-        negative = F.concat(F.lit("-"), _digits(-column, field.width - 1))
-        return F.when(column < 0, negative).otherwise(_digits(column, field.width))
-    return column if field.kind is Kind.LETTER else F.rpad(column, field.width, " ")
+    match field.kind:
+        case Kind.DIGITS:
+            return _digits(column, field.width)
+        case Kind.SIGNED:
+            return F.concat(F.when(column < 0, "-").otherwise("+"), _digits(F.abs(column), field.width - 1))
+        case Kind.INTEGER:
+            negative = F.concat(F.lit("-"), _digits(-column, field.width - 1))
+            return F.when(column < 0, negative).otherwise(_digits(column, field.width))
+        case Kind.LETTER:
+            return column
+        case Kind.TEXT:
+            return F.rpad(column, field.width, " ")
+        case never:
+            assert_never(never)
 
 
 def _digits(column: Column, width: int) -> Column:
@@ -144,7 +179,7 @@ def _digits(column: Column, width: int) -> Column:
 
 
 def _filled_in(text: Text) -> Column:
-    """The pattern with the fields' values; a field of a layout comes without the blanks that fill it up."""
+    """The pattern with the fields' values; values from a layout come without their padding."""
     parts = []
     for literal, name, _, _ in Formatter().parse(text.pattern):
         parts += [F.lit(literal)] if literal else []

@@ -1,78 +1,84 @@
-"""Which pipelines a mode can run, so that one that it cannot is refused before Spark sees it."""
+"""Which pipelines a mode can run; others are refused before Spark sees them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
-from market_spread.common.wire.layout import Kind, Layout
+from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import MapBatches
-from market_spread.streaming.pipeline import Pipeline, PipelineError
+from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
 
 KEY_BYTES_MAX = 8
 SEQUENCE_DIGITS_MAX = 12
-_PYTHON = (MapBatches, StatefulMap, CountWindow)
 
 
 def check(pipeline: Pipeline, mode: str) -> None:
-    """PipelineError if the mode cannot run the pipeline, with the step and what can be done."""
+    """PipelineError, with the step and the remedy, if the mode cannot run the pipeline."""
     problems = [*_both(pipeline), *(_real_time if mode == REAL_TIME else _micro_batch)(pipeline)]
     if problems:
         raise PipelineError(f"{pipeline.name}: {problems[0]}")
 
 
+def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -> None:
+    """PipelineError if a topic has more partitions than the mode keeps apart. counts: by topic."""
+    state, topic = pipeline.stream.state, max(counts, key=lambda topic: counts[topic])
+    if mode == MICRO_BATCH and isinstance(state, AsOfJoin) and counts[topic] > BUCKETS_MAX:
+        raise PipelineError(
+            f"{pipeline.name}: the topic {topic!r} has {counts[topic]:,} partitions, and {state.name!r} takes at most "
+            f"{BUCKETS_MAX:,} in {MICRO_BATCH}; use fewer, or {REAL_TIME}"
+        )
+
+
 def _both(pipeline: Pipeline) -> Iterator[str]:
     state = pipeline.stream.state
-    if not isinstance(state, AsOfJoin):
-        return
     for step in (step for branch in pipeline.stream.branches for step in branch.computations):
-        yield f"{step.name!r} comes before {state.name!r}, which takes messages as they are; put it behind"
+        if isinstance(state, AsOfJoin):
+            yield f"{step.name!r} comes before {state.name!r}, which takes unchanged messages; move it after the join"
 
 
 def _real_time(pipeline: Pipeline) -> Iterator[str]:
     for step in pipeline.stream.steps:
-        if isinstance(step, _PYTHON):
+        if isinstance(step, MapBatches | StatefulMap | CountWindow):
             yield f"{step.name!r} is Python, which {REAL_TIME} does not run; use columns, or {MICRO_BATCH}"
-    state = pipeline.stream.state
-    if isinstance(state, RunningTotal):
-        for name, inflow in pipeline.stream.inflows.items():
-            if inflow.sequence is not None:
-                yield (
-                    f"{state.name!r} cannot leave out what {name!r} sends again in {REAL_TIME}; "
-                    f"declare no sequence, or use {MICRO_BATCH}"
-                )
-    if isinstance(state, RangeWindow):
-        yield (
-            f"{state.name!r}: windows of time leave when they are over, which {REAL_TIME} does not see; "
-            f"use {MICRO_BATCH}"
-        )
-    if isinstance(state, AsOfJoin):
-        yield from _texts_beside_the_key(pipeline, state)
-
-
-def _texts_beside_the_key(pipeline: Pipeline, state: AsOfJoin) -> Iterator[str]:
-    """Fields that would have to travel through the state and are no numbers."""
-    for source in pipeline.sources:
-        if source.name != state.of and isinstance(source.messages, Layout):
-            for field in source.messages.fields[1:]:
-                if field.kind is Kind.TEXT and field.name != pipeline.stream.key:
+    match pipeline.stream.state:
+        case RunningTotal() as state:
+            for name, schema in pipeline.stream.schemas.items():
+                if schema.sequence is not None:
                     yield (
-                        f"{state.name!r} would carry the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
-                        f"carries numbers and letters alone; make it a number, or use {MICRO_BATCH}"
+                        f"{state.name!r} cannot drop repeated rows of {name!r} in {REAL_TIME}; "
+                        f"declare no sequence, or use {MICRO_BATCH}"
                     )
+        case RangeWindow() as state:
+            yield f"{state.name!r}: {REAL_TIME} does not notice when a window of time ends; use {MICRO_BATCH}"
+        case AsOfJoin() as state:
+            for source, field in _fields(pipeline):
+                if source.name != state.of and field.kind is Kind.TEXT and field.name != pipeline.stream.key:
+                    yield (
+                        f"{state.name!r} would pass on the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
+                        f"passes on only numbers and letters; make it a number, or use {MICRO_BATCH}"
+                    )
+        case StatefulMap() | CountWindow() | None:
+            pass
+        case never:
+            assert_never(never)
 
 
 def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
-    """A key must fit in a word of eight bytes, and a sequence beside it in another (kernels/as_of.py)."""
+    """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels/as_of.py)."""
     state = pipeline.stream.state
-    if not isinstance(state, AsOfJoin):
-        return
-    for source in pipeline.sources:
-        widths = (
-            {field.name: field.width for field in source.messages.fields} if isinstance(source.messages, Layout) else {}
-        )
-        for name, most in ((pipeline.stream.key, KEY_BYTES_MAX), (source.sequence, SEQUENCE_DIGITS_MAX)):
-            if name is not None and widths.get(name, 0) > most:
+    if isinstance(state, AsOfJoin):
+        for source, field in _fields(pipeline):
+            most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.key: KEY_BYTES_MAX}.get(field.name)
+            if most is not None and field.width > most:
                 yield (
-                    f"{state.name!r}: {name!r} of {source.name!r} is {widths[name]} wide, and {MICRO_BATCH} takes at "
-                    f"most {most}; make it narrower, or use {REAL_TIME}"
+                    f"{state.name!r}: {field.name!r} of {source.name!r} is {field.width} bytes wide, and {MICRO_BATCH} "
+                    f"takes at most {most}; make it narrower, or use {REAL_TIME}"
                 )
+
+
+def _fields(pipeline: Pipeline) -> Iterator[tuple[Source, Field]]:
+    """The fields of all layouts, without the letters that name their kinds."""
+    for source in pipeline.sources:
+        if isinstance(source.messages, Layout):
+            yield from ((source, field) for field in source.messages.fields[1:])

@@ -1,11 +1,11 @@
-"""Steps that look at one row at a time, and what rows are read from and written to.
+"""Stateless steps: each row by itself. Also Row, the text messages of a source or sink, and Sink.
 
-The functions of a step take a Row. Its values are Spark columns, and a step's function builds a new one of them; where
-a function is called *portable*, its values may be numpy arrays as well, so it uses operators alone (`+ - * % | & ~` and
-comparisons). MapBatches is the step for Python: its values are arrays always.
+The functions of a step take a Row of Spark columns and return a column. A *portable* function also works on numpy
+arrays, so it uses only operators (`+ - * % | & ~` and comparisons). MapBatches is the step for Python: its function
+always gets arrays.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, ClassVar
@@ -14,11 +14,16 @@ from market_spread.common.wire.layout import Layout
 
 Names = tuple[str, ...]
 
-# What every row has besides its fields: whence it came, when it was sent, read and (in a sink) emitted in Unix
+# What every row has besides its fields: its origin, when it was sent, read and (in a sink) emitted in Unix
 # microseconds, and what was wrong with its message.
 ORIGIN: Names = ("topic", "partition", "offset", "position")
 STAMPS: Names = ("sent_us", "read_us", "emitted_us")
-OWN_NAMES: Names = (*ORIGIN, *STAMPS, "reason")
+RESERVED_NAMES: Names = (*ORIGIN, *STAMPS, "reason")
+
+
+def each_once(names: Iterable[str]) -> Names:
+    """The names in their order, without repetitions."""
+    return tuple(dict.fromkeys(names))
 
 
 class Row(Mapping[str, Any]):
@@ -36,7 +41,7 @@ class Row(Mapping[str, Any]):
         return self._values[name]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # copies and pickles ask before there are values
+        if name.startswith("_"):  # copy and pickle ask before `_values` is set
             raise AttributeError(name)
         try:
             return self[name]
@@ -52,9 +57,9 @@ class Row(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Messages that are text in UTF-8, one a record.
+    """Messages that are UTF-8 text, one per record.
 
-    What a source reads has one field, `text`. What a sink writes is the pattern, with fields in braces.
+    A source reads one field, `text`. A sink writes the pattern, with fields in braces.
 
     >>> Text("{word} => {count}").names
     ('word', 'count')
@@ -69,78 +74,79 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class StatelessStep:
+    """What all stateless steps have. kind: the step's name in `Pipeline.describe`."""
+
+    name: str
+    kind: ClassVar[str]
+
+    @property
+    def needs(self) -> Names:
+        """Fields that it must find in a row; those that a function of columns reads show when it is called."""
+        return ()
+
+    @property
+    def adds(self) -> Names:
+        """Fields that it adds to a row."""
+        return ()
+
+    def fields_of(self, fields: Names) -> Names:
+        """The fields of a row after the step, from those before it."""
+        return each_once((*fields, *self.adds))
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(StatelessStep):
     """Keeps the rows for which `keep`, which is portable, is true.
 
     >>> Filter("even", lambda row: row.value % 2 == 0).fields_of(("value",))
     ('value',)
     """
 
-    name: str
     keep: Callable[[Row], Any]
     kind: ClassVar[str] = "filter"
-    needs: ClassVar[Names] = ()  # the fields that its function reads are found when it is called
-    adds: ClassVar[Names] = ()
-
-    def fields_of(self, fields: Names) -> Names:
-        """The fields of a row after it, of the fields before it."""
-        return fields
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """Adds fields to a row, or replaces them: one row for one. Each is a function of the row as it was.
+class Map(StatelessStep):
+    """Adds fields to a row, or replaces them. Each is a function of the row as it was before the step.
 
     >>> Map("doubled", {"twice": lambda row: row.value + row.value}).fields_of(("value",))
     ('value', 'twice')
     """
 
-    name: str
     added: Mapping[str, Callable[[Row], Any]]
     kind: ClassVar[str] = "map"
-    needs: ClassVar[Names] = ()
 
     @property
     def adds(self) -> Names:
-        """Fields that it adds to a row."""
         return tuple(self.added)
-
-    def fields_of(self, fields: Names) -> Names:
-        """The fields of a row after it, of the fields before it."""
-        return _each_once(*fields, *self.added)
 
 
 @dataclass(frozen=True, slots=True)
-class FlatMap:
-    """One row for each element of an array, none for an empty one: `elements` makes the array of a row.
+class FlatMap(StatelessStep):
+    """One row for each element of an array, none for an empty one: `elements` returns the array of a row.
 
     >>> from pyspark.sql import functions as F
     >>> FlatMap("words", lambda row: F.split(row.text, " "), into="word").fields_of(("text",))
     ('text', 'word')
     """
 
-    name: str
     elements: Callable[[Row], Any]
     into: str
-    kind: ClassVar[str] = "split"
-    needs: ClassVar[Names] = ()
+    kind: ClassVar[str] = "flat map"
 
     @property
     def adds(self) -> Names:
-        """The field of the element."""
         return (self.into,)
-
-    def fields_of(self, fields: Names) -> Names:
-        """The fields of a row after it, of the fields before it."""
-        return _each_once(*fields, self.into)
 
 
 @dataclass(frozen=True, slots=True)
-class MapBatches:
-    """Python on thousands of rows at a time; from n rows it makes as many as it likes.
+class MapBatches(StatelessStep):
+    """Python on thousands of rows at a time; it returns any number of rows.
 
-    takes: the fields of the Row of arrays (n,) that `function` gets; gives: the fields that it returns, a mapping of
-    names to arrays of one length, with their Spark types. Nothing else of the rows before remains.
+    takes: the fields of the Row of arrays (n,) that `function` gets; gives: the fields that it returns, with their
+    Spark types. `function` returns a mapping of these names to arrays of one length, which replace the rows.
 
     >>> import numpy as np
     >>> squares = MapBatches("squares", takes=("n",), gives={"n2": "bigint"}, function=lambda row: {"n2": row.n**2})
@@ -148,25 +154,21 @@ class MapBatches:
     {'n2': array([4, 9])}
     """
 
-    name: str
     takes: Names
     gives: Mapping[str, str]
     function: Callable[[Row], Mapping[str, Any]]
-    kind: ClassVar[str] = "on arrays"
+    kind: ClassVar[str] = "map batches"
 
     @property
     def needs(self) -> Names:
-        """The fields that it takes."""
         return self.takes
 
     @property
     def adds(self) -> Names:
-        """The fields that it gives."""
         return tuple(self.gives)
 
     def fields_of(self, fields: Names) -> Names:
-        """The fields of a row after it, of the fields before it."""
-        return tuple(self.gives)
+        return self.adds
 
 
 Computation = Filter | Map | FlatMap | MapBatches
@@ -174,11 +176,11 @@ Computation = Filter | Map | FlatMap | MapBatches
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where rows leave: a topic, of the sink's name unless the job is told another.
+    """A topic that rows are written to; it has the sink's name unless the job's configuration maps it to another.
 
     messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field.
-    key: the field that is the key of the record. keep: which rows it writes (all if None), as columns: a row goes to
-    every sink that keeps it.
+    key: the field that is the record's key. keep: which rows it writes (all if None), as columns: a row goes to every
+    sink that keeps it.
 
     >>> Sink("counts", Text("{word} => {count}"), key="letter").needs
     ('word', 'count', 'letter')
@@ -197,8 +199,4 @@ class Sink:
         else:
             written = tuple(field.name for field in self.messages.fields[1:])
         keyed = written if self.key is None else (*written, self.key)
-        return tuple(name for name in _each_once(*keyed) if name not in STAMPS)
-
-
-def _each_once(*names: str) -> Names:
-    return tuple(dict.fromkeys(names))
+        return tuple(name for name in each_once(keyed) if name not in STAMPS)

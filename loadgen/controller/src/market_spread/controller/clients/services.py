@@ -16,6 +16,8 @@ from market_spread.controller.clients.replicas import merged
 from market_spread.controller.clients.senders import merged_senders
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1.control_pb2 import (
+    DescribeJobRequest,
+    DescribeJobResponse,
     DescribeTopicsRequest,
     DescribeTopicsResponse,
     DrainJobRequest,
@@ -95,6 +97,13 @@ class _SilentJobError(RunFailedError):
 
 class _SilentError(RunVoidError):
     """A process of the rig did not answer, or not in time."""
+
+
+def describe_job(address: str) -> DescribeJobResponse:
+    """The settings that a job runs with. RunFailedError if it does not answer."""
+    with channel_to(address) as channel:
+        described: DescribeJobResponse = _call("job", JobStub(channel).Describe, DescribeJobRequest())
+        return described
 
 
 class JobClient:

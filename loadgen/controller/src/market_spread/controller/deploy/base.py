@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
@@ -11,8 +12,8 @@ from market_spread.controller.run_folder.manifest import Section
 
 
 def slots_of(workload: Workload) -> int:
-    """Tasks of its job that run at the same time: one for each partition of both topics, and those of the state."""
-    return 2 * workload.market.partitions + workload.job.shuffle_partitions
+    """Tasks that run at the same time, in either mode as many as Real-Time Mode needs for both topics."""
+    return slots_needed(REAL_TIME, 2 * workload.market.partitions, workload.job.shuffle_partitions)
 
 
 class Deployment(Protocol):

@@ -1,6 +1,5 @@
 """Settings as they really are, read back from the processes that have them: Spark, Kafka, and their JVMs."""
 
-import json
 import re
 import shlex
 import subprocess
@@ -9,9 +8,8 @@ from pathlib import Path
 
 from market_spread.common.jvm.java import Java
 from market_spread.controller.run_folder.manifest import Section
+from market_spread.v1.control_pb2 import DescribeJobResponse
 
-# The driver logs it when its session is there.
-SETTINGS_EVENT = "job.settings"
 _JAVA_TIMEOUT_S = 30
 # Of a run and not of its configuration: identities, times, ports, places.
 _VOLATILE = re.compile(
@@ -23,18 +21,9 @@ _VOLATILE = re.compile(
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 
 
-def job_settings(log: Path) -> tuple[Section, Section]:
-    """Spark's settings and those of the driver's JVM, from the log of the job; empty ones if it does not tell them."""
-    told: Mapping[str, Mapping[str, str]] = {}
-    try:
-        with log.open(errors="replace") as lines:
-            for line in lines:
-                if f'"{SETTINGS_EVENT}"' in line:
-                    told = json.loads(line)
-                    break
-    except (OSError, ValueError):
-        return {}, {}
-    return stable(told.get("spark", {})), dict(told.get("jvm", {}))
+def job_settings(job: DescribeJobResponse) -> tuple[Section, Section]:
+    """Spark's settings and those of the driver's JVM; empty for a job without Spark."""
+    return stable(job.spark), dict(job.jvm)
 
 
 def stable(settings: Mapping[str, str]) -> Section:

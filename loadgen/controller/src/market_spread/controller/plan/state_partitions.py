@@ -14,7 +14,7 @@ def state_partition_of(symbols: Texts, *, mode: str, buckets: int, partitions: i
 
     Real-Time Mode groups by the symbol as it stands in the message, blanks included. Micro-batch mode groups by the
     Kafka partition, as a number chosen such that partition p is in the state partition p % partitions
-    (streaming/plans/joined.py).
+    (streaming/modes/micro_batch/as_of_join.py).
     """
     cells = symbol_codes(symbols).view(np.uint8).reshape(-1, 8)[:, :SYMBOL_WIDTH]
     if mode == MICRO_BATCH:

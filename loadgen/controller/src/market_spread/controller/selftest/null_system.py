@@ -23,6 +23,8 @@ from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.controller.analysis.self_test import is_held
 from market_spread.loadgen.oracle.quote_book import rejects
 from market_spread.v1.control_pb2 import (
+    DescribeJobRequest,
+    DescribeJobResponse,
     DrainJobRequest,
     DrainJobResponse,
     JobStatusRequest,
@@ -159,6 +161,9 @@ class _Loop(JobServicer):
                 raise DeadlineError("the null system does not keep up")
             self._clock.sleep_ns(50_000_000)
         return DrainJobResponse(committed=self._ends())
+
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+        return DescribeJobResponse()  # it has no Spark
 
     def _is_through(self, request: DrainJobRequest) -> bool:
         is_read = all(self._positions[it.topic, it.partition] >= it.offset for it in request.until)

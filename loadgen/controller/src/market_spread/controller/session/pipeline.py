@@ -8,7 +8,7 @@ from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
-from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME
+from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import Consumer, Partition, Producer, create_topics, end_offsets
@@ -22,7 +22,6 @@ from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
 from market_spread.v1.control_pb2 import Phase
 
-_SLOTS_OF_STATE = 1
 _STARTS_WITHIN_S = 120.0
 _PROCESSED_WITHIN_S = 600.0
 _POLL_NS = 50_000_000
@@ -113,7 +112,7 @@ def _start_job(
         ports_file=services.ports_file("job"),
         application=_absolute(application),
         mode=mode,
-        master=f"local[{len(pipeline.sources) + _SLOTS_OF_STATE}]",
+        master=f"local[{slots_needed(REAL_TIME, len(pipeline.sources), 1)}]",
         checkpoint=str(services.folder / "checkpoint"),
         connector_jars=connector_jars(jars),
         batch_s=BATCH_S_MIN[mode],

@@ -1,7 +1,7 @@
 """What the Spark image runs: `driver` is the job, `executor` becomes the JVM that Spark's Kubernetes back end asks for.
 
-Spark starts the containers of its executors with the one argument `executor` and says the rest in variables; the
-script that its own image has for that is not in PySpark.
+Spark starts the containers of its executors with the single argument `executor` and passes the rest in variables; the
+script that its own image has for that is not part of PySpark.
 """
 
 import os
@@ -50,10 +50,10 @@ def executor_command(variables: Mapping[str, str], *, java: str, spark_home: Pat
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run as the argument says; the exit status, unless this process becomes the executor."""
+    """Run the driver or an executor; returns the exit status, unless this process becomes the executor."""
     match arguments:
         case ["driver"]:
-            # Process 1 is sent no signal that it has no handler for: until the job has its own, it ends at once.
+            # Process 1 gets no signal without a handler: until the job has its own, it exits at once.
             call_on_signals(lambda: sys.exit(0))
             from market_spread.streaming.driver.__main__ import main as run_job
 
@@ -70,7 +70,7 @@ def _become_executor() -> None:
     java = f"{home}/bin/java" if home else "java"
     command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=_spark_home())
     try:
-        os.execvp(java, command)  # as process 1 it gets the signals that end the container
+        os.execvp(java, command)  # as process 1 it gets the container's signals
     except OSError as error:
         raise UsageError(f"{java} cannot be started: {error.strerror}; set JAVA_HOME") from error
 

@@ -1,7 +1,8 @@
-"""The Lease that lets one driver at a time open a checkpoint: taken before, renewed all the time, ended with when lost.
+"""The Lease that lets one driver at a time use a checkpoint: it is acquired before the checkpoint is opened and renewed
+continuously; the process exits when it loses the lease.
 
-It keeps two drivers apart that both obey it. It does not fence executors, nor a driver that stands still and comes
-back: docs/adr/0012 says what does.
+It keeps two drivers apart that both obey it. It does not fence executors, nor a driver that is suspended and resumes:
+docs/adr/0012 says what does.
 """
 
 import logging
@@ -15,7 +16,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.common.logs import log_event
 
-# A driver that has not renewed for GIVE_UP ends; another one takes a lease that was not renewed for DURATION.
+# A driver that could not renew for GIVE_UP exits; another one takes a lease that was not renewed for DURATION.
 DURATION_S = 12.0
 GIVE_UP_S = 8.0
 RENEW_EVERY_S = 2.0
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease as the API server has it. renewed: a text that changes with each renewal; version: of the object."""
+    """A lease as the API server stores it. renewed: changes with each renewal; version: of the object."""
 
     holder: str
     renewed: str
@@ -35,22 +36,25 @@ class HeldLease:
 
 
 class LeaseStore(Protocol):
-    """Where the lease is. Each call raises UnavailableError if the API server does not answer, or refuses."""
+    """The API server's side of a lease; unit tests have one without a server.
+
+    Each call raises UnavailableError if the API server does not answer, or refuses.
+    """
 
     def read(self) -> HeldLease:
-        """The lease as it is now."""
+        """The lease now."""
 
     def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
-        """Renew it for the holder; an empty one gives it back. WrongStateError if it has changed since `before`."""
+        """Renew it for the holder, or release it if that is empty. WrongStateError if it has changed since `before`."""
 
 
 class Lease:
-    """One driver's side of the lease: `start`, `wait_until_held`, work, `release`. Its thread renews it meanwhile."""
+    """One driver's side of the lease: `start`, `wait_until_held`, work, `release`. A thread renews it."""
 
     def __init__(
         self, store: LeaseStore, *, identity: str, clock: Clock, on_lost: Callable[[str], None] | None = None
     ) -> None:
-        """identity: no other driver's, but the same after a restart in the same pod; on_lost: ends the process."""
+        """identity: unique, but unchanged by a restart in the same pod; on_lost: ends the process."""
         self._store = store
         self._identity = identity
         self._clock = clock
@@ -68,7 +72,7 @@ class Lease:
         return self._is_held.is_set()
 
     def start(self) -> None:
-        """Begin to ask for it."""
+        """Start to acquire it."""
         self._thread.start()
 
     def wait_until_held(self) -> None:
@@ -76,7 +80,7 @@ class Lease:
         self._is_held.wait()
 
     def release(self) -> None:
-        """Stop renewing and give it back, so that the next driver need not wait. Best effort."""
+        """Stop renewing and release it, so the next driver need not wait. Best effort."""
         self._stopping.set()
         self._thread.join(RENEW_EVERY_S * 2)
         if self.is_held and self._seen is not None:
@@ -86,20 +90,20 @@ class Lease:
                 log_event(_log, "lease.not_released", logging.WARNING, reason=str(error))
 
     def step(self) -> None:
-        """Take or renew it, once; `on_lost` is called if it was held and cannot be any more."""
+        """Acquire or renew it, once; calls `on_lost` if it was held and is lost."""
         begun_ns = self._clock.monotonic_ns()
         try:
-            self._take_or_renew(begun_ns)
+            self._acquire_or_renew(begun_ns)
         except UnavailableError as error:
             log_event(_log, "lease.unavailable", logging.WARNING, reason=str(error))
         except WrongStateError:
-            self._seen = None  # someone else was quicker: it is looked at again
+            self._seen = None  # someone else was quicker: read it again
         if self.is_held and self._clock.monotonic_ns() - self._renewed_ns > GIVE_UP_S * _NS:
             self._lose(f"it was not renewed for {GIVE_UP_S:g} s")
 
-    def _take_or_renew(self, begun_ns: int) -> None:
+    def _acquire_or_renew(self, begun_ns: int) -> None:
         if not self.is_held or self._seen is None:
-            self._look(begun_ns)
+            self._read(begun_ns)
         seen = self._seen
         assert seen is not None
         if self.is_held and seen.holder != self._identity:
@@ -109,13 +113,13 @@ class Lease:
             log_event(_log, "lease.awaited", holder=seen.holder)
             return
         self._seen = self._store.write(self._identity, seen, unix_ns=self._clock.unix_ns())
-        self._renewed_ns = begun_ns  # the call may have taken long, and others count from its arrival
+        self._renewed_ns = begun_ns  # not later: the call may have taken long, and others count from its arrival
         if not self.is_held:
             log_event(_log, "lease.held", holder=self._identity)
             self._is_held.set()
 
-    def _look(self, now_ns: int) -> None:
-        """Note since when the lease is as it is, by this machine's clock: others' clocks may be wrong."""
+    def _read(self, now_ns: int) -> None:
+        """Note when the lease last changed, by this machine's clock: other clocks may be wrong."""
         found = self._store.read()
         before, self._seen = self._seen, found
         if before is None or (before.holder, before.renewed) != (found.holder, found.renewed):
@@ -136,7 +140,7 @@ class Lease:
 
 
 def end_at_once(_reason: str) -> None:
-    """End this process and all that it has started, with nothing tidied up: someone else may own the checkpoint."""
+    """Kill this process and its children without any cleanup: another driver may own the checkpoint."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):

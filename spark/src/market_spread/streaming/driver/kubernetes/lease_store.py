@@ -1,6 +1,6 @@
 """A Lease of coordination.k8s.io, read and written through the API server.
 
-It takes no client library: to import one costs the driver seconds each time it comes back, and its image 70 MB.
+It uses no client library: importing one would cost each restart of the driver seconds, and its image 70 MB.
 """
 
 import json
@@ -21,22 +21,22 @@ from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.kubernetes.executors import KUBERNETES
 from market_spread.streaming.driver.kubernetes.lease import DURATION_S, HeldLease, Lease
 
-# Two calls that hang must fit between a renewal and the moment at which a driver gives up.
+# Two calls that hang must fit between a renewal and the time at which a driver gives up.
 _CALL_S = 2.5
-# Where every pod finds who it is to the API server.
+# Where every pod finds its credentials for the API server.
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """The API server at a URL; account: the folder with our token and its authority, None if it wants neither."""
+    """The API server at a URL. account: the folder with our token and the server's CA; None: neither is needed."""
 
     url: str
     account: Path | None = None
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The object it answers. WrongStateError if ours is not the newest, KeyError if there is none at the path;
-        UnavailableError if it refuses or does not answer.
+        """The object in the answer. WrongStateError if ours is not the newest, KeyError if the path has none,
+        UnavailableError if the server refuses or does not answer.
         """
         headers = {"Content-Type": "application/json"}
         if self.account:
@@ -57,13 +57,13 @@ class ApiServer:
         return found
 
     def _opener(self) -> OpenerDirector:
-        # Made anew each time, since both files of the account change while we run.
+        # A new one each time: both files of the account change while we run.
         authority = ssl.create_default_context(cafile=self.account / "ca.crt" if self.account else None)
         return build_opener(ProxyHandler({}), HTTPSHandler(context=authority))
 
 
 class KubernetesLease:
-    """The lease of that name. It is written as it was last read, so what others keep in it stays."""
+    """The lease of that name. It is written as it was last read, so fields of others stay."""
 
     def __init__(self, api: ApiServer, *, namespace: str, name: str) -> None:
         self._api = api
@@ -81,14 +81,14 @@ class KubernetesLease:
     def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         lease = self._lease
         if lease is None or _held(lease) != before:
-            raise WrongStateError("the lease was looked at again meanwhile")
+            raise WrongStateError("the lease was read again meanwhile")
         spec = {**(lease.get("spec") or {})}
         now = _micro_time(unix_ns)
         if (spec.get("holderIdentity") or "") != holder:
             spec["acquireTime"] = now
             spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + 1
         spec |= {"holderIdentity": holder, "renewTime": now, "leaseDurationSeconds": round(DURATION_S)}
-        self._lease = None  # until it is known what the server made of it
+        self._lease = None  # unknown until the server has answered
         try:
             self._lease = self._api.call("PUT", f"{self._folder}/{self._name}", {**lease, "spec": spec})
         except KeyError as error:
@@ -96,23 +96,18 @@ class KubernetesLease:
         return _held(self._lease)
 
     def _created(self) -> dict[str, Any]:
-        lease = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": self._name},
-            "spec": {},
-        }
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self._name}, "spec": {}}
         try:
             return self._api.call("POST", self._folder, lease)
         except KeyError as error:
-            raise UnavailableError("the API server knows no leases in this namespace") from error
+            raise UnavailableError("the API server has no leases in this namespace") from error
 
 
 def lease_in_cluster(config: JobConfig, clock: Clock, on_lost: Callable[[str], None] | None = None) -> Lease:
     """The driver's lease, reached as pods reach their API server."""
     api = ApiServer(config.master.removeprefix(KUBERNETES), _ACCOUNT)
     store = KubernetesLease(api, namespace=config.namespace, name=str(config.lease))
-    # With the address, because a pod that is made again has the name of one that may still be running.
+    # With the address: a recreated pod has the same name as its predecessor, which may still be running.
     return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock, on_lost=on_lost)
 
 
@@ -123,5 +118,5 @@ def _held(lease: dict[str, Any]) -> HeldLease:
 
 
 def _micro_time(unix_ns: int) -> str:
-    """A time as the API server takes it: never without its microseconds."""
+    """A time as the API server requires it: always with microseconds."""
     return datetime.fromtimestamp(unix_ns // 1000 / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

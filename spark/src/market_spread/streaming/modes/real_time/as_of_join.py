@@ -1,180 +1,141 @@
-"""Rows of two sources in few words: one source is remembered, the rows of the other look up what is newest of it.
+"""The as-of join of Real-Time Mode, on packed rows: the state keeps the latest row of the build side, and each row of
+the probe side reads it.
 
-What a row costs is the columns that it carries: through the shuffle, and in Spark's state, which stays in memory only
-while every column of it is a number. So all but the key travels packed, malformed rows too, under a key of their own.
+A row costs what its columns cost, in the shuffle and in Spark's state, which stays in memory only while all its columns
+are numbers. So everything except the key is packed into longs ("words"), malformed rows too, under reserved keys.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.wire.layout import Field, Kind, Layout
-from market_spread.streaming.modes.real_time.bit_packing import Packing, Part
-from market_spread.streaming.modes.rows import CARRIED, is_good, reserved_key, source_rows, united
+from market_spread.common.wire.layout import Field, Kind
+from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
+from market_spread.streaming.modes.rows import (
+    METADATA,
+    build_and_probe,
+    is_good,
+    layout_of,
+    long,
+    reserved_key,
+    source_rows,
+    union_all,
+)
 from market_spread.streaming.operators.stateful import AsOfJoin
+from market_spread.streaming.operators.stateless import each_once
 from market_spread.streaming.pipeline import Pipeline, Source
 
-# The tag says what a row is; in a malformed one, which reason.
-_TAG = Part("tag", 4)
-_REMEMBERED, _LOOKING, _MALFORMED = 0, 1, 8
-_PLACE = Packing([Part("offset", 54), Part("position", 28), Part("partition", 31)], head=_TAG)
-# A time as its distance from the intended one, held within a quarter of an hour to either side.
+# The tag says what a row is; in a malformed one, plus its reason.
+_TAG = BitField("tag", 4)
+_BUILD_ROW, _PROBE_ROW, _MALFORMED = 0, 1, 8
+_ORIGIN = BitPacking([BitField("offset", 54), BitField("position", 28), BitField("partition", 31)], head=_TAG)
+# A time as its distance from the intended one, at most 1,000 s to either side.
 _DISTANCE_MAX_US = 1_000_000_000
-_DISTANCES = (Part("sent_us", 31, _DISTANCE_MAX_US), Part("read_us", 32, _DISTANCE_MAX_US))
+_DISTANCES = (BitField("sent_us", 31, _DISTANCE_MAX_US), BitField("read_us", 32, _DISTANCE_MAX_US))
 
 
-@dataclass(frozen=True, slots=True)
 class PackedRows:
-    """The columns of the packed rows, and what is in them.
+    """The columns of the packed rows.
 
-    key: the column of the key; newest: the columns of what is remembered, null in rows that look up, each with the
-    sequence on top; own: the columns of the row itself.
+    key: the key's column; state_words: those of the build side, null in probe rows, each with the sequence in its
+    highest bits; row_words: those of the row itself; state_packing: of the state. To Spark the state is only numbers,
+    so Spark cannot tell one packing from another.
     """
 
-    key: str
-    newest: tuple[str, ...]
-    own: tuple[str, ...]
-    _field_of_key: str
-    _remembered: "_Remembered"
-    _looking: "_Looking"
+    key = "_key"
 
-    @staticmethod
-    def of(pipeline: Pipeline, state: AsOfJoin) -> "PackedRows":
-        """Those of a pipeline with this state."""
-        key = str(pipeline.stream.key)
-        first, second = pipeline.sources
-        remembered, looking_up = (first, second) if first.name == state.of else (second, first)
-        news, looking = _Remembered.of(remembered, state), _Looking.of(looking_up, key)
-        width = max(looking.packing.words, _PLACE.words)
-        return PackedRows(
-            key="_key",
-            newest=tuple(f"_newest_{i}" for i in range(news.packing.words)),
-            own=tuple(f"_word_{i}" for i in range(width)),
-            _field_of_key=key,
-            _remembered=news,
-            _looking=looking,
-        )
-
-    @property
-    def form(self) -> str:
-        """How what is remembered is packed. Spark's state has only numbers, so it cannot tell one form from another."""
-        return self._remembered.packing.form
+    def __init__(self, pipeline: Pipeline, state: AsOfJoin) -> None:
+        self._key_field = str(pipeline.stream.key)
+        self._build, self._probe = build_and_probe(pipeline, state)
+        layout, sequence = layout_of(self._build), str(self._build.sequence)
+        self._state_fields = each_once((*state.added.values(), sequence))
+        kept = [_bit_field(layout.field(name)) for name in self._state_fields if name != sequence]
+        self.state_packing = BitPacking(kept, on_top=_bit_field(layout.field(sequence)))
+        self._row_fields = [field for field in layout_of(self._probe).fields[1:] if field.name != self._key_field]
+        self._row_packing = BitPacking([*map(_bit_field, self._row_fields), *_DISTANCES], head=_TAG)
+        self.state_words = [f"_newest_{i}" for i in range(self.state_packing.words)]
+        self.row_words = [f"_word_{i}" for i in range(max(self._row_packing.words, _ORIGIN.words))]
 
     def rows(self, records: Mapping[str, DataFrame]) -> DataFrame:
-        """The rows of both sources, from their records by their names."""
-        looking = self._packed(self._looking.source, records, [_long(None)] * len(self.newest), self._looking.packed())
-        remembered = self._packed(self._remembered.source, records, self._remembered.packed(), [])
-        return united([remembered, looking])
+        """The packed rows of both sources, from their records by source name."""
+        state = self.state_packing.pack({name: F.col(name) for name in self._state_fields})
+        build = self._packed(self._build, records, state, [])
+        probe = self._packed(self._probe, records, [long(None)] * len(state), self._packed_probe_row())
+        return union_all([build, probe])
 
-    def leaves(self, emitted: Column) -> Column:
-        """Whether a row leaves: one that is malformed, or one that looks up and is emitted."""
+    def is_output(self, emitted: Column) -> Column:
+        """Whether a row is output: a malformed one, or a probe row that is emitted."""
         tag = self._tag()
-        return (tag != _REMEMBERED) & ((tag >= _MALFORMED) | emitted)
+        return (tag != _BUILD_ROW) & ((tag >= _MALFORMED) | emitted)
 
     def unpacked(self, added: Mapping[str, str]) -> dict[str, Column]:
-        """The fields and stamps of a row that looks up. added: fields of what is newest, by their new names."""
-        newest = [F.col(name) for name in self.newest]
-        found = {to: F.coalesce(self._remembered.packing.unpack(newest, of), _long(0)) for to, of in added.items()}
-        return {**self._looking.unpacked(self._words()), self._field_of_key: F.col(self.key), **found}
+        """The fields and stamps of a probe row. added: the build side's fields, by their names in the output."""
+        state, row = [F.col(name) for name in self.state_words], self._words()
+        joined = {to: F.coalesce(self.state_packing.unpack(state, of), long(0)) for to, of in added.items()}
+        fields = {each.name: _from_number(each, self._row_packing.unpack(row, each.name)) for each in self._row_fields}
+        time = fields[str(self._probe.time)]
+        stamps = {each.name: time + self._row_packing.unpack(row, each.name) for each in _DISTANCES}
+        return {**fields, **stamps, self._key_field: F.col(self.key), **joined}
 
     def origin(self) -> dict[str, Column]:
-        """Where a malformed row came from, and its reason; null in the others."""
+        """The origin of a malformed row, and its reason; null in other rows."""
         tag = self._tag()
-        place = {name: _PLACE.unpack(self._words(), name) for name in ("partition", "offset", "position")}
-        place["topic"] = F.regexp_extract(self.key, "^!(.+)/", 1)
-        place["reason"] = F.when(tag >= _MALFORMED, tag - _long(_MALFORMED))
-        return {name: place[name] for name in CARRIED if name in place}
+        origin = {name: _ORIGIN.unpack(self._words(), name) for name in ("partition", "offset", "position")}
+        origin["topic"] = F.regexp_extract(self.key, "^!(.+)/", 1)
+        origin["reason"] = F.when(tag >= _MALFORMED, tag - long(_MALFORMED))
+        return {name: origin[name] for name in METADATA if name in origin}
 
     def _packed(
-        self, source: Source, records: Mapping[str, DataFrame], newest: Sequence[Column], own: Sequence[Column]
+        self, source: Source, records: Mapping[str, DataFrame], state: Sequence[Column], row: Sequence[Column]
     ) -> DataFrame:
-        bad_tag = F.col("reason") + _long(_MALFORMED)
-        place = _PLACE.pack({name: F.col(name) for name in ("offset", "position", "partition")} | {"tag": bad_tag})
-        chosen = zip(self.own, self._filled_up(own), self._filled_up(place), strict=True)
+        bad_tag = F.col("reason") + long(_MALFORMED)
+        origin = _ORIGIN.pack({name: F.col(name) for name in ("offset", "position", "partition")} | {"tag": bad_tag})
+        words = zip(self.row_words, self._padded(row), self._padded(origin), strict=True)
         return source_rows(source, records[source.name]).select(
-            F.when(is_good(), F.col(self._field_of_key)).otherwise(reserved_key()).alias(self.key),
-            *(F.when(is_good(), word).alias(name) for name, word in zip(self.newest, newest, strict=True)),
-            *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in chosen),
+            F.when(is_good(), F.col(self._key_field)).otherwise(reserved_key()).alias(self.key),
+            *(F.when(is_good(), word).alias(name) for name, word in zip(self.state_words, state, strict=True)),
+            *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
         )
 
-    def _filled_up(self, words: Sequence[Column]) -> list[Column]:
-        return [*words, *[_long(0)] * (len(self.own) - len(words))]
+    def _packed_probe_row(self) -> list[Column]:
+        time, sent = F.col(str(self._probe.time)), F.col("sent_us")
+        sent = F.when(sent == 0, time).otherwise(sent)  # 0: unknown, the intended time stands in
+        distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
+        values = {field.name: _as_number(field) for field in self._row_fields}
+        return self._row_packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
+
+    def _padded(self, words: Sequence[Column]) -> list[Column]:
+        return [*words, *[long(0)] * (len(self.row_words) - len(words))]
 
     def _words(self) -> list[Column]:
-        return [F.col(name) for name in self.own]
+        return [F.col(name) for name in self.row_words]
 
     def _tag(self) -> Column:
-        return _PLACE.unpack(self._words(), "tag")
+        return _ORIGIN.unpack(self._words(), "tag")
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    """What is remembered of a source: the fields that are added to the rows of the other, and the sequence."""
-
-    source: Source
-    fields: tuple[str, ...]
-    packing: Packing
-
-    @staticmethod
-    def of(source: Source, state: AsOfJoin) -> "_Remembered":
-        layout, sequence = _layout(source), str(source.sequence)
-        fields = tuple(dict.fromkeys((*state.added.values(), sequence)))
-        parts = [_part(layout.field(name)) for name in fields if name != sequence]
-        return _Remembered(source, fields, Packing(parts, on_top=_part(layout.field(sequence))))
-
-    def packed(self) -> list[Column]:
-        """The words of a row, from its columns."""
-        return self.packing.pack({name: F.col(name) for name in self.fields})
-
-
-@dataclass(frozen=True, slots=True)
-class _Looking:
-    """The rows that look up: how their fields, but the key, travel in words."""
-
-    source: Source
-    time: str
-    fields: Mapping[str, Field]
-    packing: Packing
-
-    @staticmethod
-    def of(source: Source, key: str) -> "_Looking":
-        fields = {field.name: field for field in _layout(source).fields[1:] if field.name != key}
-        parts = [*map(_part, fields.values()), *_DISTANCES]
-        return _Looking(source, str(source.time), fields, Packing(parts, head=_TAG))
-
-    def packed(self) -> list[Column]:
-        """The words of a row, from its columns."""
-        values = {name: _as_number(field) for name, field in self.fields.items()}
-        time = F.col(self.time)
-        sent = F.when(F.col("sent_us") == 0, time).otherwise(F.col("sent_us"))  # not told: taken as sent when intended
-        distances = {"sent_us": _held(sent - time), "read_us": _held(F.col("read_us") - time)}
-        return self.packing.pack({**values, **distances, "tag": _long(_LOOKING)})
-
-    def unpacked(self, words: Sequence[Column]) -> dict[str, Column]:
-        """The fields and stamps of a row, from its words."""
-        fields = {name: _from_number(field, self.packing.unpack(words, name)) for name, field in self.fields.items()}
-        stamps = {part.name: fields[self.time] + self.packing.unpack(words, part.name) for part in _DISTANCES}
-        return {**fields, **stamps}
-
-
-def _part(field: Field) -> Part:
-    """A field as an integer of a word."""
-    if field.kind is Kind.LETTER:
-        return Part(field.name, max(1, (len(field.letters) - 1).bit_length()))
-    if not field.is_number:
-        raise TypeError(f"{field.name} is text")
-    return Part(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
+def _bit_field(field: Field) -> BitField:
+    """A field of a layout as a bit field."""
+    match field.kind:
+        case Kind.LETTER:
+            return BitField(field.name, max(1, (len(field.letters) - 1).bit_length()))
+        case Kind.DIGITS | Kind.SIGNED | Kind.INTEGER:
+            return BitField(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
+        case Kind.TEXT:
+            raise TypeError(f"{field.name} is text")
+        case never:
+            assert_never(never)
 
 
 def _as_number(field: Field) -> Column:
     if field.kind is not Kind.LETTER:
         return F.col(field.name)
-    place = _long(0)
+    index = long(0)
     for i, letter in enumerate(field.letters[1:], 1):
-        place = F.when(F.col(field.name) == letter, _long(i)).otherwise(place)
-    return place
+        index = F.when(F.col(field.name) == letter, long(i)).otherwise(index)
+    return index
 
 
 def _from_number(field: Field, number: Column) -> Column:
@@ -183,15 +144,5 @@ def _from_number(field: Field, number: Column) -> Column:
     return F.get(F.array(*map(F.lit, field.letters)), number.cast("int"))
 
 
-def _held(distance_us: Column) -> Column:
-    return F.greatest(F.least(distance_us, _long(_DISTANCE_MAX_US)), _long(-_DISTANCE_MAX_US))
-
-
-def _layout(source: Source) -> Layout:
-    if not isinstance(source.messages, Layout):
-        raise TypeError(f"{source.name!r} is text")
-    return source.messages
-
-
-def _long(value: int | None) -> Column:
-    return F.lit(value).cast("bigint")
+def _clamped(distance_us: Column) -> Column:
+    return F.greatest(F.least(distance_us, long(_DISTANCE_MAX_US)), long(-_DISTANCE_MAX_US))

@@ -1,4 +1,4 @@
-"""Several integers in few longs: state and shuffle cost by the column, so rows carry few, well-filled ones."""
+"""Bit fields packed into few longs ("words"): state and shuffle cost by the column, so rows have few, full ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,14 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-_USABLE_BITS = 63  # the sign stays clear, so that words compare as their highest part does
+from market_spread.streaming.modes.rows import long
+
+_USABLE_BITS = 63  # the sign stays clear, so words compare as their highest bit field does
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """An integer: `bits` wide, stored plus `bias`, so that it may be negative down to -bias."""
+class BitField:
+    """An integer of `bits` bits, stored plus `bias`, so it may be as low as -bias."""
 
     name: str
     bits: int
@@ -21,9 +23,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Bits of a part: `bits` of them, from `from_bit` of its value on, at `at_bit` of the word."""
+    """`bits` bits of a bit field, starting at `from_bit` of its value and at `at_bit` of the word."""
 
-    part: Part
+    field: BitField
     word: int
     at_bit: int
     from_bit: int
@@ -31,22 +33,24 @@ class _Piece:
 
     @property
     def whole(self) -> bool:
-        return self.bits == self.part.bits
+        return self.bits == self.field.bits
 
 
-class Packing:
-    """Where parts stand in words (longs). Values outside a part's range must not be packed."""
+class BitPacking:
+    """Where bit fields are in words. A value outside its bit field's range must not be packed."""
 
-    def __init__(self, parts: Sequence[Part], *, head: Part | None = None, on_top: Part | None = None) -> None:
-        """Parts stay whole if that takes no more words than cutting them would; a cut part costs more to unpack.
+    def __init__(
+        self, fields: Sequence[BitField], *, head: BitField | None = None, on_top: BitField | None = None
+    ) -> None:
+        """Bit fields stay whole unless cutting them saves a word; a cut one costs more to unpack.
 
-        head: a part that stands highest in the first word, so that packings which share their words are told apart;
-        on_top: a part that stands highest in every word, so that words compare as it does.
+        head: the highest bit field of the first word, which tells apart packings that share their words; on_top: the
+        highest bit field of every word, so words compare as it does.
         """
         capacity = _USABLE_BITS - (on_top.bits if on_top else 0)
         first = capacity - (head.bits if head else 0)
-        pieces = _whole(parts, first, capacity)
-        cut = _cut(parts, first, capacity)
+        pieces = _whole(fields, first, capacity)
+        cut = _cut(fields, first, capacity)
         if pieces is None or _words(pieces) > _words(cut):
             pieces = cut
         self.words = _words(pieces)
@@ -58,57 +62,57 @@ class Packing:
 
     @property
     def form(self) -> str:
-        """Where each part stands, as text: words of another form cannot be unpacked."""
+        """Where each bit field is, as text: words of another form cannot be unpacked."""
         return " ".join(
-            f"{piece.part.name}{piece.part.bias:+d}/{piece.from_bit}+{piece.bits}@{piece.word}.{piece.at_bit}"
+            f"{piece.field.name}{piece.field.bias:+d}/{piece.from_bit}+{piece.bits}@{piece.word}.{piece.at_bit}"
             for piece in self._pieces
         )
 
     def pack(self, values: Mapping[str, Column]) -> list[Column]:
-        """The words of these values; a part that is not given is 0. A word with a null in it is null."""
+        """The words of these values; a bit field without a value is 0. A word with a null in it is null."""
         words: list[list[Column]] = [[] for _ in range(self.words)]
         for piece in self._pieces:
-            if piece.part.name in values:
-                words[piece.word].append(_placed(piece, values[piece.part.name]))
-        return [reduce(Column.bitwiseOR, word) if word else _long(0) for word in words]
+            if piece.field.name in values:
+                words[piece.word].append(_placed(piece, values[piece.field.name]))
+        return [reduce(Column.bitwiseOR, word) if word else long(0) for word in words]
 
     def unpack(self, words: Sequence[Column], name: str) -> Column:
-        """A part of the words."""
-        pieces = [piece for piece in self._pieces if piece.part.name == name]
-        if pieces[0].whole:  # one that stands on top stands in every word
+        """The value of a bit field."""
+        pieces = [piece for piece in self._pieces if piece.field.name == name]
+        if pieces[0].whole:  # the one on top is in every word
             pieces = pieces[:1]
         value = reduce(Column.bitwiseOR, (_taken(piece, words[piece.word]) for piece in pieces))
-        bias = pieces[0].part.bias
-        return value - _long(bias) if bias else value
+        bias = pieces[0].field.bias
+        return value - long(bias) if bias else value
 
 
-def _whole(parts: Sequence[Part], first: int, capacity: int) -> list[_Piece] | None:
-    """First fit, the widest first, no part cut. None if one does not fit in a word."""
+def _whole(fields: Sequence[BitField], first: int, capacity: int) -> list[_Piece] | None:
+    """First fit, the widest first, none cut. None if one does not fit in a word."""
     free = [first]
     pieces = []
-    for part in sorted(parts, key=lambda part: -part.bits):
-        if part.bits > capacity:
+    for field in sorted(fields, key=lambda field: -field.bits):
+        if field.bits > capacity:
             return None
-        word = next((i for i, bits in enumerate(free) if bits >= part.bits), len(free))
+        word = next((i for i, bits in enumerate(free) if bits >= field.bits), len(free))
         if word == len(free):
             free.append(capacity)
-        free[word] -= part.bits
-        pieces.append(_Piece(part, word, free[word], 0, part.bits))
+        free[word] -= field.bits
+        pieces.append(_Piece(field, word, free[word], 0, field.bits))
     return pieces
 
 
-def _cut(parts: Sequence[Part], first: int, capacity: int) -> list[_Piece]:
-    """Every word full before the next is begun, parts cut where it ends."""
+def _cut(fields: Sequence[BitField], first: int, capacity: int) -> list[_Piece]:
+    """Every word filled before the next, bit fields cut where it ends."""
     pieces = []
     word, free = 0, first
-    for part in parts:
-        left = part.bits
+    for field in fields:
+        left = field.bits
         while left:
             if not free:
                 word, free = word + 1, capacity
             bits = min(left, free)
             left, free = left - bits, free - bits
-            pieces.append(_Piece(part, word, free, left, bits))
+            pieces.append(_Piece(field, word, free, left, bits))
     return pieces
 
 
@@ -117,18 +121,14 @@ def _words(pieces: Sequence[_Piece]) -> int:
 
 
 def _placed(piece: _Piece, value: Column) -> Column:
-    bits = value + _long(piece.part.bias) if piece.part.bias else value.cast("bigint")
+    bits = value + long(piece.field.bias) if piece.field.bias else value.cast("bigint")
     if piece.from_bit:
         bits = F.shiftright(bits, piece.from_bit)
-    if piece.from_bit + piece.bits < piece.part.bits:
-        bits = bits.bitwiseAND(_long(2**piece.bits - 1))
+    if piece.from_bit + piece.bits < piece.field.bits:
+        bits = bits.bitwiseAND(long(2**piece.bits - 1))
     return F.shiftleft(bits, piece.at_bit) if piece.at_bit else bits
 
 
 def _taken(piece: _Piece, word: Column) -> Column:
-    bits = (F.shiftright(word, piece.at_bit) if piece.at_bit else word).bitwiseAND(_long(2**piece.bits - 1))
+    bits = (F.shiftright(word, piece.at_bit) if piece.at_bit else word).bitwiseAND(long(2**piece.bits - 1))
     return F.shiftleft(bits, piece.from_bit) if piece.from_bit else bits
-
-
-def _long(value: int) -> Column:
-    return F.lit(value).cast("bigint")

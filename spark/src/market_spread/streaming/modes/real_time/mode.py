@@ -1,22 +1,22 @@
-"""Real-Time Mode: rows pass through the query as they come; state and offsets are saved at the end of a batch."""
+"""Real-Time Mode: rows pass through the query as they arrive; state and offsets are saved when a batch ends."""
 
 from collections.abc import Mapping
 
 from market_spread.common import job_contract
 from market_spread.streaming.modes.mode import SHARED_SETTINGS, LiveOperators, Mode
-from market_spread.streaming.modes.real_time.compile import leaving, state_form
+from market_spread.streaming.modes.real_time.compile import compile_pipeline, state_form
 
-# So short only while the job warms up, and long enough that a batch reads something (at 50 ms none did).
+# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
 _WARM_UP_BATCH_S = 0.4
 
-# The state's generated projection is longer than what HotSpot compiles by default: interpreted, it would be the
-# bottleneck. The parallel collector costs the threads that allocate less than G1 does (docs/adr/0006).
+# The state's generated projection is longer than HotSpot compiles by default; interpreted, it would be the bottleneck.
+# The parallel collector costs the threads that allocate less than G1 does (docs/adr/0006).
 _JAVA_OPTIONS = "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
 
-# Read at launch only, so they belong into the session and not into the query.
+# Spark reads them only at launch, so they belong to the session, not the query.
 _SESSION_SETTINGS: Mapping[str, str] = {
     **SHARED_SETTINGS,
-    # The shuffle's buffers leave after at most this long: the main part of the latency. Not 0: its thread would spin.
+    # The shuffle's buffers are sent after at most this: the main part of the latency. With 0 its thread would spin.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     "spark.shuffle.streaming.networkBufferSize": "32768",
     "spark.shuffle.streaming.checksum.enabled": "false",
@@ -27,20 +27,14 @@ _SESSION_SETTINGS: Mapping[str, str] = {
 }
 
 
-def slots_needed(partitions: int, state_partitions: int) -> int:
-    """How many tasks run at the same time: one for each input partition, one for each partition of the state."""
-    return partitions + state_partitions
-
-
 REAL_TIME = Mode(
     name=job_contract.REAL_TIME,
     session_settings=_SESSION_SETTINGS,
     source_options={},
-    leaving=leaving,
+    compile=compile_pipeline,
     state_form=state_form,
     output_mode="update",
     trigger="realTime",
-    slots_needed=slots_needed,
     warm_up_batch_s=_WARM_UP_BATCH_S,
     live_operators=LiveOperators(scan="RealTimeStreamScan", state="StatefulStreamlineAggregate"),
 )

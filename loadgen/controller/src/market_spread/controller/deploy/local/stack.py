@@ -15,7 +15,7 @@ from market_spread.common.kafka.client import broker_settings, create_topics
 from market_spread.common.processes import cpu_us
 from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
-from market_spread.controller.clients.services import Addresses
+from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.effective_config import (
     job_settings,
@@ -187,7 +187,7 @@ class LocalStack:
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """With affinities: the CPUs that each process may run on."""
-        spark, jvm = job_settings(self.children["job"].log)
+        spark, jvm = job_settings(describe_job(addresses.job))
         broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
         pinning = {name: cpu_list(psutil.Process(pid).cpu_affinity() or ()) for name, pid in self.process_ids().items()}
         return {

@@ -1,7 +1,7 @@
-"""The newest row of a key as of each moment: an as-of join of two streams, on arrays.
+"""The as-of join of two streams on arrays: for each probe row, the latest build row of its key at its time.
 
-Rows take effect in the order of their times; at the same time, updates come before those that look up. An update
-counts only if its sequence is higher than those before it, so one that comes again, or late, changes nothing.
+Rows take effect in the order of their times; at the same time, build rows come first. A build row counts only if its
+sequence is higher than the earlier ones, so a repeated or late one changes nothing.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.streaming.modes.micro_batch.kernels.hash_index import places_of
+from market_spread.streaming.modes.micro_batch.kernels.hash_index import find_keys
 
 Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]
@@ -20,8 +20,8 @@ _SEQUENCE_BITS = 41
 
 
 @dataclass(frozen=True, slots=True)
-class Updates:
-    """Rows that may be the newest of their key: keys, times, sequences (n,), and values (columns, n)."""
+class BuildRows:
+    """Rows of the build side: keys, times, sequences (n,), and values (columns, n)."""
 
     keys: UInt64s
     times: Int64s
@@ -31,7 +31,7 @@ class Updates:
 
 @dataclass(frozen=True, slots=True)
 class AsOfIndex:
-    """The newest row of every key: keys (m,) ascending, sequences (m,), values (columns, m)."""
+    """The latest build row of every key: keys (m,) ascending, sequences (m,), values (columns, m)."""
 
     keys: UInt64s
     sequences: Int64s
@@ -44,16 +44,16 @@ class AsOfIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, columns: int) -> Self:
-        """What `to_bytes` has written."""
+        """The inverse of `to_bytes`."""
         table = np.frombuffer(data, np.int64).reshape(columns + 2, -1)
         return cls(table[0].view(np.uint64), table[1], table[2:])
 
     def to_bytes(self) -> bytes:
-        """All of it, for the state store: native 64-bit words, a row of the table after the other."""
+        """The index for the state store: native 64-bit words, one row of the table after the other."""
         return np.vstack((self.keys.view(np.int64), self.sequences, self.values)).tobytes()
 
     def with_keys(self, keys: UInt64s) -> "AsOfIndex":
-        """The same, with room for these keys; a new one has the sequence NEVER and zeros."""
+        """The index with these keys added; a new key has the sequence NEVER and zeros."""
         missing = np.setdiff1d(keys, self.keys)
         if not len(missing):
             return self
@@ -63,62 +63,62 @@ class AsOfIndex:
         values = np.hstack((self.values, np.zeros((len(self.values), len(missing)), np.int64)))
         return AsOfIndex(merged[order], sequences[order], values[:, order])
 
-    def places(self, keys: UInt64s) -> tuple["AsOfIndex", Int64s]:
-        """Where each of the keys (n,) stands, and the state that has all of them."""
+    def find(self, keys: UInt64s) -> tuple["AsOfIndex", Int64s]:
+        """The index with all of the keys (n,), and where each of them is in it."""
         state = self
-        found = places_of(keys, state.keys)
-        strange = found < 0
-        if strange.any():
-            state = state.with_keys(np.unique(keys[strange]))
-            found = places_of(keys, state.keys)
+        found = find_keys(keys, state.keys)
+        missing = found < 0
+        if missing.any():
+            state = state.with_keys(np.unique(keys[missing]))
+            found = find_keys(keys, state.keys)
         return state, found
 
 
 @dataclass(frozen=True, slots=True)
 class AsOfMatches:
-    """What was the newest for each row that looked: sequences (n,), NEVER where there was none, and values."""
+    """The latest build row for each probe row: sequences (n,), NEVER where there was none, and values (columns, n)."""
 
     sequences: Int64s
     values: Int64s
 
 
-def look_up(state: AsOfIndex, updates: Updates, keys: UInt64s, times: Int64s) -> tuple[AsOfIndex, AsOfMatches]:
-    """The state after all updates, and what was the newest for each of the rows (keys, times) at its time."""
-    count = len(updates.keys)
-    state, places = state.places(np.concatenate((updates.keys, keys)))
-    order = _in_effect(places, np.concatenate((updates.times, times)), len(state.keys))
-    placed = places[order]
+def join_as_of(state: AsOfIndex, build: BuildRows, keys: UInt64s, times: Int64s) -> tuple[AsOfIndex, AsOfMatches]:
+    """The state after all build rows, and the match of each probe row (keys, times) at its time."""
+    count = len(build.keys)
+    state, key_indexes = state.find(np.concatenate((build.keys, keys)))
+    order = _in_effect(key_indexes, np.concatenate((build.times, times)), len(state.keys))
+    key_of = key_indexes[order]
 
-    # The key on top, so that the running maximum begins anew with each; 0 below it is a row that looks.
-    ranks = placed << _SEQUENCE_BITS
-    is_update = order < count
-    ranks[is_update] += updates.sequences[order[is_update]] + 1
+    # The key in the high bits, so the running maximum starts anew with each key; below it, 0 marks a probe row.
+    ranks = key_of << _SEQUENCE_BITS
+    is_build = order < count
+    ranks[is_build] += build.sequences[order[is_build]] + 1
     highest = np.maximum.accumulate(ranks)
-    newest_row = np.maximum.accumulate(np.where(is_update & (ranks == highest), np.arange(len(order)), 0))
+    latest_row = np.maximum.accumulate(np.where(is_build & (ranks == highest), np.arange(len(order)), 0))
 
-    # Where the batch has nothing newer, the state's own row is meant: it stands behind the updates.
+    # Where the batch has nothing later, the state's row is taken: those rows follow the build rows.
     sequences = (highest & (2**_SEQUENCE_BITS - 1)) - 1
-    from_batch = sequences > state.sequences[placed]
-    source = np.where(from_batch, order[newest_row], count + placed)
-    all_sequences = np.concatenate((updates.sequences, state.sequences))
-    all_values = np.hstack((updates.values, state.values))
+    from_batch = sequences > state.sequences[key_of]
+    source = np.where(from_batch, order[latest_row], count + key_of)
+    all_sequences = np.concatenate((build.sequences, state.sequences))
+    all_values = np.hstack((build.values, state.values))
 
-    looking = ~is_update
+    is_probe = ~is_build
     source_of = np.empty(len(keys), np.int64)
-    source_of[order[looking] - count] = source[looking]
-    found = AsOfMatches(all_sequences[source_of], all_values[:, source_of])
+    source_of[order[is_probe] - count] = source[is_probe]
+    matches = AsOfMatches(all_sequences[source_of], all_values[:, source_of])
 
-    ends = np.flatnonzero(np.diff(placed, append=-1))
+    ends = np.flatnonzero(np.diff(key_of, append=-1))
     after = np.arange(count, count + len(state.keys))
-    after[placed[ends]] = source[ends]
-    return AsOfIndex(state.keys, all_sequences[after], all_values[:, after]), found
+    after[key_of[ends]] = source[ends]
+    return AsOfIndex(state.keys, all_sequences[after], all_values[:, after]), matches
 
 
-def _in_effect(places: Int64s, times: Int64s, keys: int) -> Int64s:
-    """The order by key, within a key by time, and within a time as they stand: indexes (n,)."""
+def _in_effect(key_indexes: Int64s, times: Int64s, keys: int) -> Int64s:
+    """The order by key, then by time, then as given: indexes (n,)."""
     by_time = np.argsort(times, kind="stable")
-    # Stable sorts of 16-bit integers are radix sorts in numpy: many times faster than those of wide ones.
-    order = by_time[np.argsort((places[by_time] & 0xFFFF).astype(np.uint16), kind="stable")]
+    # numpy sorts 16-bit integers by radix, many times faster than wider ones.
+    order = by_time[np.argsort((key_indexes[by_time] & 0xFFFF).astype(np.uint16), kind="stable")]
     if keys > 2**16:
-        order = order[np.argsort((places[order] >> 16).astype(np.uint16), kind="stable")]
+        order = order[np.argsort((key_indexes[order] >> 16).astype(np.uint16), kind="stable")]
     return order

@@ -1,4 +1,4 @@
-"""Frames of one source as arrays: the fields of their messages, where each came from, and which cannot be read."""
+"""Frames of one source as arrays: the fields of their messages, their origins, and which cannot be read."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class Origin(NamedTuple):
-    """Whence a frame is, and when it was sent (0 if that is not told) and read."""
+    """Where a frame came from, when it was sent (0: unknown) and read."""
 
     topic: str
     partition: int
@@ -24,9 +24,9 @@ class Origin(NamedTuple):
 
 
 class RecordFrame(NamedTuple):
-    """A record: its value, an Origin as words, and the code of an InvalidReason if it cannot be opened, else 0.
+    """A record: its value, its origin as text, and the code of an InvalidReason if it cannot be opened, else 0.
 
-    There are thousands for each that anybody asks where it came from: the words are read then.
+    The origin is parsed on demand: only one frame in thousands needs it.
     """
 
     value: bytes
@@ -35,14 +35,14 @@ class RecordFrame(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """What the words say."""
+        """The parsed origin."""
         topic, *numbers = self.origin_words.split(" ")
         return Origin(topic, *map(int, numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A message that could not be read, or a frame that could not be opened (position 0)."""
+    """A message that cannot be read, or a frame that cannot be opened (position 0)."""
 
     origin: Origin
     position: int
@@ -50,7 +50,7 @@ class Malformed:
 
 
 class Messages:
-    """The messages of frames of one layout. `fields` has all of them, also those that `readable` leaves out."""
+    """The messages of frames of one layout. `fields` has all of them, unreadable ones included."""
 
     def __init__(self, layout: Layout, frames: Iterable[RecordFrame]) -> None:
         self._layout = layout
@@ -64,16 +64,16 @@ class Messages:
         self._unreadable = self.fields.unreadable()
 
     def readable(self) -> Int64s | None:
-        """Indexes of the messages that can be read; None if all can."""
+        """Indexes of the readable messages; None if all are."""
         return None if self._unreadable is None else np.flatnonzero(~self._unreadable)
 
     def origins(self, rows: Int64s) -> tuple[list[Origin], Int64s]:
-        """Where the frame of each of these messages is from, and the message's position in it."""
+        """The origin of each of these messages' frames, and the message's position in the frame."""
         found = np.searchsorted(self._starts, rows, side="right") - 1
         return [self._frames[i].origin for i in found], rows - self._starts[found]
 
     def malformed(self) -> Iterator[Malformed]:
-        """Every frame that could not be opened, and every message that could not be read."""
+        """All frames that cannot be opened, and all messages that cannot be read."""
         for frame in self._unopened:
             yield Malformed(frame.origin, 0, InvalidReason(frame.reason))
         if self._unreadable is not None:

@@ -1,7 +1,7 @@
-"""Where keys stand in a sorted array of them, by a hash table: many times faster than to search each.
+"""Where keys are in a sorted array, by a hash table: many times faster than a binary search for each.
 
-Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4) with a table that has a single
-place for all keys of a hash: the last one stands there, and the few others are searched for.
+Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4). The table has one entry per hash
+value, for the last key that has it; the few others are searched for.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ UInt64s = npt.NDArray[np.uint64]
 
 MISSING = -1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
-_SPARSENESS = 8  # places of the table for each key, at least
+_SPARSENESS = 8  # entries of the table for each key, at least
 
 
-def places_of(keys: UInt64s, known: UInt64s) -> Int64s:
-    """The index of each of keys (n,) in known (m,), which ascends; MISSING if it is not there."""
+def find_keys(keys: UInt64s, known: UInt64s) -> Int64s:
+    """The index of each of `keys` (n,) in `known` (m,), which is ascending; MISSING if it is not there."""
     if not len(known):
         return np.full(len(keys), MISSING, np.int64)
     bits = max(1, (len(known) * _SPARSENESS - 1).bit_length())

@@ -11,6 +11,7 @@ from market_spread.streaming.driver.progress import Commit, QueryProgress
 from market_spread.streaming.driver.supervisor import JobState, Supervisor
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
+    DescribeJobRequest,
     DrainJobRequest,
     JobStatusRequest,
     PartitionOffset,
@@ -21,6 +22,9 @@ COMMITS = [
     Commit(3, {("nbbo", 0): 5, ("nbbo", 1): 6}, 11, 110, 1_700_000_000_000_000_000, 5_300_000_000),
     Commit(4, {("orders", 0): 7}, 7, 70, 1_700_000_005_300_000_000, 5_200_000_000),
 ]
+
+
+SETTINGS = {"spark": {"spark.sql.shuffle.partitions": "1"}, "jvm": {"name": "OpenJDK"}}
 
 
 class FakeSupervisor:
@@ -55,7 +59,7 @@ def supervisor() -> FakeSupervisor:
 
 @pytest.fixture
 def service(supervisor: FakeSupervisor) -> JobService:
-    return JobService(cast(Supervisor, supervisor), mode="real-time", clock=ManualClock())
+    return JobService(cast(Supervisor, supervisor), mode="real-time", settings=SETTINGS, clock=ManualClock())
 
 
 def call(left_s: float | None = None) -> grpc.ServicerContext:
@@ -81,6 +85,12 @@ def test_status_says_what_is_committed_and_what_is_live(service: JobService) -> 
     ]  # fmt: skip
     assert status.cpu_us > 0
     assert status.process_ids
+
+
+def test_job_describes_the_settings_in_effect(service: JobService) -> None:
+    described = service.Describe(DescribeJobRequest(), call())
+
+    assert {"spark": dict(described.spark), "jvm": dict(described.jvm)} == SETTINGS
 
 
 def test_drain_answers_with_what_is_committed(service: JobService, supervisor: FakeSupervisor) -> None:

@@ -1,4 +1,4 @@
-"""An as-of join on arrays, by Market Spread's: what leaves a batch, by small cases and by a loop."""
+"""The as-of join of frames, with Market Spread's: the output of a batch, in small cases and against a loop."""
 
 from itertools import pairwise
 
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from market_spread.common.wire.layout import NBBO, ORDER, InvalidReason
 from market_spread.streaming import AsOfJoin
 from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.modes.micro_batch.kernels.frame_join import FrameJoin, JoinedRows, JoinSide
 from market_spread.streaming.modes.micro_batch.kernels.frames import Messages, RecordFrame
-from market_spread.streaming.modes.micro_batch.kernels.joining import Joining, Leaving, Side
 from market_spread.streaming.rule import too_wide
 
 REJECTED = market_spread().stream.state
-ORDERS = Side(ORDER, "symbol", "intended_us")
-QUOTES = Side(NBBO, "symbol", "intended_us", "sequence")
+ORDERS = JoinSide(ORDER, "symbol", "intended_us")
+QUOTES = JoinSide(NBBO, "symbol", "intended_us", "sequence")
 
 
 def quote(symbol: str, bid: int, offer: int, *, at: int, sequence: int) -> bytes:
@@ -31,14 +31,14 @@ def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) 
     return RecordFrame(b"".join(messages), f"orders 3 {offset} {sent_us} 9", reason)
 
 
-def run(state: bytes | None, quotes: list[RecordFrame], orders: list[RecordFrame]) -> tuple[bytes, Leaving]:
+def run(state: bytes | None, quotes: list[RecordFrame], orders: list[RecordFrame]) -> tuple[bytes, JoinedRows]:
     assert isinstance(REJECTED, AsOfJoin)
-    joining = Joining(REJECTED, remembered=QUOTES, looking=ORDERS)
-    return joining.run(state, Messages(NBBO, quotes), Messages(ORDER, orders))
+    join = FrameJoin(REJECTED, build=QUOTES, probe=ORDERS)
+    return join.run(state, Messages(NBBO, quotes), Messages(ORDER, orders))
 
 
-def ids(leaving: Leaving) -> list[int]:
-    found: list[int] = leaving.columns["order_id"].tolist()
+def ids(joined: JoinedRows) -> list[int]:
+    found: list[int] = joined.columns["order_id"].tolist()
     return found
 
 
@@ -59,12 +59,12 @@ def test_state_goes_from_batch_to_batch_and_ignores_what_is_not_newer() -> None:
     assert (ids(repeated), ids(newer)) == ([1], [])
 
 
-def test_a_row_that_leaves_says_what_order_and_quote_say() -> None:
+def test_an_output_row_has_the_fields_of_order_and_quote() -> None:
     orders = [frame(order("B", 1, at=6), offset=5), frame(order("B", 2, at=7), order("A", 42, at=8), sent_us=0)]
 
-    _, leaving = run(None, [frame(quote("A", 1_000, 9_000, at=5, sequence=2))], orders)
+    _, joined = run(None, [frame(quote("A", 1_000, 9_000, at=5, sequence=2))], orders)
 
-    rows = {name: column.tolist() for name, column in leaving.columns.items()}
+    rows = {name: column.tolist() for name, column in joined.columns.items()}
     assert rows == {
         "symbol": [b"B     ", b"B     ", b"A     "],
         "side": [b"B", b"B", b"B"],
@@ -73,24 +73,24 @@ def test_a_row_that_leaves_says_what_order_and_quote_say() -> None:
         "quantity": [100, 100, 100],
         "price": [1_000_000] * 3,
         "intended_us": [6, 7, 8],
-        "sent_us": [7, 7, 8],  # not told: taken as sent when intended
+        "sent_us": [7, 7, 8],  # 0: unknown, the intended time stands in
         "read_us": [9, 9, 9],
         "bid": [0, 0, 1_000],
         "offer": [0, 0, 9_000],
         "quote_sequence": [0, 0, 2],
     }
-    assert [origin.offset for origin in leaving.origins] == [5, 0, 0]
-    assert leaving.positions.tolist() == [0, 0, 1]
+    assert [origin.offset for origin in joined.origins] == [5, 0, 0]
+    assert joined.positions.tolist() == [0, 0, 1]
 
 
-def test_all_rows_leave_if_nothing_says_which() -> None:
+def test_all_rows_are_output_without_emit() -> None:
     step = AsOfJoin("newest", of="nbbo", added={"number": "sequence"})
-    joining = Joining(step, remembered=QUOTES, looking=ORDERS)
+    join = FrameJoin(step, build=QUOTES, probe=ORDERS)
     quotes = Messages(NBBO, [frame(quote("A", 1, 2, at=5, sequence=2))])
 
-    _, leaving = joining.run(None, quotes, Messages(ORDER, [frame(order("A", 1, at=1), order("A", 2, at=9))]))
+    _, joined = join.run(None, quotes, Messages(ORDER, [frame(order("A", 1, at=1), order("A", 2, at=9))]))
 
-    assert leaving.columns["number"].tolist() == [0, 2]
+    assert joined.columns["number"].tolist() == [0, 2]
 
 
 def test_a_function_may_ask_for_any_field_of_the_row() -> None:
@@ -100,13 +100,13 @@ def test_a_function_may_ask_for_any_field_of_the_row() -> None:
         added={"bid": "bid"},
         emit=lambda row: (row.side == "B") & (row.quantity > 0) & (row.price > row.bid),
     )
-    joining = Joining(step, remembered=QUOTES, looking=ORDERS)
+    join = FrameJoin(step, build=QUOTES, probe=ORDERS)
     quotes = Messages(NBBO, [frame(quote("A", 999_999, 2, at=0, sequence=1), quote("C", 10**6, 2, at=0, sequence=1))])
     orders = [order("A", 1, at=1), order("C", 2, at=1), order("A", 3, at=1).replace(b"B0", b"S0")]
 
-    _, leaving = joining.run(None, quotes, Messages(ORDER, [frame(*orders)]))
+    _, joined = join.run(None, quotes, Messages(ORDER, [frame(*orders)]))
 
-    assert ids(leaving) == [1]
+    assert ids(joined) == [1]
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
@@ -117,9 +117,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
         frame(good, offset=6, reason=InvalidReason.UNKNOWN_FORMAT.value),
     ]
 
-    _, leaving = run(None, [], orders)
+    _, joined = run(None, [], orders)
 
-    assert ids(leaving) == [1]
+    assert ids(joined) == [1]
     malformed = Messages(ORDER, orders).malformed()
     assert sorted((bad.origin.offset, bad.position, bad.reason.name) for bad in malformed) == [
         (4, 1, "UNREADABLE_FIELD"),
@@ -132,9 +132,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
 def test_an_unreadable_quote_does_not_count() -> None:
     quotes = [quote("A", 1_000, 1_001, at=1, sequence=1), quote("A", 1, 9_000, at=2, sequence=2).replace(b"Q", b"q")]
 
-    _, leaving = run(None, [frame(*quotes)], [frame(order("A", 1, at=3))])
+    _, joined = run(None, [frame(*quotes)], [frame(order("A", 1, at=3))])
 
-    assert ids(leaving) == []
+    assert ids(joined) == []
 
 
 @pytest.mark.parametrize("cuts", [1, 3, 7])

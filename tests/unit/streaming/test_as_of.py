@@ -6,50 +6,50 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.modes.micro_batch.kernels.as_of import NEVER, AsOfIndex, Updates, look_up
+from market_spread.streaming.modes.micro_batch.kernels.as_of import NEVER, AsOfIndex, BuildRows, join_as_of
 
 KEYS = st.integers(0, 5)
-UPDATES = st.lists(st.tuples(KEYS, st.integers(0, 20), st.integers(0, 30), st.integers(-9, 9)), max_size=40)
-LOOKS = st.lists(st.tuples(KEYS, st.integers(0, 20)), max_size=40)
+BUILD_ROWS = st.lists(st.tuples(KEYS, st.integers(0, 20), st.integers(0, 30), st.integers(-9, 9)), max_size=40)
+PROBE_ROWS = st.lists(st.tuples(KEYS, st.integers(0, 20)), max_size=40)
 
 
 @dataclass
 class Plain:
-    """The newest of each key, by a loop."""
+    """The latest of each key, by a loop."""
 
     newest: dict[int, tuple[int, int]]
 
-    def run(self, updates: list[tuple[int, int, int, int]], looks: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        events = [(time, 0, i) for i, (_, time, _, _) in enumerate(updates)]
-        events += [(time, 1, i) for i, (_, time) in enumerate(looks)]
+    def run(self, build: list[tuple[int, int, int, int]], probe: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        events = [(time, 0, i) for i, (_, time, _, _) in enumerate(build)]
+        events += [(time, 1, i) for i, (_, time) in enumerate(probe)]
         found: dict[int, tuple[int, int]] = {}
         for _, kind, i in sorted(events):
             if kind == 0:
-                key, _, sequence, value = updates[i]
+                key, _, sequence, value = build[i]
                 if sequence > self.newest.get(key, (NEVER, 0))[0]:
                     self.newest[key] = (sequence, value)
             else:
-                found[i] = self.newest.get(looks[i][0], (NEVER, 0))
-        return [found[i] for i in range(len(looks))]
+                found[i] = self.newest.get(probe[i][0], (NEVER, 0))
+        return [found[i] for i in range(len(probe))]
 
 
-def arrays(updates: list[tuple[int, int, int, int]]) -> Updates:
-    table = np.array(updates, np.int64).reshape(-1, 4)
-    return Updates(table[:, 0].astype(np.uint64), table[:, 1], table[:, 2], table[:, 3:].T)
+def arrays(build: list[tuple[int, int, int, int]]) -> BuildRows:
+    table = np.array(build, np.int64).reshape(-1, 4)
+    return BuildRows(table[:, 0].astype(np.uint64), table[:, 1], table[:, 2], table[:, 3:].T)
 
 
-@given(st.lists(st.tuples(UPDATES, LOOKS), max_size=4))
+@given(st.lists(st.tuples(BUILD_ROWS, PROBE_ROWS), max_size=4))
 def test_every_row_finds_what_a_loop_finds_batch_after_batch(
     batches: list[tuple[list[tuple[int, int, int, int]], list[tuple[int, int]]]],
 ) -> None:
     plain, state = Plain({}), AsOfIndex.empty(1)
-    for drawn, looks in batches:
+    for drawn, probe in batches:
         # Rows of one key and sequence are the same row: sequences are declared to be unique.
-        updates = [(key, time, sequence, (7 * key + sequence) % 10) for key, time, sequence, _ in drawn]
-        expected = plain.run(updates, looks)
-        table = np.array(looks, np.int64).reshape(-1, 2)
+        build = [(key, time, sequence, (7 * key + sequence) % 10) for key, time, sequence, _ in drawn]
+        expected = plain.run(build, probe)
+        table = np.array(probe, np.int64).reshape(-1, 2)
 
-        state, found = look_up(state, arrays(updates), table[:, 0].astype(np.uint64), table[:, 1])
+        state, found = join_as_of(state, arrays(build), table[:, 0].astype(np.uint64), table[:, 1])
 
         assert list(zip(found.sequences.tolist(), found.values[0].tolist(), strict=True)) == expected
         state = AsOfIndex.from_bytes(state.to_bytes(), 1)
@@ -61,11 +61,11 @@ def test_more_keys_than_16_bits_are_kept_apart() -> None:
     keys = np.arange(70_000, dtype=np.uint64)
     rng = np.random.default_rng(5)
     shuffled = rng.permutation(70_000)
-    updates = Updates(
+    build = BuildRows(
         keys[shuffled], np.zeros(70_000, np.int64), np.ones(70_000, np.int64), shuffled[np.newaxis].astype(np.int64)
     )
 
-    state, found = look_up(AsOfIndex.empty(1), updates, keys, np.ones(70_000, np.int64))
+    state, found = join_as_of(AsOfIndex.empty(1), build, keys, np.ones(70_000, np.int64))
 
     assert (found.values[0] == np.arange(70_000)).all()
     assert (state.values[0] == np.arange(70_000)).all()

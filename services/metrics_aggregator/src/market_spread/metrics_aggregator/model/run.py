@@ -19,7 +19,7 @@ from market_spread.metrics_aggregator.model.series import (
     SeriesId,
 )
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
-from market_spread.v1.metrics_pb2 import PushRequest
+from market_spread.v1.metrics_pb2 import Judgement, PushRequest
 
 # A process that works pushes every second, and the run controller notes every phase.
 _LIVE_NS = 30 * SECOND_NS
@@ -109,6 +109,18 @@ class RunState:
         return self._newest("verdict")
 
     @property
+    def cause(self) -> str:
+        """Whose doing it is that the run did not pass; empty if nobody says."""
+        judgement = self._judgement
+        return "" if judgement is None else judgement.cause
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in the words of the run controller; that of an older one has no cause."""
+        judgement = self._judgement
+        return self.verdict if judgement is None else judgement.outcome or self.verdict
+
+    @property
     def limits(self) -> RunLimits | None:
         """What the run is judged by; None if nobody has said it."""
         note = self._newest_note("limits")
@@ -117,8 +129,8 @@ class RunState:
     @property
     def failed_checks(self) -> tuple[FailedCheck, ...]:
         """What speaks against the run, as far as its verdict says it."""
-        note = self._newest_note("verdict")
-        return () if note is None or note.judgement is None else tuple(note.judgement.failed)
+        judgement = self._judgement
+        return () if judgement is None else tuple(judgement.failed)
 
     @property
     def measured_unix_ns(self) -> tuple[int, int | None] | None:
@@ -228,6 +240,11 @@ class RunState:
         if series is None:
             series = self.series[series_id] = of_kind(self.held)
         return cast(_S, series)  # a name has one kind, which the intake has checked
+
+    @property
+    def _judgement(self) -> Judgement | None:
+        note = self._newest_note("verdict")
+        return None if note is None else note.judgement
 
     def _newest(self, kind: NoteKind) -> str:
         note = self._newest_note(kind)

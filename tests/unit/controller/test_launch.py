@@ -104,6 +104,7 @@ class Story:
 
         class FakeNotes:
             waiting: tuple[NoteRequest, ...] = ()
+            dropped = 0
 
             def __init__(self, run_id: str, *, clock: object) -> None: ...
 

@@ -8,13 +8,13 @@ from typing import Any
 import fsspec
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.analysis.result import SCHEMA_VERSION
+from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.words import counted
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
-_COLUMNS = ("run", "verdict", "cause", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
+_COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
 
@@ -86,21 +86,27 @@ class RunStore:
         latency = latency if isinstance(latency, Mapping) else {}
         clusters = result.get("latency_clusters")
         clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
-        version = result.get("schema_version")
+        verdict, cause = result.get("verdict"), result.get("cause")
         return {
             "run_id": run_id,
             "workload": result.get("workload"),
-            "verdict": result.get("verdict"),
-            "cause": result.get("cause"),
+            "verdict": verdict,
+            "cause": cause,
+            "outcome": outcome_text(str(verdict), cause, latencies_void=bool(result.get("latencies_void")))
+            if verdict
+            else None,
             "offered_rate_per_s": result.get("offered_rate_per_s"),
             "p50_ns": latency.get("p50"),
             "p99_ns": latency.get("p99"),
             "p99_clusters": clusters.get("p99") if isinstance(clusters, Mapping) else None,
             "cpu_us_per_message": result.get("cpu_us_per_message"),
             "step": state.get("step"),
-            "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
-            **({"note": "result.json cannot be read"} if result.get("damaged") else {}),
+            "note": _mark_of(result),
         }
+
+    def mark(self, run_id: str) -> str:
+        """What is to be known of the run's result: its schema, if that is not this version's, or that it is damaged."""
+        return _mark_of(self._json(run_id, "result.json"))
 
     def _json(self, run_id: str, name: str) -> Mapping[str, Any]:
         """The document; nothing if there is none, and `damaged` if it is none."""
@@ -126,14 +132,20 @@ def listing(summaries: Sequence[Summary]) -> str:
     )
 
 
+def _mark_of(result: Mapping[str, Any]) -> str:
+    if result.get("damaged"):
+        return "result.json cannot be read"
+    version = result.get("schema_version")
+    return "" if version in (None, SCHEMA_VERSION) else f"schema {version}"
+
+
 def _cells(summary: Summary) -> tuple[str, ...]:
     def number(value: object, text: str, scale: float = 1.0) -> str:
         return text.format(value * scale) if isinstance(value, int | float) else "-"
 
     return (
         summary["run_id"],
-        str(summary["verdict"] or "-"),
-        str(summary["cause"] or "-"),
+        summary["outcome"] or "-",
         number(summary["offered_rate_per_s"], "{:,.0f}"),
         number(summary["p50_ns"], "{:,.1f}", 1e-6),
         f"– ({counted(few, 'cluster')})"

@@ -122,9 +122,9 @@ def _carried_out(
             write_input(folder, run.plan, observed)
         console.print(result_table(result), highlight=False)
         console.print(f"\n[dim]{folder / 'result.json'}[/dim]", soft_wrap=True, highlight=False)
-        if notes.waiting:
-            lost = f"the metrics aggregator did not take {counted(len(notes.waiting), 'note')} within {CLOSE_S:g} s"
-            console.print(f"{lost}; the page has the verdict when the aggregator has ended", soft_wrap=True)
+        if lost := len(notes.waiting) + notes.dropped:
+            said = f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s"
+            console.print(f"{said}; the page has the verdict when the aggregator has ended", soft_wrap=True)
         show_page(lambda: export_page(pages[0], run_id, folder), console)
         path = write_report(capture.folder, plan, observed, result, clock=clock)
         console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)

@@ -41,14 +41,7 @@ LAST_PUSH = gauge(
 CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
 CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
 RUN_INFO = gauge(
-    "run_info",
-    "1 for each run in memory: what it is, does and came to, whose doing that is, and both in words",
-    "run_id",
-    "title",
-    "phase",
-    "verdict",
-    "cause",
-    "outcome",
+    "run_info", "1 for a run: what it is, does and came to", "run_id", "title", "phase", "verdict", "cause", "outcome"
 )
 RUN_HOSTS = gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
 RUN_FAILED = gauge(
@@ -60,9 +53,7 @@ RUN_MEASURING = gauge(
 RUN_LATE_SHARE = gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
 RUN_MISSING_SHARE = gauge("run_pushes_missing_share", "Share of the run's pushes that never came so far", "run_id")
 RUN_NEGATIVE_SHARE = gauge(
-    "run_negative_share",
-    "Largest share of one stage's measured times that are below 0 so far, settled, while the load is offered",
-    "run_id",
+    "run_negative_share", "Largest share of a stage's times below 0 so far, settled, while load is offered", "run_id"
 )
 RUN_LATENCY = gauge(
     "run_latency_seconds",
@@ -119,27 +110,6 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     UNWRITTEN: lambda store: store.own.push_failures,
     UNREADABLE: lambda store: store.unreadable,
 }
-_OF_RUNS = (
-    RUN_INFO,
-    RUN_HOSTS,
-    RUN_FAILED,
-    RUN_MEASURING,
-    RUN_LATE_SHARE,
-    RUN_MISSING_SHARE,
-    RUN_NEGATIVE_SHARE,
-    RUN_LATENCY,
-    LIMIT_LATE,
-    LIMIT_LATE_SHARE,
-    LIMIT_SETTLE,
-    LIMIT_STALL,
-    LIMIT_LATENCY,
-    LIMIT_RATE,
-    LIMIT_LOSS,
-    LIMIT_STOLEN,
-    LIMIT_MISSING,
-    LIMIT_NEGATIVE,
-)
-OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
 # What a limit is called in the proto, what it is as a metric, and how many of its units are one of the metric's.
 _LIMITS = {
     "late_us": (LIMIT_LATE, 1e6),
@@ -152,6 +122,11 @@ _LIMITS = {
     "missing_share_max": (LIMIT_MISSING, 1),
     "negative_share_max": (LIMIT_NEGATIVE, 1),
 }
+_OF_RUNS = (
+    RUN_INFO, RUN_HOSTS, RUN_FAILED, RUN_MEASURING, RUN_LATE_SHARE, RUN_MISSING_SHARE, RUN_NEGATIVE_SHARE, RUN_LATENCY,
+    *(metric for metric, _ in _LIMITS.values()), LIMIT_LATENCY,
+)  # fmt: skip
+OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
 
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
@@ -197,9 +172,9 @@ def _own(store: Store) -> Iterator[ExposedSeries]:
 def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     """What the run's controller says of it, and what its limits are compared with; nothing that is not known."""
     labels = {"run_id": run.run_id}
-    yield ExposedSeries(RUN_INFO, {name: getattr(run, name) for name in RUN_INFO.labels}, 1)
+    yield ExposedSeries(RUN_INFO, _info(run), 1)
     yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
-    for failed in run.failed_checks:
+    for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
     missing, taken = (sum(getattr(epoch, name) for epoch in run.epochs.values()) for name in ("missing", "pushes"))
     if taken:
@@ -263,6 +238,11 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
         if values.count and (percent == 100 or values.supports(percent)):
             value_us = values.max_us if percent == 100 else values.percentile(percent)
             yield ExposedSeries(RUN_LATENCY, {"run_id": run.run_id, QUANTILE_LABEL: QUANTILES[name]}, value_us / 1e6)
+
+
+def _info(run: RunState) -> dict[str, str]:
+    said = {"verdict": run.verdict, "cause": run.judgement.cause, "outcome": run.outcome}
+    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, **said}
 
 
 def _of_sources(store: Store) -> Iterator[ExposedSeries]:

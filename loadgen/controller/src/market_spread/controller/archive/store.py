@@ -49,7 +49,7 @@ class RunStore:
 
     def summaries(self) -> list[Summary]:
         """What a list says of each run; of one that has not ended, the step that it is at."""
-        return [self._summary(run_id) for run_id in self.run_ids()]
+        return [self.summary(run_id) for run_id in self.run_ids()]
 
     def put(self, folder: Path) -> tuple[int, int]:
         """Copy a run into the store; how many files, and their bytes. The result comes last: then all is there."""
@@ -80,33 +80,29 @@ class RunStore:
                 f"the store {self._address} cannot be read: {error}; check the address and its rights"
             ) from error
 
-    def _summary(self, run_id: str) -> Summary:
+    def summary(self, run_id: str) -> Summary:
+        """What a list says of the run; note: what is wrong with its result, or that it is of another schema."""
         result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
         latency = result.get("latency_ns")
         latency = latency if isinstance(latency, Mapping) else {}
         clusters = result.get("latency_clusters")
         clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
-        verdict, cause = result.get("verdict"), result.get("cause")
+        version, verdict, cause = (result.get(name) for name in ("schema_version", "verdict", "cause"))
         return {
             "run_id": run_id,
             "workload": result.get("workload"),
             "verdict": verdict,
             "cause": cause,
-            "outcome": outcome_text(str(verdict), cause, latencies_void=bool(result.get("latencies_void")))
-            if verdict
-            else None,
+            "outcome": verdict and outcome_text(verdict, cause, latencies_void=bool(result.get("latencies_void"))),
             "offered_rate_per_s": result.get("offered_rate_per_s"),
             "p50_ns": latency.get("p50"),
             "p99_ns": latency.get("p99"),
             "p99_clusters": clusters.get("p99") if isinstance(clusters, Mapping) else None,
             "cpu_us_per_message": result.get("cpu_us_per_message"),
             "step": state.get("step"),
-            "note": _mark_of(result),
+            "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
+            **({"note": "result.json cannot be read"} if result.get("damaged") else {}),
         }
-
-    def mark(self, run_id: str) -> str:
-        """What is to be known of the run's result: its schema, if that is not this version's, or that it is damaged."""
-        return _mark_of(self._json(run_id, "result.json"))
 
     def _json(self, run_id: str, name: str) -> Mapping[str, Any]:
         """The document; nothing if there is none, and `damaged` if it is none."""
@@ -130,13 +126,6 @@ def listing(summaries: Sequence[Summary]) -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def _mark_of(result: Mapping[str, Any]) -> str:
-    if result.get("damaged"):
-        return "result.json cannot be read"
-    version = result.get("schema_version")
-    return "" if version in (None, SCHEMA_VERSION) else f"schema {version}"
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:

@@ -361,8 +361,8 @@ def show(run_id: str, store: str, as_json: bool) -> None:
 
     runs = RunStore(store)
     click.echo(runs.text(run_id, "result.json" if as_json else "run.md"), nl=False)
-    if mark := runs.mark(run_id):
-        click.echo(f"{run_id}: {mark}", err=True)
+    if note := runs.summary(run_id)["note"]:
+        click.echo(f"{run_id}: {note}", err=True)
 
 
 @main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")

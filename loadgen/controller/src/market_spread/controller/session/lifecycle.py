@@ -50,7 +50,8 @@ def launch(
     keep: called at the end, while the metrics page is still served; it goes on when this returns.
     resumed: the folder of a run that is begun again in it, with what an earlier attempt has left deleted.
     """
-    run_id, folder = _folder_of(resumed) if resumed else new_run_folder(runs_folder, plan.workload.name)
+    known = (resumed.run_id, resumed.path) if resumed else None
+    run_id, folder = known or new_run_folder(runs_folder, plan.workload.name)
     with locked(RunFolder(folder)):
         environment = environment_of(run_id, folder)
         capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
@@ -97,9 +98,6 @@ def _carried_out(
         if (hint := environment.how_to_watch(folder, addresses)) is not None:
             console.print(hint, soft_wrap=True, highlight=False)
 
-    def warmed_up(addresses: Addresses) -> None:
-        capture.describe(addresses)
-
     try:
         with live_progress(console, clock) as show:
 
@@ -110,7 +108,7 @@ def _carried_out(
 
             run = Run(
                 plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
-                on_started=started, on_ready=warmed_up, on_drained=capture.drained,
+                on_started=started, on_ready=capture.describe, on_drained=capture.drained,
             )  # fmt: skip
             observed = run.carry_out()
         capture.ending(observed)
@@ -135,10 +133,6 @@ def _carried_out(
     finally:
         notes.close()
     return result
-
-
-def _folder_of(folder: RunFolder) -> tuple[str, Path]:
-    return folder.run_id, folder.path
 
 
 def _attempts(resumed: RunFolder | None) -> int:

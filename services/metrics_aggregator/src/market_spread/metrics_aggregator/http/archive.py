@@ -38,16 +38,8 @@ class RunHead:
     @staticmethod
     def of(run: RunState, now_unix_ns: int) -> "RunHead":
         """That of a run in memory."""
-        return RunHead(
-            run.run_id,
-            run.begin_unix_ns,
-            run.end_unix_ns,
-            run.is_live(now_unix_ns),
-            run.phase,
-            run.verdict,
-            run.outcome,
-            run.title,
-        )
+        when = run.begin_unix_ns, run.end_unix_ns, run.is_live(now_unix_ns)
+        return RunHead(run.run_id, *when, run.phase, run.verdict, run.outcome, run.title)
 
 
 @dataclass(frozen=True, slots=True)

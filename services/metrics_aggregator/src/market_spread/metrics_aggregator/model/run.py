@@ -18,7 +18,7 @@ from market_spread.metrics_aggregator.model.series import (
     Series,
     SeriesId,
 )
-from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, PushRequest
 
 # A process that works pushes every second, and the run controller notes every phase.
@@ -109,16 +109,9 @@ class RunState:
         return self._newest("verdict")
 
     @property
-    def cause(self) -> str:
-        """Whose doing it is that the run did not pass; empty if nobody says."""
-        judgement = self._judgement
-        return "" if judgement is None else judgement.cause
-
-    @property
     def outcome(self) -> str:
         """The verdict in the words of the run controller; that of an older one has no cause."""
-        judgement = self._judgement
-        return self.verdict if judgement is None else judgement.outcome or self.verdict
+        return self.judgement.outcome or self.verdict
 
     @property
     def limits(self) -> RunLimits | None:
@@ -127,10 +120,10 @@ class RunState:
         return None if note is None else note.limits
 
     @property
-    def failed_checks(self) -> tuple[FailedCheck, ...]:
-        """What speaks against the run, as far as its verdict says it."""
-        judgement = self._judgement
-        return () if judgement is None else tuple(judgement.failed)
+    def judgement(self) -> Judgement:
+        """What the verdict is made of, as far as the run controller says it."""
+        note = self._newest_note("verdict")
+        return Judgement() if note is None or note.judgement is None else note.judgement
 
     @property
     def measured_unix_ns(self) -> tuple[int, int | None] | None:
@@ -240,11 +233,6 @@ class RunState:
         if series is None:
             series = self.series[series_id] = of_kind(self.held)
         return cast(_S, series)  # a name has one kind, which the intake has checked
-
-    @property
-    def _judgement(self) -> Judgement | None:
-        note = self._newest_note("verdict")
-        return None if note is None else note.judgement
 
     def _newest(self, kind: NoteKind) -> str:
         note = self._newest_note(kind)

@@ -33,7 +33,7 @@ OF_A_RUN = (
     ("overview", "metrics.html#/overview", "light", 1280, None),
     ("overview", "metrics.html#/overview", "light", 400, 1000),
     ("pipeline", "metrics.html#/pipeline", "dark", 1280, None),
-    ("report", "report.html", "light", 1280, None),
+    ("report", "report.html", "light", 1280, 2560),
 )
 
 

@@ -108,11 +108,8 @@ class Story:
 
             def __init__(self, run_id: str, *, clock: object) -> None: ...
 
-            def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
-                tell(f"{kind}: {name}" + (f" ({text})" if text else "") + (f" at {unix_ns}" if unix_ns else ""))
-
-            def say_limits(self, workload: str, limits: RunLimits, text: str) -> None:
-                tell(f"limits of {workload}: {limits.late_us / 1000:g} ms")
+            def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+                tell(f"{kind}: {name}" + (f", {limits.late_us / 1000:g} ms" if limits else ""))
 
             def tell(self, note: NoteRequest) -> None:
                 failed = [(each.check, each.text, each.cause) for each in note.judgement.failed]
@@ -165,7 +162,7 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
 
     assert story.told == [
         "title: quick: 20,000 messages/s",
-        "limits of quick: 250 ms",
+        "limits: quick, 250 ms",
         "phase: starting",
         "notes to 127.0.0.1:5",
         "phase: measuring",

@@ -76,7 +76,7 @@ def test_limits_and_a_verdict_are_noted_as_they_are() -> None:
     judgement = Judgement(failed=[failed], outcome="void (rig)", from_unix_ns=BEGIN, to_unix_ns=BEGIN + 7)
 
     def say(notes: RunNotes) -> None:
-        notes.say_limits("quick", limits, "in words")
+        notes.say("limits", "quick", "in words", limits=limits)
         notes.tell(NoteRequest(unix_ns=BEGIN, kind="verdict", name="void", text="late", judgement=judgement))
 
     delivered(say, aggregator)

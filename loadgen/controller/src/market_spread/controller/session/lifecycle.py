@@ -88,7 +88,7 @@ def _carried_out(
     run_id, folder = capture.folder.run_id, capture.folder.path
     notes.say("title", _title(plan))
     limits = run_limits(plan.workload)
-    notes.say_limits(plan.workload.name, limits, in_words(limits))
+    notes.say("limits", plan.workload.name, in_words(limits), limits=limits)
     pages: list[str] = []
 
     def started(addresses: Addresses) -> None:

@@ -56,14 +56,9 @@ class RunNotes:
         with self._something:
             return tuple(self._waiting)
 
-    def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
-        """Note it, at that time or else now. kind: title, phase or event."""
-        at_ns = self._clock.unix_ns() if unix_ns is None else unix_ns
-        self.tell(NoteRequest(unix_ns=at_ns, kind=kind, name=name, text=text))
-
-    def say_limits(self, workload: str, limits: RunLimits, text: str = "") -> None:
-        """Note what the run is judged by."""
-        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind="limits", name=workload, text=text, limits=limits))
+    def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+        """Note it as of now. kind: title, phase, event, or limits with what the run is judged by."""
+        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, limits=limits))
 
     def tell(self, note: NoteRequest) -> None:
         """Send the note when it is its turn."""

@@ -107,6 +107,7 @@ class Site:
             return JSONResponse({"runs": []}, headers=HEADERS)
         data = self.run.data(self.now_s)
         known = {key: data[key] for key in ("run_id", "title", "live", "phase", "verdict")}
+        known["outcome"] = data["verdict"]
         times = {"begin_unix_ms": BEGIN_MS, "end_unix_ms": BEGIN_MS + self.now_s * 1000}
         return JSONResponse({"runs": [{**known, **times}]}, headers=HEADERS)
 

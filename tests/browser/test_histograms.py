@@ -153,24 +153,6 @@ def test_rows_of_the_heatmap_count_exactly(name: str, call: Call) -> None:
             assert counts.counts[first:after].sum() == count
 
 
-@pytest.mark.parametrize("name", ["wide", "narrow", "two humps"])
-def test_interval_of_a_percentile_is_that_of_the_ranks_beside_it(name: str, call: Call) -> None:
-    counts = recorded(SETS[name])
-    percents = [50, 95, 99, 99.9]
-
-    found = call(
-        "hdr.js",
-        f"(hdr, [row, percents]) => {{ {READ} return percents.map((each) => hdr.confidence(read(row), each)); }}",
-        [row(counts), percents],
-    )  # fmt: skip
-
-    for percent, (low, high) in zip(percents, found, strict=True):
-        spread = 196 * np.sqrt(counts.count * percent / 100 * (1 - percent / 100)) / counts.count
-        assert low <= counts.percentile(percent) <= high
-        assert low >= counts.percentile(max(0.01, percent - spread - 0.02))
-        assert high <= counts.percentile(min(100, percent + spread + 0.02))
-
-
 @pytest.mark.parametrize(("text", "reason"), [("gA==", "end inside a number"), ("//8//w==", "more than 23552 buckets")])
 def test_counts_that_are_none_are_refused(text: str, reason: str, call: Call) -> None:
     with pytest.raises(Error, match=reason):

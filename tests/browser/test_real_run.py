@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.result import outcome_text
 from market_spread.loadgen.columns import Alerts
 from tests.browser.conftest import Open
 from tests.browser.page_fixtures import blank_canvases, key_figures, table
@@ -59,7 +60,7 @@ def test_latencies_are_those_of_the_alerts_in_the_ledger(folder: Path, watched: 
     assert key_figures(page)["lag"] == "0 messages"
 
 
-def test_percentiles_are_the_same_wherever_they_are_shown(
+def test_verdict_and_percentiles_are_the_same_everywhere(
     golden_run: GoldenRun, result: dict[str, Any], watched: Open
 ) -> None:
     """The same number, or the same mark of a tail that lies in too few clusters of time."""
@@ -78,6 +79,13 @@ def test_percentiles_are_the_same_wherever_they_are_shown(
         "report": list(key_figures(report).values())[:3],
     }
 
+    outcomes = {
+        "terminal": re.split(r"\s{2,}", line_of(golden_run.said, result["verdict"]).strip())[0],
+        "run.md": line_of((folder / "run.md").read_text(), "**").strip("*"),
+        "page": page.locator("header .verdict").inner_text(),
+        "report": report.locator("h1 .verdict").inner_text(),
+    }
+    assert outcomes == dict.fromkeys(outcomes, outcome_text(result["verdict"], result["cause"], latencies_void=False))
     clusters = result["latency_clusters"]["latency_ns"]
     marks = [clusters[name] if clusters.get(name, 10) < 10 else None for name in names]
     for where, texts in shown.items():

@@ -46,6 +46,7 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
                            "max": 514_000_000},
             "self_test": {"fits": True, "text": "the rig's floor here: p50 2.10 ms"},
         },
+        "outcome": "void (rig)",
         "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
         "clusters_min": 10,
         "latencies": [
@@ -90,7 +91,7 @@ def test_report_is_drawn_from_its_file_alone(watched: Open, report: str, theme: 
 def test_report_says_verdict_evidence_anomalies_and_environment(watched: Open, report: str) -> None:
     page = watched().open(report, until="canvas")
 
-    assert page.locator("h1").inner_text() == "quick void"
+    assert page.locator("h1").inner_text() == "quick void (rig)"
     assert page.locator(".rig").inner_text() == "the rig's floor here: p50 2.10 ms"
     assert page.locator(".verdicts h2").all_inner_texts() == [
         "Correct: yes", "Valid: no", "Meets the objectives: none asked for",

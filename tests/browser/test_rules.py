@@ -17,10 +17,10 @@ from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, PushRequest, Sa
 Call = Callable[..., Any]
 
 SOURCE = {
-    "source": "job", "silentMs": 400, "missing": 0, "dropped": 0, "duplicates": 0, "clockErrorUs": 900,
+    "source": "job", "silentMs": 400, "pushes": 90, "missing": 0, "dropped": 0, "duplicates": 0, "clockErrorUs": 900,
     "synchronised": True, "restarts": 0,
 }  # fmt: skip
-LIMITS = {"late_us": 10_000, "late_share_max": 0.001, "stall_us": 2_000_000}
+LIMITS = {"late_us": 10_000, "late_share_max": 0.001, "stall_us": 2_000_000, "missing_share_max": 0.05}
 GOOD = {
     "live": True, "verdict": "", "failedChecks": [], "limits": LIMITS, "hosts": 1,
     "framesSent": 60_000, "framesLate": 0, "failed": 0, "sources": [SOURCE],
@@ -78,13 +78,17 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "silent source of a finished run": ({"live": False, "sources": [{**SOURCE, "silentMs": 12_300}]}, []),
     "lost pushes": (
-        {"sources": [{**SOURCE, "missing": 1, "dropped": 3}]},
-        [("trouble", "job: 1 push missing, 3 pushes dropped by the source; its figures lack what they held.",
+        {"sources": [{**SOURCE, "missing": 10, "dropped": 3}]},
+        [("trouble", "job: 10 pushes missing, 3 pushes dropped by the source; its figures lack what they held.",
           "aggregator")],
     ),
+    "as few lost pushes as the run allows": (
+        {"sources": [{**SOURCE, "missing": 4}]},
+        [("note", "job: 4 pushes missing; its figures lack what they held.", "aggregator")],
+    ),
     "lost pushes, which the verdict has judged": (
-        {"sources": [{**SOURCE, "missing": 1}], "verdict": "passed"},
-        [("note", "job: 1 push missing; its figures lack what they held.", "aggregator")],
+        {"sources": [{**SOURCE, "missing": 10}], "verdict": "passed"},
+        [("note", "job: 10 pushes missing; its figures lack what they held.", "aggregator")],
     ),
     "clock of the only host": ({"sources": [{**SOURCE, "synchronised": False, "clockErrorUs": 16_000_000}]}, []),
     "coarse clock of the only host": ({"sources": [{**SOURCE, "clockErrorUs": 9_500}]}, []),
@@ -139,7 +143,17 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "values out of range": (
         {"negative": 1, "overflow": 2},
         [("trouble", "2 values above 1 hour counted as 1 hour.", "pipeline"),
-         ("note", "1 value below zero counted as 0: clocks disagree.", "pipeline")],
+         ("note", "1 value below zero counted as 0: a clock was moved.", "pipeline")],
+    ),
+    "values out of range of clocks of two hosts": (
+        {"negative": 1, "hosts": 2},
+        [("note", "1 value below zero counted as 0: clocks disagree.", "pipeline")],
+    ),
+    "what no limit allows, and the verdict did not mind": (
+        {"verdict": "passed", "refused": 1, "unwritten": 1, "overflow": 1},
+        [("note", "1 push refused as wrong; the log of the source says why.", "aggregator"),
+         ("note", "1 push could not be written down; the source tries again.", "aggregator"),
+         ("note", "1 value above 1 hour counted as 1 hour.", "pipeline")],
     ),
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.session.metrics_page import export_page
 from market_spread.controller.session.run_events import RunNotes
 from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.v1.metrics_pb2 import NoteRequest
 
 DEADLINE_S = 30
 CLOCK = SystemClock()
@@ -45,9 +46,9 @@ def a_finished_run(ports: dict[str, int]) -> None:
     pusher = Pusher(recorder, f"127.0.0.1:{ports['grpc']}", clock=CLOCK)
     recorder.histogram(SEND_LAG).record_us(np.array([5, 7]))
     pusher.stop()
-    notes.say_verdict("passed", "all is right")
+    notes.tell(NoteRequest(unix_ns=CLOCK.unix_ns(), kind="verdict", name="passed", text="all is right"))
     notes.close()
-    assert (pusher.pending, notes.waiting) == (0, 0)
+    assert (pusher.pending, notes.waiting) == (0, ())
 
 
 def get(port: int, path: str) -> Any:

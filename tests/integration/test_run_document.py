@@ -41,7 +41,7 @@ def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
         "measuring", "draining", "judging",
     ]  # fmt: skip
     assert read_workload(folder.workload) == read_workload(SMALL)
-    assert "**PASSED**" in folder.document.read_text()
+    assert "**passed**" in folder.document.read_text()
     page = folder.report.read_text()
     assert 'id="report-data"' in page
     assert 'id="run-data"' in page

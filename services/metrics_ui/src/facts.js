@@ -7,7 +7,7 @@ import { View } from "./view.js";
 /** @import {Limits, Part, SourceData} from "./types.js" */
 
 /**
- * @typedef {{source: string, silentMs: number, missing: number, dropped: number, duplicates: number,
+ * @typedef {{source: string, silentMs: number, pushes: number, missing: number, dropped: number, duplicates: number,
  *            clockErrorUs: number, synchronised: boolean, restarts: number}} SourceFacts
  * @typedef {{live: boolean, verdict: string, failedChecks: {text: string, cause: string}[], limits: Limits, hosts: number,
  *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
@@ -94,6 +94,7 @@ function newestOfEach(sources, nowMs) {
     bySource.set(epoch.source, {
       source: epoch.source,
       silentMs: Math.min(known?.silentMs ?? Infinity, nowMs - epoch.end_unix_ms),
+      pushes: (known?.pushes ?? 0) + epoch.pushes,
       missing: (known?.missing ?? 0) + epoch.missing,
       dropped: (known?.dropped ?? 0) + epoch.pushes_dropped,
       duplicates: (known?.duplicates ?? 0) + epoch.duplicates,

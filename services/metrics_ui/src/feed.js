@@ -240,13 +240,14 @@ export class Feed {
 
   /** @param {RunData} data */
   #takeFile(data) {
-    const { runId, title, phase, verdict } = new RunModel(data); // refused before anything is left
+    const { runId, title, phase, verdict, outcome } = new RunModel(data); // refused before anything is left
     /** @type {RunHead} */
     const head = {
       run_id: runId,
       title,
       phase,
       verdict,
+      outcome,
       live: false,
       file: true,
       begin_unix_ms: data.range?.from_unix_ms,

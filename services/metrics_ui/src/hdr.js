@@ -162,23 +162,6 @@ export function meanUs(hist) {
 }
 
 /**
- * Between which values, us, the percentile lies with 95% confidence, by the ranks of the values beside it. It takes
- * the values for independent, which those of a queue are not quite: the true interval is rather wider.
- * @param {Hist} hist
- * @param {number} percent
- * @returns {[number, number]}
- */
-export function confidence(hist, percent) {
-  const share = percent / 100;
-  const rank = share * hist.count;
-  const spread = 1.96 * Math.sqrt(hist.count * share * (1 - share));
-  const low = Math.min(hist.count, Math.max(1, Math.floor(rank - spread)));
-  const high = Math.min(hist.count, Math.max(1, Math.ceil(rank + spread) + 1));
-  const [lowUs, highUs] = valuesAtRanks(hist, [low, high]);
-  return [lowUs, highUs];
-}
-
-/**
  * Counts by rows of a quarter of an octave, whose edges are edges of buckets, so that they are exact.
  * @param {Hist} hist
  * @returns {Map<number, number>} row to count

@@ -68,6 +68,11 @@ export class RunModel {
     return this.#verdictNote?.name ?? "";
   }
 
+  /** The verdict with its cause, in the words of the run controller; that of an older one has no cause. */
+  get outcome() {
+    return this.#verdictNote?.outcome || this.verdict;
+  }
+
   /** The checks of the verdict that failed. @returns {{check: string, text: string, cause: string}[]} */
   get failed() {
     return this.#verdictNote?.failed ?? [];

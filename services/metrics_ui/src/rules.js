@@ -3,7 +3,8 @@
  * one finding for each thing that it found. A trouble spoils figures or loses something; a note is to be known.
  *
  * What a run may be is not for the page to say: it judges by the limits that the run controller has sent, as long as the
- * run goes on, and shows what failed when there is a verdict. By a limit that is not there nothing is trouble.
+ * run goes on. When there is a verdict, trouble is what that says failed, and nothing else. By a limit that is not there
+ * nothing is trouble.
  */
 
 import { counted, duration, elapsed, latency, share, whole } from "./format.js";
@@ -28,14 +29,14 @@ export function failedChecks({ failedChecks: failed }) {
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
-export function lateFrames({ framesLate, framesSent, verdict, limits }) {
+export function lateFrames({ framesLate, framesSent, limits }) {
   if (framesLate <= 0 || framesSent <= 0) return [];
   const { late_us: lateUs, late_share_max: allowed } = limits;
   const part = framesLate / framesSent;
   const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
   const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
   const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-  return [(!verdict && allowed !== undefined && part > allowed ? trouble : note)(text, "computations/send_all")];
+  return [(allowed !== undefined && part > allowed ? trouble : note)(text, "computations/send_all")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -49,8 +50,10 @@ export function silentSources({ live, sources }) {
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
-export function pushesLost({ sources, verdict }) {
-  const say = verdict ? note : trouble; // the verdict has judged what was lost
+export function pushesLost({ sources, limits }) {
+  const { missing_share_max: allowed } = limits;
+  const [lost, taken] = [sum(sources, "missing"), sum(sources, "pushes")];
+  const say = allowed !== undefined && lost > allowed * (lost + taken) ? trouble : note;
   return sources
     .filter(({ missing, dropped }) => missing + dropped > 0)
     .map(({ source, missing, dropped }) =>
@@ -103,7 +106,7 @@ export function restarts({ queryRestarts, sources }) {
 
 /** @param {Facts} facts @returns {Finding[]} */
 export function duplicates({ alertsDuplicated, sources }) {
-  const pushed = sources.reduce((sum, source) => sum + source.duplicates, 0);
+  const pushed = sum(sources, "duplicates");
   const alerts = `${counted(alertsDuplicated, "alert")} came again; the first of each order counts.`;
   const pushes = `${counted(pushed, "push", "pushes")} came again and ${pushed === 1 ? "was" : "were"} left out.`;
   return [
@@ -144,17 +147,18 @@ export function messagesFailed({ failed }) {
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
-export function stall({ standstillMs, standstillAtS, verdict, limits }) {
+export function stall({ standstillMs, standstillAtS, limits }) {
   if (limits.stall_us === undefined) return [];
   const limitMs = limits.stall_us / 1000;
   if (!(standstillMs > limitMs)) return [];
   const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
-  return [(verdict ? note : trouble)(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+  return [trouble(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
-export function outOfRange({ negative, overflow }) {
-  const below = `${counted(negative, "value")} below zero counted as 0: clocks disagree.`;
+export function outOfRange({ negative, overflow, hosts }) {
+  const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
+  const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
   const above = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
   return [...(negative > 0 ? [note(below, "pipeline")] : []), ...(overflow > 0 ? [trouble(above, "pipeline")] : [])];
 }
@@ -182,8 +186,16 @@ export const RULES = [
  * @returns {Finding[]}
  */
 export function findings(facts) {
-  const found = RULES.flatMap((rule) => rule(facts));
+  const found = RULES.flatMap((rule) => {
+    const said = rule(facts);
+    return facts.verdict && rule !== failedChecks ? said.map(({ text, page }) => note(text, page)) : said;
+  });
   return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+}
+
+/** @param {Facts["sources"]} sources @param {"missing" | "pushes" | "duplicates"} name */
+function sum(sources, name) {
+  return sources.reduce((all, source) => all + source[name], 0);
 }
 
 /** @param {number} number */

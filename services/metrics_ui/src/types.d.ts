@@ -72,6 +72,7 @@ export interface Limits {
   late_share_max?: number;
   stall_us?: number;
   clusters_min?: number;
+  missing_share_max?: number;
 }
 
 export interface FailedCheck {
@@ -97,6 +98,8 @@ export interface Note {
   name: string;
   text: string;
   limits?: Limits;
+  /** Of a verdict, with its cause in words. */
+  outcome?: string;
   failed?: FailedCheck[];
   judged?: JudgedData;
 }
@@ -140,6 +143,8 @@ export interface RunHead {
   title: string;
   phase: string;
   verdict: string;
+  /** The verdict with its cause in words. */
+  outcome: string;
   live: boolean;
   /** Whether it is out of a file. */
   file?: boolean;
@@ -184,6 +189,8 @@ export interface MachineChart {
 
 export interface ReportData {
   result: ResultData;
+  /** The verdict with its cause in words. */
+  outcome: string;
   manifest: { sections: Record<string, Facts> };
   latencies: string[][];
   clusters_min: number;

@@ -69,6 +69,7 @@ test("starts of a process are added up, with its newest clock", () => {
   const epoch = {
     source: "job",
     end_unix_ms: 4000,
+    pushes: 7,
     missing: 1,
     pushes_dropped: 2,
     duplicates: 3,
@@ -81,6 +82,7 @@ test("starts of a process are added up, with its newest clock", () => {
     {
       source: "job",
       silentMs: 500,
+      pushes: 14,
       missing: 2,
       dropped: 4,
       duplicates: 6,

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import {
   SLOTS,
   clustersOf,
-  confidence,
   countsByRow,
   decodeCounts,
   emptyHist,
@@ -89,7 +88,6 @@ test("an empty histogram has 0 for percentiles and no mean", () => {
   assert.equal(meanUs(empty), null);
   assert.equal(supports(empty, 50), false);
   assert.equal(shownPercentile(empty, 50), null);
-  assert.deepEqual(confidence(empty, 50), [0, 0]);
   assert.equal(countsByRow(empty).size, 0);
 });
 
@@ -133,12 +131,6 @@ test("a percentile of too few clusters is not shown, and how many they are is kn
   assert.equal(clustersOf(few, 99), undefined);
   assert.equal(shownPercentile(few, 99.9), null);
   assert.equal(shownPercentile(few, 99), 100);
-});
-
-test("the interval of the median is that of the ranks beside it", () => {
-  const uniform = hist(Object.fromEntries(Array.from({ length: 100 }, (_none, at) => [at + 1, 1])));
-
-  assert.deepEqual(confidence(uniform, 50), [40, 61]);
 });
 
 test("merging adds buckets and keeps the extremes", () => {

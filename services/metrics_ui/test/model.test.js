@@ -138,6 +138,15 @@ test("the result's own histogram is found by exactly its labels", () => {
   assert.equal(model.judgedHist({ name: "e2e", labels: { phase: "measured", stage: "send" } }), null);
 });
 
+test("a verdict is shown with its cause in the words of who judged, if these are there", () => {
+  const verdict = { unix_ms: 1, kind: "verdict", name: "failed", text: "" };
+  const said = (note) => new RunModel(data({ notes: [note] })).outcome;
+
+  assert.equal(new RunModel(data()).outcome, "");
+  assert.equal(said(verdict), "failed");
+  assert.equal(said({ ...verdict, outcome: "failed (system); latencies void" }), "failed (system); latencies void");
+});
+
 test("a verdict without histograms has judged no part of the run", () => {
   const judged = { from_unix_ms: 10, to_unix_ms: 20, series: [] };
 

@@ -20,6 +20,7 @@ import {
 const SOURCE = {
   source: "sender-0",
   silentMs: 500,
+  pushes: 99,
   missing: 0,
   dropped: 0,
   duplicates: 0,
@@ -31,7 +32,7 @@ const GOOD = {
   live: true,
   verdict: "",
   failedChecks: [],
-  limits: { late_us: 10_000, late_share_max: 0.01, stall_us: 2_000_000 },
+  limits: { late_us: 10_000, late_share_max: 0.01, stall_us: 2_000_000, missing_share_max: 0.05 },
   hosts: 2,
   framesSent: 1000,
   framesLate: 0,
@@ -70,15 +71,32 @@ test("troubles come before notes", () => {
   ]);
 });
 
-test("late frames are trouble only above what a run allows, and until it is judged", () => {
-  const levels = [
-    { framesLate: 10 },
-    { framesLate: 11 },
-    { framesLate: 11, verdict: "failed" },
-    { framesLate: 1000, limits: {} },
-  ].map((changed) => lateFrames(facts(changed))[0].level);
+test("after the verdict nothing is trouble but what that says failed", () => {
+  const bad = {
+    sources: [{ ...SOURCE, missing: 90, silentMs: 4000 }],
+    framesLate: 900,
+    standstillMs: 9000,
+    failed: 1,
+    refused: 1,
+    unwritten: 1,
+    alertsUnreadable: 1,
+    overflow: 1,
+  };
+  const troubles = (changed) => findings(facts(changed)).filter(({ level }) => level === "trouble");
 
-  assert.deepEqual(levels, ["note", "trouble", "note", "note"]);
+  assert.equal(troubles(bad).length, 8);
+  assert.deepEqual(troubles({ ...bad, verdict: "passed" }), []);
+  assert.equal(findings(facts({ ...bad, verdict: "passed" })).length, 9);
+  const failed = { verdict: "failed", failedChecks: [{ text: "it lost 3", cause: "system" }] };
+  assert.deepEqual(said(troubles({ ...bad, ...failed })), ["trouble: it lost 3 (the system's doing)."]);
+});
+
+test("late frames are trouble only above what a run allows", () => {
+  const levels = [{ framesLate: 10 }, { framesLate: 11 }, { framesLate: 1000, limits: {} }].map(
+    (changed) => lateFrames(facts(changed))[0].level,
+  );
+
+  assert.deepEqual(levels, ["note", "trouble", "note"]);
   assert.deepEqual(lateFrames(facts({ framesLate: 5, framesSent: 0 })), []);
   assert.equal(lateFrames(facts({ framesLate: 1, limits: {} }))[0].text, "1 frame of 1,000 (0.10%) left late.");
 });
@@ -88,7 +106,6 @@ test("a stall is judged by the run's limit, and by none if there is none", () =>
   assert.deepEqual(said(stall(facts({ standstillMs: 2500, standstillAtS: 61 }))), [
     "trouble: No alert came for 2.5 s, from 1:01 on; the run allows 2 s.",
   ]);
-  assert.equal(stall(facts({ standstillMs: 2500, verdict: "passed" }))[0].level, "note");
   assert.deepEqual(stall(facts({ standstillMs: 1e9, limits: {} })), []);
 });
 
@@ -112,13 +129,14 @@ test("a silent source is noted only while the run goes on", () => {
   assert.deepEqual(silentSources(withSource({ silentMs: 60_000 }, { live: false })), []);
 });
 
-test("lost pushes are trouble until there is a verdict", () => {
-  assert.deepEqual(said(pushesLost(withSource({ missing: 1, dropped: 2 }))), [
-    "trouble: sender-0: 1 push missing, 2 pushes dropped by the source; its figures lack what they held.",
+test("lost pushes are trouble only above the share of all sources' pushes that a run allows", () => {
+  const lost = { sources: [{ ...SOURCE, missing: 10, dropped: 2 }, SOURCE] };
+
+  assert.deepEqual(said(pushesLost(facts(lost))), [
+    "note: sender-0: 10 pushes missing, 2 pushes dropped by the source; its figures lack what they held.",
   ]);
-  assert.deepEqual(said(pushesLost(withSource({ dropped: 1 }, { verdict: "passed" }))), [
-    "note: sender-0: 1 push dropped by the source; its figures lack what they held.",
-  ]);
+  assert.equal(pushesLost(withSource({ missing: 10 }))[0].level, "trouble");
+  assert.equal(pushesLost(withSource({ missing: 10 }, { limits: {} }))[0].level, "note");
 });
 
 test("clocks matter only where there are several", () => {
@@ -172,5 +190,8 @@ test("values below zero are a note, those above an hour trouble", () => {
   assert.deepEqual(said(outOfRange(facts({ negative: 1, overflow: 1 }))), [
     "note: 1 value below zero counted as 0: clocks disagree.",
     "trouble: 1 value above 1 hour counted as 1 hour.",
+  ]);
+  assert.deepEqual(said(outOfRange(facts({ negative: 1, hosts: 1 }))), [
+    "note: 1 value below zero counted as 0: a clock was moved.",
   ]);
 });

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.analysis.result import Verdict
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
@@ -22,7 +22,9 @@ from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.state import State
 from market_spread.controller.session import lifecycle as launch_module
 from market_spread.controller.session.lifecycle import launch
+from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.v1.limits_pb2 import RunLimits
+from market_spread.v1.metrics_pb2 import NoteRequest
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
@@ -30,6 +32,8 @@ ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
 
 class FakeResult:
     verdict = Verdict.VOID
+    cause = Cause.RIG
+    outcome = "void (rig)"
     reasons = ("the generator was late", "the run was interrupted")
     decisive = ("late_generator",)
     latency_clusters: ClassVar[dict[str, dict[str, int]]] = {}
@@ -54,6 +58,7 @@ class Story:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: Exception | None = None) -> None:
         self.told: list[str] = []
+        self.is_stuck = False
         self.text = io.StringIO()
         self.console = Console(file=self.text, width=200)
         story, tell = self, self.told.append
@@ -98,16 +103,19 @@ class Story:
                 return Observed(started=datetime.now(UTC), starts_unix_ns={"measured": 1_000})
 
         class FakeNotes:
+            waiting: tuple[NoteRequest, ...] = ()
+            dropped = 0
+
             def __init__(self, run_id: str, *, clock: object) -> None: ...
 
-            def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
-                tell(f"{kind}: {name}" + (f" ({text})" if text else "") + (f" at {unix_ns}" if unix_ns else ""))
+            def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+                tell(f"{kind}: {name}" + (f", {limits.late_us / 1000:g} ms" if limits else ""))
 
-            def say_limits(self, workload: str, limits: RunLimits, text: str) -> None:
-                tell(f"limits of {workload}: {limits.late_us / 1000:g} ms")
-
-            def say_verdict(self, verdict: str, text: str, *, failed: Any, of_unix_ns: Any, **parts: Any) -> None:
-                tell(f"verdict: {verdict} ({text}), failed {failed}")
+            def tell(self, note: NoteRequest) -> None:
+                failed = [(each.check, each.text, each.cause) for each in note.judgement.failed]
+                tell(f"{note.kind}: {note.judgement.outcome} ({note.text}), failed {failed}")
+                assert (note.name, note.judgement.cause) == ("void", "rig")
+                self.waiting = (note,) if story.is_stuck else ()
 
             def follow(self, progress: RunProgress) -> None:
                 self.say("phase", progress.phase)
@@ -154,13 +162,13 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
 
     assert story.told == [
         "title: quick: 20,000 messages/s",
-        "limits of quick: 250 ms",
+        "limits: quick, 250 ms",
         "phase: starting",
         "notes to 127.0.0.1:5",
         "phase: measuring",
         "logs captured",
         "others stopped",
-        "verdict: void (the generator was late; the run was interrupted), "
+        "verdict: void (rig) (the generator was late; the run was interrupted), "
         "failed [('late_generator', 'the generator was late', 'rig')]",
         "notes closed",
         "page of http://127.0.0.1:6",
@@ -196,6 +204,22 @@ def test_page_that_cannot_be_written_spoils_nothing(tmp_path: Path, monkeypatch:
 
     assert "the metrics page could not be written: Connection refused" in story.text.getvalue()
     assert story.told[-1] == "all stopped"
+
+
+def test_a_verdict_that_the_aggregator_does_not_take_is_said_and_is_in_the_log_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(monkeypatch)
+    story.is_stuck = True
+
+    story.launch(tmp_path)
+
+    assert "the metrics aggregator did not take 1 note within 2 s" in story.text.getvalue()
+    (folder,) = tmp_path.iterdir()
+    (head,) = Archive(tmp_path, clock=ManualClock(), history_bytes_max=10**6).heads()
+    assert (head.run_id, head.verdict, head.outcome) == (folder.name, "void", "void (rig)")
+    assert "run-data" in (folder / "metrics.html").read_text()
+    assert story.text.getvalue().rstrip().endswith("metrics.html")
 
 
 def test_all_is_stopped_when_the_run_cannot_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

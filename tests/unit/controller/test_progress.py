@@ -153,11 +153,21 @@ def result() -> Result:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
-def test_table_begins_with_the_verdict(result: Result, verdict: Verdict) -> None:
-    shown = shown_table(replace(result, verdict=verdict))
+@pytest.mark.parametrize(
+    ("verdict", "cause", "latencies_void", "outcome"),
+    [
+        (Verdict.PASSED, None, False, "passed"),
+        (Verdict.FAILED, Cause.SYSTEM, False, "failed (system)"),
+        (Verdict.FAILED, Cause.SYSTEM, True, "failed (system); latencies void"),
+        (Verdict.VOID, Cause.RIG, True, "void (rig)"),
+    ],
+)
+def test_table_begins_with_the_verdict_and_its_cause(
+    result: Result, verdict: Verdict, cause: Cause | None, latencies_void: bool, outcome: str
+) -> None:
+    shown = shown_table(replace(result, verdict=verdict, cause=cause, latencies_void=latencies_void))
 
-    assert shown.split()[0] == verdict.name
+    assert shown.strip().startswith(f"{outcome}    quick")
     assert "quick, run 20261121-144301-quick" in shown
 
 

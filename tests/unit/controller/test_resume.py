@@ -1,15 +1,22 @@
 """What can be gone on with, and what cannot."""
 
 import json
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
-from market_spread.common.errors import UsageError
+from market_spread.common.clock import SystemClock
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.archive import observation
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import read_workload, to_yaml
-from market_spread.controller.session.resume import interrupted_run
+from market_spread.controller.session.resume import interrupted_run, judge_again
+from market_spread.metrics_aggregator.http.archive import Archive
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
@@ -32,6 +39,22 @@ def test_a_run_that_broke_off_has_the_plan_of_its_workload(tmp_path: Path, step:
     assert folder.run_id == run_id
     assert plan.workload == read_workload(QUICK)
     assert is_all_there is can_be_judged
+
+
+def test_a_run_that_is_judged_from_disk_has_its_verdict_in_log_page_and_report(tmp_path: Path) -> None:
+    name, said = a_run(tmp_path, step="judging", can_be_judged=True), StringIO()
+    folder, plan, _ = interrupted_run(tmp_path, name)
+    broken = Observed(started=datetime(2026, 1, 1, tzinfo=UTC), error=RunVoidError("the broker ended"))
+    observation.write(folder, broken, {})
+
+    result = judge_again(folder, plan, clock=SystemClock(), console=Console(file=said, width=200))
+
+    (head,) = Archive(tmp_path, clock=SystemClock(), history_bytes_max=10**6).heads()
+    assert (head.verdict, head.outcome) == ("void", "void (rig)") == (result.verdict, result.outcome)
+    assert "run-data" in (folder.path / "metrics.html").read_text()
+    assert '"outcome": "void (rig)"' in folder.report.read_text().replace('":"', '": "')
+    assert "**void (rig)**\n" in folder.document.read_text()
+    assert [Path(line).name for line in said.getvalue().splitlines()[-2:]] == ["metrics.html", "report.html"]
 
 
 def test_a_run_that_has_ended_is_not_resumed(tmp_path: Path) -> None:

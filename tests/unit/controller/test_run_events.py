@@ -61,7 +61,7 @@ def test_notes_come_in_order_with_the_time_when_they_were_said() -> None:
 
     notes.start("unused", aggregator)
     clock.advance_ns(5)
-    notes.say_verdict("passed", "all is right")
+    notes.tell(NoteRequest(unix_ns=BEGIN + 10, kind="verdict", name="passed", text="all is right"))
     notes.close()
 
     assert aggregator.names() == ["title: quick: 20,000 messages/s", "phase: starting", "verdict: passed"]
@@ -70,22 +70,20 @@ def test_notes_come_in_order_with_the_time_when_they_were_said() -> None:
     assert aggregator.taken[2].text == "all is right"
 
 
-def test_limits_and_what_failed_are_noted_as_they_are() -> None:
+def test_limits_and_a_verdict_are_noted_as_they_are() -> None:
     aggregator, limits = Aggregator(), RunLimits(late_us=250_000, late_share_max=0.01)
+    failed = FailedCheck(check="late_generator", text="late", cause="rig")
+    judgement = Judgement(failed=[failed], outcome="void (rig)", from_unix_ns=BEGIN, to_unix_ns=BEGIN + 7)
 
     def say(notes: RunNotes) -> None:
-        notes.say_limits("quick", limits, "in words")
-        notes.say_verdict("void", "late", failed=[("late_generator", "late", "rig")], of_unix_ns=(BEGIN, BEGIN + 7))
+        notes.say("limits", "quick", "in words", limits=limits)
+        notes.tell(NoteRequest(unix_ns=BEGIN, kind="verdict", name="void", text="late", judgement=judgement))
 
     delivered(say, aggregator)
 
     first, second = aggregator.taken
     assert (first.kind, first.name, first.text, first.limits) == ("limits", "quick", "in words", limits)
-    assert second.judgement == Judgement(
-        failed=[FailedCheck(check="late_generator", text="late", cause="rig")],
-        from_unix_ns=BEGIN,
-        to_unix_ns=BEGIN + 7,
-    )
+    assert (second.run_id, second.name, second.judgement) == ("r1", "void", judgement)
     assert not second.HasField("limits")
 
 
@@ -105,7 +103,7 @@ def test_a_note_is_sent_again_until_it_is_taken() -> None:
 
     notes = delivered(lambda notes: notes.say("phase", "starting"), aggregator)
 
-    assert (aggregator.names(), aggregator.calls, notes.waiting) == (["phase: starting"], 3, 0)
+    assert (aggregator.names(), aggregator.calls, notes.waiting) == (["phase: starting"], 3, ())
 
 
 def test_a_note_that_is_refused_does_not_hold_up_the_next(caplog: pytest.LogCaptureFixture) -> None:
@@ -126,7 +124,7 @@ def test_notes_that_wait_are_bounded() -> None:
     for number in range(WAITING_MAX + 3):
         notes.say("event", str(number))
 
-    assert (notes.waiting, notes.dropped) == (WAITING_MAX, 3)
+    assert (len(notes.waiting), notes.dropped) == (WAITING_MAX, 3)
 
 
 def test_close_ends_without_an_aggregator_and_twice() -> None:
@@ -136,7 +134,7 @@ def test_close_ends_without_an_aggregator_and_twice() -> None:
     notes.close()
     notes.close()
 
-    assert notes.waiting == 1
+    assert [note.name for note in notes.waiting] == ["starting"]
 
 
 def test_close_does_not_wait_for_an_aggregator_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,5 +151,5 @@ def test_close_does_not_wait_for_an_aggregator_that_is_stuck(monkeypatch: pytest
 
     notes.close()
 
-    assert notes.waiting == 1
+    assert [note.name for note in notes.waiting] == ["starting"]
     stuck.set()

@@ -45,10 +45,33 @@ def test_runs_are_listed_newest_first_with_the_step_of_those_that_broke_off(tmp_
     a_run(tmp_path / "20260102-120000-quick", ended=False)
 
     assert listing(RunStore(str(tmp_path)).summaries()).splitlines() == [
-        "run                    verdict  cause  offered/s  p50 ms  p99 ms  CPU us  step",
-        "20260102-120000-quick  -        -      -          -       -       -       measuring",
-        "20260101-120000-quick  passed   -      20,000     6.9     -       3.25    done",
+        "run                    verdict  offered/s  p50 ms  p99 ms  CPU us  step",
+        "20260102-120000-quick  -        -          -       -       -       measuring",
+        "20260101-120000-quick  passed   20,000     6.9     -       3.25    done",
     ]
+
+
+def test_a_run_is_listed_with_the_cause_of_its_verdict_and_that_its_latencies_are_void(tmp_path: Path) -> None:
+    failed = {**RESULT, "verdict": "failed", "cause": "system", "latencies_void": True}
+    (a_run(tmp_path / "well") / "result.json").write_text(json.dumps(failed))
+
+    (summary,) = RunStore(str(tmp_path)).summaries()
+
+    assert (summary["verdict"], summary["cause"]) == ("failed", "system")
+    assert "  failed (system); latencies void  20,000 " in listing([summary])
+
+
+def test_an_older_or_a_damaged_result_is_shown_and_marked(tmp_path: Path) -> None:
+    old = a_run(tmp_path / "old")
+    (old / "result.json").write_text(json.dumps({**RESULT, "schema_version": 2}))
+
+    shown = CliRunner().invoke(main, ["show", "old", "--store", str(tmp_path)])
+
+    assert (shown.exit_code, shown.stdout) == (0, "# Run\n")
+    assert shown.stderr == "old: schema 2\n"
+    (old / "result.json").write_text("{")
+    torn = CliRunner().invoke(main, ["show", "old", "--store", str(tmp_path)])
+    assert torn.stderr == "old: result.json cannot be read\n"
 
 
 def test_an_older_or_a_damaged_result_is_listed_and_marked(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_run_is_told_all_that_it_is_judged_by(read: Callable[[str], Workload]) -
     assert limits == RunLimits(
         late_us=20_000, late_share_max=0.5, settle_us=0, stall_us=500_000, rate_share_min=0.9, loss_max=0,
         latency_us_max={"p50": 1_000, "p99": 98_303}, stolen_share_max=0.2, acknowledge_p99_us_max=100_000,
-        unacknowledged_us_max=1_000_000, clusters_min=10,
+        unacknowledged_us_max=1_000_000, clusters_min=10, missing_share_max=0.05, negative_share_max=0.001,
     )  # fmt: skip
     assert in_words(limits) == (
         "at most 50.00% of the frames more than 20 ms late; no alert for at most 0.5 s; p50 at most 1 ms; "

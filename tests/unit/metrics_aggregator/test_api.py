@@ -174,13 +174,19 @@ def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path)
     rig.note("limits", "quick", limits=RunLimits(late_us=0, late_share_max=0.01, latency_us_max={"p99": 9, "max": 20}))
     failed = FailedCheck(check="missing", text="3 alerts are missing", cause="system")
     judgement = Judgement(
-        failed=[failed], histograms=[of_result(7, phase="measured")], from_unix_ns=START, to_unix_ns=START + SECOND
+        cause="system",
+        outcome="failed (system)",
+        failed=[failed],
+        histograms=[of_result(7, phase="measured")],
+        from_unix_ns=START,
+        to_unix_ns=START + SECOND,
     )
     rig.note("verdict", "failed", "3 alerts are missing", judgement=judgement)
 
     limits, verdict = rig.data()["notes"]
 
     assert limits["limits"] == {"late_us": 0, "late_share_max": 0.01, "latency_us_max": {"p99": 9, "max": 20}}
+    assert verdict["outcome"] == "failed (system)"
     assert verdict["failed"] == [{"check": "missing", "text": "3 alerts are missing", "cause": "system"}]
     judged = verdict["judged"]
     (histogram,) = judged["series"]
@@ -192,6 +198,8 @@ def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path)
     rig.files.close()
     again = Rig(tmp_path)  # another aggregator, which has the log alone
     assert again.data()["notes"] == [limits, verdict]
+    archived = Archive(tmp_path, clock=again.clock, history_bytes_max=10**6).heads()
+    assert [(head.verdict, head.outcome) for head in archived] == [("failed", "failed (system)")]
 
 
 @pytest.mark.parametrize(
@@ -525,6 +533,7 @@ def test_runs_are_those_in_memory_and_on_disk_newest_first(tmp_path: Path) -> No
         "live": False,
         "phase": "draining",
         "verdict": "passed",
+        "outcome": "passed",
         "title": "an earlier one",
     }
 

@@ -6,7 +6,8 @@ import pytest
 from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.exposition import ExposedSeries
-from market_spread.common.telemetry.metrics import END_TO_END, FRAMES_LATE, FRAMES_SENT
+from market_spread.common.telemetry.metrics import END_TO_END, FRAMES_LATE, FRAMES_SENT, STAGE, Metric
+from market_spread.common.telemetry.recorder import interval_histogram
 from market_spread.metrics_aggregator import prometheus_view as exposed
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import exposed_series
@@ -46,25 +47,18 @@ def push(sequence: int = 1, *, epoch: int = 0, **changes: object) -> PushRequest
     return PushRequest(**fields)  # type: ignore[arg-type]
 
 
-def interval(value_us: int) -> IntervalHistogram:
+def interval(*values_us: int, metric: Metric = END_TO_END, **labels: str) -> IntervalHistogram:
     values = HdrCounts()
-    values.record(np.array([value_us], np.int64))
-    return IntervalHistogram(
-        key=SeriesKey(name=END_TO_END.name, labels={"phase": "measured"}),
-        encoded=values.encode(),
-        count=1,
-        sum=value_us,
-        min=value_us,
-        max=value_us,
-    )
+    values.record(np.array(values_us, np.int64))
+    return interval_histogram(metric, values, **{"phase": "measured", **labels})
 
 
 def limits_note(limits: RunLimits) -> NoteRequest:
     return NoteRequest(run_id="r1", unix_ns=START_NS, kind="limits", name="quick", limits=limits)
 
 
-def verdict_note(*failed: FailedCheck) -> NoteRequest:
-    judgement = Judgement(failed=failed)
+def verdict_note(*failed: FailedCheck, **said: str) -> NoteRequest:
+    judgement = Judgement(failed=failed, **said)
     return NoteRequest(run_id="r1", unix_ns=NOW_NS, kind="verdict", name="void", judgement=judgement)
 
 
@@ -124,7 +118,39 @@ def test_a_run_shows_its_phase_and_what_it_is(store: Store) -> None:
         "title": "quick: 20,000 messages/s",
         "phase": "measuring",
         "verdict": "",
+        "cause": "",
+        "outcome": "",
     }
+
+
+def test_a_run_shows_its_verdict_and_its_cause_in_words(store: Store) -> None:
+    store.note(verdict_note(cause="rig", outcome="void (rig)"))
+
+    (series,) = shown(store, exposed.RUN_INFO)
+
+    assert (series.labels["verdict"], series.labels["cause"], series.labels["outcome"]) == ("void", "rig", "void (rig)")
+
+
+def test_pushes_that_are_missing_are_a_share_of_those_of_all_sources(store: Store) -> None:
+    for sequence in (1, 2, 5):
+        store.push(push(sequence))
+    store.push(push(source="sender"))
+
+    assert value(store, exposed.RUN_MISSING_SHARE) == 2 / 6
+
+
+def test_times_below_zero_are_the_worst_stages_share_of_the_load_that_has_settled(store: Store) -> None:
+    store.note(limits_note(RunLimits(settle_us=1_000_000)))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="phase", name="measuring"))
+    of_stages = [interval(-5, 7, 7, 7, metric=STAGE, stage="ingest"), interval(-5, 7, metric=STAGE, stage="compute")]
+    warm_up = interval(-5, metric=STAGE, stage="ingest", phase="warm_up")
+    store.push(push(1, histograms=[interval(-5, metric=STAGE, stage="delivery")]))
+    assert shown(store, exposed.RUN_NEGATIVE_SHARE) == []
+    store.push(push(2, histograms=[*of_stages, warm_up]))
+
+    assert value(store, exposed.RUN_NEGATIVE_SHARE) == 0.5
+    store.note(NoteRequest(run_id="r1", unix_ns=NOW_NS, kind="phase", name="draining"))
+    assert shown(store, exposed.RUN_NEGATIVE_SHARE) == []
 
 
 def test_recent_values_are_those_of_intervals_that_ended_in_the_last_ten_seconds(store: Store) -> None:
@@ -171,10 +197,10 @@ def test_the_aggregator_shows_itself(store: Store, clock: ManualClock) -> None:
 
 
 def test_every_own_metric_is_shown_with_the_labels_that_it_is_registered_with(store: Store) -> None:
-    store.push(push(histograms=[interval(1_000)]))
+    store.push(push(histograms=[interval(1_000), interval(1_000, metric=STAGE, stage="ingest")]))
     store.note(limits_note(RunLimits(
         late_us=1, late_share_max=0.1, settle_us=0, stall_us=1, latency_us_max={"max": 1}, rate_share_min=1, loss_max=0,
-        stolen_share_max=0.1,
+        stolen_share_max=0.1, missing_share_max=0.05, negative_share_max=0.001,
     )))  # fmt: skip
     store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="phase", name="measuring"))
     store.push(frames(sent=100, late=1))

@@ -71,6 +71,23 @@ def test_every_alert_says_what_is_wrong_and_where_to_read_on(name: str) -> None:
     assert alert["annotations"]["runbook_url"] == f"docs/runbook.md#{name.lower()}"
 
 
+# The verdict allows none of what these count.
+ALLOWED_NONE = {"MarketSpreadMessagesFailed", "MarketSpreadInvalidRecords"}
+OF_A_RUN = ("market-spread-alerts-objective", "market-spread-alerts-job", "market-spread-alerts-void")
+
+
+def test_an_alert_on_a_run_compares_with_its_limit_or_is_a_hint() -> None:
+    groups = {group["name"]: group["rules"] for group in yaml.safe_load(RULE_FILES[1].read_text())["groups"]}
+    foretold: dict[str, set[str]] = {"failed": set(), "void": set(), "hint": set()}
+    for alert in (alert for name in OF_A_RUN for alert in groups[name]):
+        foretold[alert["labels"]["verdict"]].add(alert["alert"])
+
+    with_limits = {name for name, alert in alerts().items() if "market_spread_limit_" in alert["expr"]}
+    assert (foretold["failed"] | foretold["void"]) - ALLOWED_NONE == with_limits - foretold["hint"]
+    assert foretold["failed"] | foretold["void"] >= ALLOWED_NONE
+    assert [name for name in foretold["hint"] if "critical" in alerts()[name]["labels"]["severity"]] == []
+
+
 def test_every_alert_has_a_runbook_entry_and_every_entry_an_alert() -> None:
     entries = re.findall(r"^### (\w+)\n\n(.*?)(?=^##|\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL)
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmarket_spread/v1/limits.proto\x12\x10market_spread.v1\"\xd5\x04\n\tRunLimits\x12\x14\n\x07late_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x1b\n\x0elate_share_max\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tsettle_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x15\n\x08stall_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x12\x45\n\x0elatency_us_max\x18\x05 \x03(\x0b\x32-.market_spread.v1.RunLimits.LatencyUsMaxEntry\x12\x1b\n\x0erate_share_min\x18\x06 \x01(\x01H\x04\x88\x01\x01\x12\x15\n\x08loss_max\x18\x07 \x01(\x04H\x05\x88\x01\x01\x12\x1d\n\x10stolen_share_max\x18\x08 \x01(\x01H\x06\x88\x01\x01\x12#\n\x16\x61\x63knowledge_p99_us_max\x18\t \x01(\x04H\x07\x88\x01\x01\x12\"\n\x15unacknowledged_us_max\x18\n \x01(\x04H\x08\x88\x01\x01\x12\x19\n\x0c\x63lusters_min\x18\x0b \x01(\x04H\t\x88\x01\x01\x1a\x33\n\x11LatencyUsMaxEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\n\n\x08_late_usB\x11\n\x0f_late_share_maxB\x0c\n\n_settle_usB\x0b\n\t_stall_usB\x11\n\x0f_rate_share_minB\x0b\n\t_loss_maxB\x13\n\x11_stolen_share_maxB\x19\n\x17_acknowledge_p99_us_maxB\x18\n\x16_unacknowledged_us_maxB\x0f\n\r_clusters_min\"9\n\x0b\x46\x61iledCheck\x12\r\n\x05\x63heck\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\r\n\x05\x63\x61use\x18\x03 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmarket_spread/v1/limits.proto\x12\x10market_spread.v1\"\xc3\x05\n\tRunLimits\x12\x14\n\x07late_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x1b\n\x0elate_share_max\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tsettle_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x15\n\x08stall_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x12\x45\n\x0elatency_us_max\x18\x05 \x03(\x0b\x32-.market_spread.v1.RunLimits.LatencyUsMaxEntry\x12\x1b\n\x0erate_share_min\x18\x06 \x01(\x01H\x04\x88\x01\x01\x12\x15\n\x08loss_max\x18\x07 \x01(\x04H\x05\x88\x01\x01\x12\x1d\n\x10stolen_share_max\x18\x08 \x01(\x01H\x06\x88\x01\x01\x12#\n\x16\x61\x63knowledge_p99_us_max\x18\t \x01(\x04H\x07\x88\x01\x01\x12\"\n\x15unacknowledged_us_max\x18\n \x01(\x04H\x08\x88\x01\x01\x12\x19\n\x0c\x63lusters_min\x18\x0b \x01(\x04H\t\x88\x01\x01\x12\x1e\n\x11missing_share_max\x18\x0c \x01(\x01H\n\x88\x01\x01\x12\x1f\n\x12negative_share_max\x18\r \x01(\x01H\x0b\x88\x01\x01\x1a\x33\n\x11LatencyUsMaxEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\n\n\x08_late_usB\x11\n\x0f_late_share_maxB\x0c\n\n_settle_usB\x0b\n\t_stall_usB\x11\n\x0f_rate_share_minB\x0b\n\t_loss_maxB\x13\n\x11_stolen_share_maxB\x19\n\x17_acknowledge_p99_us_maxB\x18\n\x16_unacknowledged_us_maxB\x0f\n\r_clusters_minB\x14\n\x12_missing_share_maxB\x15\n\x13_negative_share_max\"9\n\x0b\x46\x61iledCheck\x12\r\n\x05\x63heck\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\r\n\x05\x63\x61use\x18\x03 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,9 +34,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._loaded_options = None
   _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._serialized_options = b'8\001'
   _globals['_RUNLIMITS']._serialized_start=52
-  _globals['_RUNLIMITS']._serialized_end=649
-  _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._serialized_start=417
-  _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._serialized_end=468
-  _globals['_FAILEDCHECK']._serialized_start=651
-  _globals['_FAILEDCHECK']._serialized_end=708
+  _globals['_RUNLIMITS']._serialized_end=759
+  _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._serialized_start=482
+  _globals['_RUNLIMITS_LATENCYUSMAXENTRY']._serialized_end=533
+  _globals['_FAILEDCHECK']._serialized_start=761
+  _globals['_FAILEDCHECK']._serialized_end=818
 # @@protoc_insertion_point(module_scope)

@@ -55,6 +55,8 @@ class RunLimits(_message.Message):
     ACKNOWLEDGE_P99_US_MAX_FIELD_NUMBER: _builtins.int
     UNACKNOWLEDGED_US_MAX_FIELD_NUMBER: _builtins.int
     CLUSTERS_MIN_FIELD_NUMBER: _builtins.int
+    MISSING_SHARE_MAX_FIELD_NUMBER: _builtins.int
+    NEGATIVE_SHARE_MAX_FIELD_NUMBER: _builtins.int
     late_us: _builtins.int
     """A frame is late if it leaves more than this after its plan, microseconds."""
     late_share_max: _builtins.float
@@ -75,6 +77,10 @@ class RunLimits(_message.Message):
     """How long any frame may wait for it, microseconds."""
     clusters_min: _builtins.int
     """In how many clusters of time a percentile of the tail must lie at least, to be shown."""
+    missing_share_max: _builtins.float
+    """The largest share of the pushes that may be missing."""
+    negative_share_max: _builtins.float
+    """The largest share of the alerts that may end a stage before they begin it, by their stamps."""
     @_builtins.property
     def latency_us_max(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """The most that a percentile of the latency may be, microseconds, by its name: `p50`, `p99.9`, `max`."""
@@ -93,10 +99,12 @@ class RunLimits(_message.Message):
         acknowledge_p99_us_max: _builtins.int | None = ...,
         unacknowledged_us_max: _builtins.int | None = ...,
         clusters_min: _builtins.int | None = ...,
+        missing_share_max: _builtins.float | None = ...,
+        negative_share_max: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_missing_share_max", b"_missing_share_max", "_negative_share_max", b"_negative_share_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "loss_max", b"loss_max", "missing_share_max", b"missing_share_max", "negative_share_max", b"negative_share_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "latency_us_max", b"latency_us_max", "loss_max", b"loss_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max", "_clusters_min", b"_clusters_min", "_late_share_max", b"_late_share_max", "_late_us", b"_late_us", "_loss_max", b"_loss_max", "_missing_share_max", b"_missing_share_max", "_negative_share_max", b"_negative_share_max", "_rate_share_min", b"_rate_share_min", "_settle_us", b"_settle_us", "_stall_us", b"_stall_us", "_stolen_share_max", b"_stolen_share_max", "_unacknowledged_us_max", b"_unacknowledged_us_max", "acknowledge_p99_us_max", b"acknowledge_p99_us_max", "clusters_min", b"clusters_min", "late_share_max", b"late_share_max", "late_us", b"late_us", "latency_us_max", b"latency_us_max", "loss_max", b"loss_max", "missing_share_max", b"missing_share_max", "negative_share_max", b"negative_share_max", "rate_share_min", b"rate_share_min", "settle_us", b"settle_us", "stall_us", b"stall_us", "stolen_share_max", b"stolen_share_max", "unacknowledged_us_max", b"unacknowledged_us_max"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__acknowledge_p99_us_max: _TypeAlias = _typing.Literal["acknowledge_p99_us_max"]  # noqa: Y015
     _WhichOneofArgType__acknowledge_p99_us_max: _TypeAlias = _typing.Literal["_acknowledge_p99_us_max", b"_acknowledge_p99_us_max"]  # noqa: Y015
@@ -108,6 +116,10 @@ class RunLimits(_message.Message):
     _WhichOneofArgType__late_us: _TypeAlias = _typing.Literal["_late_us", b"_late_us"]  # noqa: Y015
     _WhichOneofReturnType__loss_max: _TypeAlias = _typing.Literal["loss_max"]  # noqa: Y015
     _WhichOneofArgType__loss_max: _TypeAlias = _typing.Literal["_loss_max", b"_loss_max"]  # noqa: Y015
+    _WhichOneofReturnType__missing_share_max: _TypeAlias = _typing.Literal["missing_share_max"]  # noqa: Y015
+    _WhichOneofArgType__missing_share_max: _TypeAlias = _typing.Literal["_missing_share_max", b"_missing_share_max"]  # noqa: Y015
+    _WhichOneofReturnType__negative_share_max: _TypeAlias = _typing.Literal["negative_share_max"]  # noqa: Y015
+    _WhichOneofArgType__negative_share_max: _TypeAlias = _typing.Literal["_negative_share_max", b"_negative_share_max"]  # noqa: Y015
     _WhichOneofReturnType__rate_share_min: _TypeAlias = _typing.Literal["rate_share_min"]  # noqa: Y015
     _WhichOneofArgType__rate_share_min: _TypeAlias = _typing.Literal["_rate_share_min", b"_rate_share_min"]  # noqa: Y015
     _WhichOneofReturnType__settle_us: _TypeAlias = _typing.Literal["settle_us"]  # noqa: Y015
@@ -128,6 +140,10 @@ class RunLimits(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__late_us) -> _WhichOneofReturnType__late_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__loss_max) -> _WhichOneofReturnType__loss_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__missing_share_max) -> _WhichOneofReturnType__missing_share_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__negative_share_max) -> _WhichOneofReturnType__negative_share_max | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rate_share_min) -> _WhichOneofReturnType__rate_share_min | None: ...
     @_typing.overload

@@ -319,10 +319,16 @@ class Judgement(_message.Message):
     TO_UNIX_NS_FIELD_NUMBER: _builtins.int
     TOO_FEW_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     from_unix_ns: _builtins.int
     """From when to when the orders of these were due and their alerts came, Unix epoch in nanoseconds; 0 if there are none."""
     to_unix_ns: _builtins.int
     """See `from_unix_ns`; exclusive."""
+    cause: _builtins.str
+    """Whose doing it is that the run did not pass: `system` or `rig`; empty if it passed, or if nobody says."""
+    outcome: _builtins.str
+    """The verdict in the words in which everything shows it: `failed (system); latencies void`. Empty if nobody says."""
     @_builtins.property
     def failed(self) -> _containers.RepeatedCompositeFieldContainer[_limits_pb2.FailedCheck]:
         """The checks that do not hold, most important first."""
@@ -348,10 +354,12 @@ class Judgement(_message.Message):
         to_unix_ns: _builtins.int = ...,
         too_few: _abc.Iterable[Global___TooFewClusters] | None = ...,
         rows: _abc.Iterable[Global___LatencyRow] | None = ...,
+        cause: _builtins.str = ...,
+        outcome: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["failed", b"failed", "from_unix_ns", b"from_unix_ns", "histograms", b"histograms", "rows", b"rows", "to_unix_ns", b"to_unix_ns", "too_few", b"too_few"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "failed", b"failed", "from_unix_ns", b"from_unix_ns", "histograms", b"histograms", "outcome", b"outcome", "rows", b"rows", "to_unix_ns", b"to_unix_ns", "too_few", b"too_few"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,10 +1,10 @@
-/** The percentile curve: latency over 1/(1-q), both logarithmic, with the 95% interval of the first line. */
+/** The percentile curve: latency over 1/(1-q), both logarithmic. */
 
 import { Figure } from "./figure.js";
 import { axis, latencyAxis, latencyScale, placed } from "./plot.js";
 import { setText } from "../dom.js";
 import { latency } from "../format.js";
-import { clustersOf, confidence, percentiles } from "../hdr.js";
+import { clustersOf, percentiles } from "../hdr.js";
 import { colour } from "../theme.js";
 
 const STEPS_A_DECADE = 16;
@@ -40,14 +40,8 @@ export class CurveChart {
     this.figure = new Figure({
       title: given.title,
       unit: "latency over 1/(1−q)",
-      about:
-        "What was observed, drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
-      columns: [
-        { title: "percentile" },
-        ...given.lines.flatMap((line, at) =>
-          at === 0 ? [{ title: line.title }, { title: "from" }, { title: "to" }] : [{ title: line.title }],
-        ),
-      ],
+      about: "What was observed, drawn as far as ten samples lie above.",
+      columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))],
     });
     this.values = given.lines.map((line) => this.figure.addKey(line));
     this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
@@ -58,18 +52,12 @@ export class CurveChart {
   update(hists, summary) {
     const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
     const lines = hists.map((hist) => curveValues(hist, xs));
-    const band = xs.map((x) => (x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]));
     this.#hists = hists;
-    this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
+    this.#data = [xs, ...lines];
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
     this.figure.describe(xs.length > 0 ? summary : "Too few samples for any percentile.", () =>
-      xs.map((x, at) => [
-        nameAt(x),
-        ...lines.flatMap((line, number) =>
-          number === 0 ? [latency(line[at]), latency(band[at][0]), latency(band[at][1])] : [latency(line[at])],
-        ),
-      ]),
+      xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
     );
   }
 
@@ -108,7 +96,6 @@ export class CurveChart {
         ],
         series: [
           {},
-          ...[1, 2].map(() => ({ width: 0, points: { show: false } })),
           ...lines.map((line) => ({
             stroke: () => colour(line.colour),
             width: line.width ?? 1.5,
@@ -116,10 +103,9 @@ export class CurveChart {
             points: { show: false },
           })),
         ],
-        bands: [{ series: [1, 2], fill: () => colour("--band") }],
         hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] },
       },
-      this.#data ?? [[], [], [], ...lines.map(() => [])],
+      this.#data ?? [[], ...lines.map(() => [])],
       this.figure.plot,
     );
   }
@@ -130,7 +116,7 @@ export class CurveChart {
    */
   #legend(index) {
     if (!this.#data) return;
-    const [xs, , , ...columns] = this.#data;
+    const [xs, ...columns] = this.#data;
     const at = index ?? xs.indexOf(100);
     this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
     /** @param {number} line */

@@ -59,7 +59,7 @@ export class RunsPage {
         run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished",
         run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE,
         run.begin_unix_ms && run.end_unix_ms ? duration(run.end_unix_ms - run.begin_unix_ms) : NONE,
-        run.verdict || NONE,
+        run.outcome || NONE,
         run.file || !served ? NONE : { text: "export", href: `api/v1/runs/${encodeURIComponent(run.run_id)}/export` },
       ]),
     );

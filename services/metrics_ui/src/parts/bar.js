@@ -76,7 +76,7 @@ export class Bar {
     const { model } = feed;
     setText(this.title, model?.title ?? "No run");
     setText(this.runId, model && model.title !== model.runId ? model.runId : "");
-    setText(this.verdict, model?.verdict || "not judged yet");
+    setText(this.verdict, model?.outcome || "not judged yet");
     this.verdict.dataset.verdict = model?.verdict ?? "";
     show(this.verdict, Boolean(model));
     show(this.export, Boolean(model) && feed.served && !feed.fromFile);

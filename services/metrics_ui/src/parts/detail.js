@@ -6,7 +6,7 @@ import { TimeChart } from "../charts/timechart.js";
 import { h } from "../dom.js";
 import { axisLatency, axisNumber, counted, latency, rate } from "../format.js";
 import { PERCENTS, percentile, supports } from "../hdr.js";
-import { intervalTable } from "./latencies.js";
+import { percentileTable } from "./latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -62,9 +62,9 @@ export class Detail {
               height: 230,
             }),
           };
-    this.intervals = intervalTable("Percentiles of the range, with their 95% intervals");
+    this.percentiles = percentileTable("Percentiles of the range");
     const large = this.latencies
-      ? [...Object.values(this.latencies).map(({ element }) => element), this.intervals.element]
+      ? [...Object.values(this.latencies).map(({ element }) => element), this.percentiles.element]
       : [];
     const small = [...this.throughput.map(({ chart }) => chart.element), ...more];
     const size = small.length % 3 === 0 ? "third" : small.length % 2 === 0 ? "half" : "full";
@@ -94,7 +94,7 @@ export class Detail {
     );
     this.latencies.heat.update(view, bins, heatSummary(bins));
     this.latencies.curve.update([hist], curveSummary(hist));
-    this.intervals.set(hist);
+    this.percentiles.set(hist);
   }
 
   release() {

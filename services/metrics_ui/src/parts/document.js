@@ -11,10 +11,10 @@ import { toggleTheme } from "../theme.js";
 const TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
 
 /** Workload, verdict, and why. @param {ReportData} facts @returns {HTMLElement} */
-export function head({ result }) {
+export function head({ result, outcome }) {
   const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
   const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
-  const verdict = h("span.verdict", { "data-verdict": result.verdict }, result.verdict);
+  const verdict = h("span.verdict", { "data-verdict": result.verdict }, outcome);
   return h(
     "header.report-head",
     {},

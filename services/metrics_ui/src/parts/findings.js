@@ -54,9 +54,9 @@ export class Findings {
  * @param {RunModel} model
  * @returns {Item[]}
  */
-function verdictOf({ notes }) {
+function verdictOf({ notes, outcome }) {
   const verdict = notes.findLast(({ kind }) => kind === "verdict");
   if (!verdict) return [];
-  const text = `Verdict: ${verdict.name}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
+  const text = `Verdict: ${outcome}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
   return [{ level: verdict.name === "passed" ? "none" : "trouble", text }];
 }

@@ -3,7 +3,7 @@
 import { table } from "../dom.js";
 import { apart } from "./figures.js";
 import { NONE, counted, inUnit, latency, percentName, unitFor, whole } from "../format.js";
-import { PERCENTS, clustersOf, confidence, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
+import { PERCENTS, clustersOf, meanUs, percentile, shownPercentile, supports } from "../hdr.js";
 
 /** @import {Hist} from "../hdr.js" */
 /** @import {Unit} from "../format.js" */
@@ -45,18 +45,13 @@ export function latencyTable(caption, first) {
 }
 
 /**
- * A histogram's percentiles with their 95% intervals.
+ * A histogram's percentiles. They have no intervals: what is slow is slow together, so that samples of a range do not tell
+ * how far a percentile may be off. Those of the result come with its verdict.
  * @param {string} caption
  * @returns {{element: HTMLElement, set: (hist: Hist) => void}}
  */
-export function intervalTable(caption) {
-  const columns = [
-    { title: "percentile" },
-    { title: "latency" },
-    { title: "95% from" },
-    { title: "to" },
-    { title: "samples above" },
-  ];
+export function percentileTable(caption) {
+  const columns = [{ title: "percentile" }, { title: "latency" }, { title: "samples above" }];
   const made = table({ caption, columns: columns.map((column, at) => ({ ...column, numeric: at > 0 })) });
   return {
     element: made.element,
@@ -64,19 +59,7 @@ export function intervalTable(caption) {
       made.setRows([
         row("min", hist.minUs, hist),
         row("mean", meanUs(hist), hist),
-        ...LISTED.map((percent) => {
-          if (!supports(hist, percent)) {
-            return [percentName(percent), missing(hist, percent), NONE, NONE, whole(above(hist, percent))];
-          }
-          const [from, to] = confidence(hist, percent);
-          return [
-            percentName(percent),
-            latency(percentile(hist, percent)),
-            latency(from),
-            latency(to),
-            whole(above(hist, percent)),
-          ];
-        }),
+        ...LISTED.map((percent) => [percentName(percent), shownOr(hist, percent), whole(above(hist, percent))]),
         row("max", hist.maxUs, hist),
       ]),
   };
@@ -97,7 +80,7 @@ export function fillResultTable(element, [head, ...rows]) {
 
 /** @param {string} name @param {number | null} us @param {Hist} hist */
 function row(name, us, hist) {
-  return [name, hist.count > 0 ? latency(us) : NONE, "", "", ""];
+  return [name, hist.count > 0 ? latency(us) : NONE, ""];
 }
 
 /**

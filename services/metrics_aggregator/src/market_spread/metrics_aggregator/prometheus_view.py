@@ -10,6 +10,7 @@ from market_spread.common.telemetry.metrics import (
     END_TO_END,
     FRAMES_LATE,
     FRAMES_SENT,
+    STAGE,
     Metric,
     counter,
     gauge,
@@ -40,7 +41,7 @@ LAST_PUSH = gauge(
 CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
 CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
 RUN_INFO = gauge(
-    "run_info", "1 for each run in memory: what it is, does and came to", "run_id", "title", "phase", "verdict"
+    "run_info", "1 for a run: what it is, does and came to", "run_id", "title", "phase", "verdict", "cause", "outcome"
 )
 RUN_HOSTS = gauge("run_hosts", "Hosts that the run's processes are known to be on, each with its clock", "run_id")
 RUN_FAILED = gauge(
@@ -50,6 +51,10 @@ RUN_MEASURING = gauge(
     "run_measuring_timestamp_seconds", "Begin of the measured load, Unix time, while it is offered", "run_id"
 )
 RUN_LATE_SHARE = gauge("run_frames_late_share", "Share of the measured load's frames that were late so far", "run_id")
+RUN_MISSING_SHARE = gauge("run_pushes_missing_share", "Share of the run's pushes that never came so far", "run_id")
+RUN_NEGATIVE_SHARE = gauge(
+    "run_negative_share", "Largest share of a stage's times below 0 so far, settled, while load is offered", "run_id"
+)
 RUN_LATENCY = gauge(
     "run_latency_seconds",
     "What a limit is on: quantiles of the measured load's latency so far, settled, while it is offered",
@@ -69,6 +74,10 @@ LIMIT_LATENCY = gauge(
 LIMIT_RATE = gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
 LIMIT_LOSS = gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
 LIMIT_STOLEN = gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
+LIMIT_MISSING = gauge(
+    "limit_pushes_missing_share", "Limit of the run: the share of pushes that may be missing", "run_id"
+)
+LIMIT_NEGATIVE = gauge("limit_negative_share", "Limit of the run: the share of a stage's times below 0", "run_id")
 PUSH = histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
 MERGE = histogram("aggregator_merge", "Of that, adding it to the series")
 LAG = gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
@@ -101,23 +110,6 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     UNWRITTEN: lambda store: store.own.push_failures,
     UNREADABLE: lambda store: store.unreadable,
 }
-_OF_RUNS = (
-    RUN_INFO,
-    RUN_HOSTS,
-    RUN_FAILED,
-    RUN_MEASURING,
-    RUN_LATE_SHARE,
-    RUN_LATENCY,
-    LIMIT_LATE,
-    LIMIT_LATE_SHARE,
-    LIMIT_SETTLE,
-    LIMIT_STALL,
-    LIMIT_LATENCY,
-    LIMIT_RATE,
-    LIMIT_LOSS,
-    LIMIT_STOLEN,
-)
-OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
 # What a limit is called in the proto, what it is as a metric, and how many of its units are one of the metric's.
 _LIMITS = {
     "late_us": (LIMIT_LATE, 1e6),
@@ -127,7 +119,14 @@ _LIMITS = {
     "rate_share_min": (LIMIT_RATE, 1),
     "loss_max": (LIMIT_LOSS, 1),
     "stolen_share_max": (LIMIT_STOLEN, 1),
+    "missing_share_max": (LIMIT_MISSING, 1),
+    "negative_share_max": (LIMIT_NEGATIVE, 1),
 }
+_OF_RUNS = (
+    RUN_INFO, RUN_HOSTS, RUN_FAILED, RUN_MEASURING, RUN_LATE_SHARE, RUN_MISSING_SHARE, RUN_NEGATIVE_SHARE, RUN_LATENCY,
+    *(metric for metric, _ in _LIMITS.values()), LIMIT_LATENCY,
+)  # fmt: skip
+OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
 
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
@@ -175,8 +174,11 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     labels = {"run_id": run.run_id}
     yield ExposedSeries(RUN_INFO, _info(run), 1)
     yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
-    for failed in run.failed_checks:
+    for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
+    missing, taken = (sum(getattr(epoch, name) for epoch in run.epochs.values()) for name in ("missing", "pushes"))
+    if taken:
+        yield ExposedSeries(RUN_MISSING_SHARE, labels, missing / (missing + taken))
     measured, limits = run.measured_unix_ns, run.limits or RunLimits()
     if measured is not None:
         begin_ns, end_ns = measured
@@ -185,7 +187,10 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
             yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, FRAMES_LATE, begin_ns, end_ns) / sent)
         if end_ns is None and not run.verdict:
             yield ExposedSeries(RUN_MEASURING, labels, begin_ns / 1e9)
-            yield from _latencies(run, limits, begin_ns + limits.settle_us * 1000)
+            from_ns = begin_ns + limits.settle_us * 1000
+            yield from _latencies(run, limits, from_ns)
+            if (share := _negative_share(run, from_ns)) is not None:
+                yield ExposedSeries(RUN_NEGATIVE_SHARE, labels, share)
     for field, value in limits.ListFields():
         if field.name in _LIMITS:
             metric, divisor = _LIMITS[field.name]
@@ -205,6 +210,20 @@ def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> 
     )
 
 
+def _negative_share(run: RunState, from_ns: int) -> float | None:
+    """Of each stage how much of it ended before it began, in the intervals from then on: the most; None without any."""
+    counts: dict[str, list[int]] = {}
+    for series_id, series in run.series.items():
+        labels = dict(series_id.labels)
+        if series_id.metric == STAGE and labels["phase"] == "measured" and isinstance(series, HistogramSeries):
+            of_stage = counts.setdefault(labels["stage"], [0, 0])
+            for interval in series.intervals:
+                if interval.start_unix_ns >= from_ns:
+                    of_stage[0] += interval.negative
+                    of_stage[1] += interval.count
+    return max((negative / count for negative, count in counts.values() if count), default=None)
+
+
 def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[ExposedSeries]:
     """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
     values = HdrCounts()
@@ -222,7 +241,8 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
 
 
 def _info(run: RunState) -> dict[str, str]:
-    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, "verdict": run.verdict}
+    said = {"verdict": run.verdict, "cause": run.judgement.cause, "outcome": run.outcome}
+    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, **said}
 
 
 def _of_sources(store: Store) -> Iterator[ExposedSeries]:

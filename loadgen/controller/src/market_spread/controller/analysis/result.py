@@ -110,6 +110,11 @@ class Result:
     pause_ns_max: int | None = None
     self_test: Mapping[str, Any] | None = None
 
+    @property
+    def outcome(self) -> str:
+        """The verdict with its cause, in the words in which everything shows it."""
+        return outcome_text(self.verdict, self.cause, latencies_void=self.latencies_void)
+
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""
         values = dataclasses.asdict(self)
@@ -123,6 +128,15 @@ class Result:
         except OSError as error:
             raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
         return path
+
+
+def outcome_text(verdict: str, cause: str | None, *, latencies_void: bool) -> str:
+    """A verdict with whose doing it is, as far as that is known: a run that is void has no latencies that say anything.
+
+    `passed`, `failed (system)`, `failed (system); latencies void`, `void (rig)`.
+    """
+    text = f"{verdict} ({cause})" if cause else verdict
+    return f"{text}; latencies void" if latencies_void and verdict != Verdict.VOID else text
 
 
 def alerts_text(result: Result) -> str:

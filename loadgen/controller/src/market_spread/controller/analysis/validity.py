@@ -22,6 +22,7 @@ from market_spread.controller.analysis.stalls import Stall
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.loadgen.columns import Alerts
@@ -29,7 +30,6 @@ from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import PushRequest
 
 _PAGE_BYTES = 4096
-_FALSE_STAMPS_MAX = 0.001
 _Z95 = 1.96
 _SLOPE_POINTS_MAX = 600
 
@@ -220,16 +220,18 @@ def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
 def _stamps(judged: Alerts) -> Evidence:
     """Whether sent <= read <= emitted <= received: a job's stamps and the clocks of hosts are evidence, not truth."""
     if not len(judged):
-        return Evidence(Criterion.STAMPS, None, "not evaluated: there are no alerts", None, _FALSE_STAMPS_MAX, "share")
+        return Evidence(
+            Criterion.STAMPS, None, "not evaluated: there are no alerts", None, FALSE_STAMPS_SHARE_MAX, "share"
+        )
     stage, count = max(stamp_faults(judged).items(), key=lambda each: each[1])
     share = count / len(judged)
     text = f"no stage of more than {share:.2%} of the alerts ends before it begins"
-    if share > _FALSE_STAMPS_MAX:
+    if share > FALSE_STAMPS_SHARE_MAX:
         text = (
             f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
             f"of {len(judged):,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
         )
-    return Evidence(Criterion.STAMPS, share <= _FALSE_STAMPS_MAX, text, share, _FALSE_STAMPS_MAX, "share")
+    return Evidence(Criterion.STAMPS, share <= FALSE_STAMPS_SHARE_MAX, text, share, FALSE_STAMPS_SHARE_MAX, "share")
 
 
 def _clock_offset(plan: RunPlan, observed: Observed) -> Evidence:

@@ -8,13 +8,13 @@ from typing import Any
 import fsspec
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.analysis.result import SCHEMA_VERSION
+from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.words import counted
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
-_COLUMNS = ("run", "verdict", "cause", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
+_COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
 
@@ -49,7 +49,7 @@ class RunStore:
 
     def summaries(self) -> list[Summary]:
         """What a list says of each run; of one that has not ended, the step that it is at."""
-        return [self._summary(run_id) for run_id in self.run_ids()]
+        return [self.summary(run_id) for run_id in self.run_ids()]
 
     def put(self, folder: Path) -> tuple[int, int]:
         """Copy a run into the store; how many files, and their bytes. The result comes last: then all is there."""
@@ -80,18 +80,20 @@ class RunStore:
                 f"the store {self._address} cannot be read: {error}; check the address and its rights"
             ) from error
 
-    def _summary(self, run_id: str) -> Summary:
+    def summary(self, run_id: str) -> Summary:
+        """What a list says of the run; note: what is wrong with its result, or that it is of another schema."""
         result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
         latency = result.get("latency_ns")
         latency = latency if isinstance(latency, Mapping) else {}
         clusters = result.get("latency_clusters")
         clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
-        version = result.get("schema_version")
+        version, verdict, cause = (result.get(name) for name in ("schema_version", "verdict", "cause"))
         return {
             "run_id": run_id,
             "workload": result.get("workload"),
-            "verdict": result.get("verdict"),
-            "cause": result.get("cause"),
+            "verdict": verdict,
+            "cause": cause,
+            "outcome": verdict and outcome_text(verdict, cause, latencies_void=bool(result.get("latencies_void"))),
             "offered_rate_per_s": result.get("offered_rate_per_s"),
             "p50_ns": latency.get("p50"),
             "p99_ns": latency.get("p99"),
@@ -132,8 +134,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
 
     return (
         summary["run_id"],
-        str(summary["verdict"] or "-"),
-        str(summary["cause"] or "-"),
+        summary["outcome"] or "-",
         number(summary["offered_rate_per_s"], "{:,.0f}"),
         number(summary["p50_ns"], "{:,.1f}", 1e-6),
         f"– ({counted(few, 'cluster')})"

@@ -358,10 +358,13 @@ def list_runs(store: str, as_json: bool) -> None:
 @click.option("--store", default="runs", show_default=True, help="Store that has the run: a folder or an address.")
 @_as_json
 def show(run_id: str, store: str, as_json: bool) -> None:
-    """Show the run document of a run, or its result.json with --json."""
+    """Show the run document of a run, or its result.json with --json. One of another schema is marked."""
     from market_spread.controller.archive.store import RunStore
 
-    click.echo(RunStore(store).text(run_id, "result.json" if as_json else "run.md"), nl=False)
+    runs = RunStore(store)
+    click.echo(runs.text(run_id, "result.json" if as_json else "run.md"), nl=False)
+    if note := runs.summary(run_id)["note"]:
+        click.echo(f"{run_id}: {note}", err=True)
 
 
 @main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")

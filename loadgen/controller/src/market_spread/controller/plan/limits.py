@@ -7,6 +7,8 @@ from market_spread.common.schema import number
 
 DRIFT_SHARE_MAX = 1_000_000
 MS_MAX = 3_600_000
+# The largest share of the alerts that may end a stage before they begin it.
+FALSE_STAMPS_SHARE_MAX = 0.001
 
 
 @dataclass(frozen=True, slots=True)

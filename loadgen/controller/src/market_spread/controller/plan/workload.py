@@ -24,7 +24,7 @@ from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.controller.host.preflight import PREFLIGHTS, MachineKeys
-from market_spread.controller.plan.limits import Limits, VoidLimits
+from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX, Limits, VoidLimits
 from market_spread.controller.plan.objectives import PERCENTILES, Objectives
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX
@@ -243,6 +243,8 @@ def run_limits(workload: Workload) -> RunLimits:
         acknowledge_p99_us_max=max(_ACKNOWLEDGE_P99_US, late_us, stall_us if workload.limits.late_share >= 1 else 0),
         unacknowledged_us_max=max(_UNACKNOWLEDGED_US, late_us, stall_us),
         clusters_min=CLUSTERS_MIN,
+        missing_share_max=workload.void.missing_share,
+        negative_share_max=FALSE_STAMPS_SHARE_MAX,
     )
 
 

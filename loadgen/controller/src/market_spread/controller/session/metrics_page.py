@@ -1,16 +1,23 @@
 """The metrics page of a run: its address, its copy as one file, and the page of finished runs."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from rich.console import Console
+
 from market_spread.common.clock import Clock
-from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
 from market_spread.controller.deploy.local.services import Services
-from market_spread.controller.run_folder.folder import write_whole
+from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.views.report import pushed
 from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.model import hlog
+from market_spread.metrics_aggregator.model.run_files import RunFiles
+from market_spread.metrics_aggregator.page import one_file
+from market_spread.v1.metrics_pb2 import NoteRequest
 
 FILE_NAME = "metrics.html"
 _EXPORT_S = 60
@@ -34,6 +41,33 @@ def export_page(address: str, run_id: str, folder: Path) -> Path:
     finally:
         connection.close()
     return path
+
+
+def with_notes(folder: RunFolder, notes: Iterable[NoteRequest], *, clock: Clock) -> Path:
+    """Add notes to the run's log, which nobody else writes, and write the page from it, as one file into the folder.
+
+    RunFailedError if that cannot be done.
+    """
+    log = RunFiles(folder.path.parent)
+    try:
+        for note in notes:
+            log.append(folder.run_id, hlog.note_block(note), note.unix_ns)
+        data = pushed(folder, clock)
+        assert data is not None, "a log that a note was added to is there"
+        return write_whole(folder.path / FILE_NAME, one_file(data).encode())
+    except (UnavailableError, OSError) as error:
+        raise RunFailedError(f"the metrics page could not be written: {error}") from error
+    finally:
+        log.close()
+
+
+def show_page(write: Callable[[], Path], console: Console) -> None:
+    """Have the page written and say where, or why not: a run is not worse for want of its page."""
+    try:
+        said = f"[dim]{write()}[/dim]"
+    except RunFailedError as error:
+        said = str(error)
+    console.print(said, soft_wrap=True, highlight=False)
 
 
 def serve_pages(

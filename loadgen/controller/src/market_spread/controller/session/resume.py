@@ -15,6 +15,8 @@ from market_spread.controller.plan.workload import read_workload
 from market_spread.controller.run_folder.folder import RunFolder, locked
 from market_spread.controller.run_folder.state import DONE, JUDGING, State
 from market_spread.controller.session.finalize import finish, write_report
+from market_spread.controller.session.metrics_page import show_page, with_notes
+from market_spread.controller.session.run_events import verdict_note
 from market_spread.controller.views.progress import result_table
 
 
@@ -46,8 +48,10 @@ def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Cons
         observed = observation.read(folder)
         judge(plan, observed)
         result = finish(folder, plan, observed, state=state, checks=observation.checks(folder))
-        console.print(result_table(result), highlight=False)
+        console.print(result_table(result), "", highlight=False)
+        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
+        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
         path = write_report(folder, plan, observed, result, clock=clock)
-        console.print(f"\n[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
         state.enter(DONE)
     return result

@@ -3,23 +3,22 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.logs import log_event
-from market_spread.controller.analysis.observed import RunProgress
+from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.analysis.result import Result, latency_rows, too_few_clusters
+from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive.histograms import judged_histograms
+from market_spread.controller.plan.objectives import PERCENTILES
+from market_spread.controller.plan.plan import RunPlan
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
-from market_spread.v1.metrics_pb2 import (
-    IntervalHistogram,
-    Judgement,
-    LatencyRow,
-    NoteRequest,
-    NoteResponse,
-    TooFewClusters,
-)
+from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, NoteResponse, SeriesKey, TooFewClusters
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 WAITING_MAX = 200
@@ -36,7 +35,7 @@ class RunNotes:
     """Notes of one run, sent by a thread of its own in the order in which they were said: `start`, then `close`.
 
     Notes wait, at most WAITING_MAX, until the aggregator takes them; beyond that the oldest is dropped and counted. One
-    that it refuses is logged. Nothing of this reaches the caller.
+    that it refuses is logged. What it never took is `waiting` after `close`; no error reaches the caller.
     """
 
     def __init__(self, run_id: str, *, clock: Clock) -> None:
@@ -52,48 +51,17 @@ class RunNotes:
         self.dropped = 0
 
     @property
-    def waiting(self) -> int:
-        """Notes that the aggregator does not have yet."""
-        return len(self._waiting)
+    def waiting(self) -> tuple[NoteRequest, ...]:
+        """Notes that the aggregator does not have yet, oldest first; those that it never gets, after `close`."""
+        with self._something:
+            return tuple(self._waiting)
 
-    def say(self, kind: str, name: str, text: str = "", *, unix_ns: int | None = None) -> None:
-        """Note it, at that time or else now. kind: title, phase or event."""
-        at_ns = self._clock.unix_ns() if unix_ns is None else unix_ns
-        self._note(NoteRequest(unix_ns=at_ns, kind=kind, name=name, text=text))
+    def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+        """Note it as of now. kind: title, phase, event, or limits with what the run is judged by."""
+        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, limits=limits))
 
-    def say_limits(self, workload: str, limits: RunLimits, text: str = "") -> None:
-        """Note what the run is judged by."""
-        self._note(NoteRequest(unix_ns=self._clock.unix_ns(), kind="limits", name=workload, text=text, limits=limits))
-
-    def say_verdict(
-        self,
-        verdict: str,
-        text: str,
-        *,
-        failed: Iterable[tuple[str, str, str]] = (),
-        histograms: Iterable[IntervalHistogram] = (),
-        too_few: Iterable[TooFewClusters] = (),
-        rows: Iterable[Iterable[str]] = (),
-        of_unix_ns: tuple[int, int] = (0, 0),
-    ) -> None:
-        """Note what the run came to.
-
-        failed: of each check that does not hold its name, a sentence, and `system`, `rig` or nothing, whose doing it
-        is; histograms: the latencies of the result; too_few: what is not to be shown of them; rows: titles of columns,
-        then the latencies of the result as it shows them; of_unix_ns: from when to when what they are of took place.
-        """
-        judgement = Judgement(
-            failed=[FailedCheck(check=check, text=sentence, cause=cause) for check, sentence, cause in failed],
-            histograms=histograms,
-            too_few=too_few,
-            rows=[LatencyRow(cells=cells) for cells in rows],
-            from_unix_ns=of_unix_ns[0],
-            to_unix_ns=of_unix_ns[1],
-        )
-        now_ns = self._clock.unix_ns()
-        self._note(NoteRequest(unix_ns=now_ns, kind="verdict", name=verdict, text=text, judgement=judgement))
-
-    def _note(self, note: NoteRequest) -> None:
+    def tell(self, note: NoteRequest) -> None:
+        """Send the note when it is its turn."""
         note.run_id = self._run_id
         with self._something:
             self._waiting.append(note)
@@ -161,6 +129,39 @@ class RunNotes:
         except ValueError:  # the channel was closed while the call began
             return False
         return True
+
+
+def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> NoteRequest:
+    """What the run came to, said at that time: why, with what its result shows of its latencies."""
+    evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}
+    decisive = [evidence[check] for check in result.decisive]
+    from_ns, until_ns = judged_from_unix_ns(plan, observed), observed.measured_until_unix_ns
+    histograms = judged_histograms(observed, from_us=from_ns // 1000)
+    few = too_few_clusters(result.latency_clusters)
+    if observed.alerts is not None and len(observed.alerts):
+        until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
+    rows = [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)] if histograms else []
+    is_judged = bool(histograms) and until_ns > from_ns
+    judgement = Judgement(
+        cause=result.cause or "",
+        outcome=result.outcome,
+        failed=[FailedCheck(check=each["check"], text=each["text"], cause=each["cause"]) for each in decisive],
+        histograms=histograms,
+        too_few=[TooFewClusters(key=each.key, clusters=few.get(_path(each.key), {})) for each in histograms],
+        rows=[LatencyRow(cells=cells) for cells in rows],
+        from_unix_ns=from_ns if is_judged else 0,
+        to_unix_ns=until_ns if is_judged else 0,
+    )
+    text = "; ".join(result.reasons)
+    return NoteRequest(
+        run_id=run_id, unix_ns=unix_ns, kind="verdict", name=result.verdict.value, text=text, judgement=judgement
+    )
+
+
+def _path(key: SeriesKey) -> str:
+    """Where the result has the latency of a series."""
+    paths = {END_TO_END.name: "latency_ns", SERVICE.name: "service_time_ns", STAGE.name: "stages_ns"}
+    return ".".join([paths.get(key.name, ""), *([key.labels["stage"]] if "stage" in key.labels else [])])
 
 
 def _call_on(channel: grpc.Channel) -> Call:

@@ -45,7 +45,7 @@ def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[RunProgr
 def result_table(result: Result) -> RenderableType:
     """The result as tables and sentences."""
     head = Text.assemble(
-        ("  " + result.verdict.value.upper() + "  ", f"bold reverse {_COLOURS[result.verdict]}"),
+        ("  " + result.outcome + "  ", f"bold reverse {_COLOURS[result.verdict]}"),
         f"  {result.workload}, run {result.run_id}",
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]

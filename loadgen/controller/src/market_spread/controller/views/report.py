@@ -35,6 +35,7 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
     facts = {
         "result": json.loads(result.to_json()),
+        "outcome": result.outcome,
         "manifest": {"sections": manifest.sections if (manifest := manifest_of(folder)) else {}},
         "latencies": [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)],
         "clusters_min": CLUSTERS_MIN,
@@ -48,10 +49,11 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),
         },
     }
-    return report_file(as_json(facts), _pushed(folder, clock))
+    return report_file(as_json(facts), pushed(folder, clock))
 
 
-def _pushed(folder: RunFolder, clock: Clock) -> str | None:
+def pushed(folder: RunFolder, clock: Clock) -> str | None:
+    """What the processes pushed, as the pages have it inside; None if there is no log."""
     archive = Archive(folder.path.parent, clock=clock, history_bytes_max=_HISTORY_BYTES_MAX)
     run = archive.open(folder.run_id)
     if run is None:

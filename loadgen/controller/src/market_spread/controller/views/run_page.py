@@ -32,7 +32,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
     manifest = manifest_of(folder)
     parts = [
         f"# Run {result.run_id}",
-        f"**{result.verdict.value.upper()}**" + "".join(f"\n* {reason}" for reason in result.reasons),
+        f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
         "## Purpose",
         plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
         "## Commands",

@@ -32,20 +32,14 @@ class RunHead:
     live: bool
     phase: str
     verdict: str
+    outcome: str
     title: str
 
     @staticmethod
     def of(run: RunState, now_unix_ns: int) -> "RunHead":
         """That of a run in memory."""
-        return RunHead(
-            run.run_id,
-            run.begin_unix_ns,
-            run.end_unix_ns,
-            run.is_live(now_unix_ns),
-            run.phase,
-            run.verdict,
-            run.title,
-        )
+        when = run.begin_unix_ns, run.end_unix_ns, run.is_live(now_unix_ns)
+        return RunHead(run.run_id, *when, run.phase, run.verdict, run.outcome, run.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +152,18 @@ def _look(path: Path, run_id: str, state: _State) -> RunHead:
     except OSError:
         told = []
     pushes = [each for each in told if "kind" not in each]
-    newest = {str(note["kind"]): str(note.get("name", "")) for note in told if "kind" in note}
+    notes = {str(note["kind"]): note for note in told if "kind" in note}
+    newest = {kind: str(note.get("name", "")) for kind, note in notes.items()}
+    verdict, judgement = newest.get("verdict", ""), notes.get("verdict", {}).get("judgement")
+    outcome = judgement.get("outcome") if isinstance(judgement, dict) else None
     return RunHead(
         run_id,
         min((_number(push["start_unix_ns"]) for push in pushes), default=state.modified_ns),
         max((_number(push["end_unix_ns"]) for push in pushes), default=state.modified_ns),
         live=False,
         phase=newest.get("phase", ""),
-        verdict=newest.get("verdict", ""),
+        verdict=verdict,
+        outcome=str(outcome or verdict),
         title=newest.get("title", ""),
     )
 

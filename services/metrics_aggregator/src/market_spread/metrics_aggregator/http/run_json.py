@@ -157,9 +157,9 @@ def sources_of(epochs: Iterable[Epoch]) -> list[View]:
 def notes_of(notes: Iterable[Note]) -> list[View]:
     """Limits, phases, verdicts and events; the title stands elsewhere.
 
-    Limits have those that are given, by their names in the proto; a verdict what it is made of: the checks that failed,
-    and the histograms that the result's latencies are of, by series, with what is not to be shown of them and the rows
-    in which the result shows them.
+    Limits have those that are given, by their names in the proto; a verdict its words and what it is made of: the
+    checks that failed, and the histograms that the result's latencies are of, by series, with what is not to be shown
+    of them and the rows in which the result shows them.
     """
     return [_note(note) for note in notes if note.kind != "title"]
 
@@ -173,6 +173,7 @@ def _note(note: Note) -> View:
         }
     if note.judgement is not None:
         judgement = note.judgement
+        view["outcome"] = judgement.outcome
         view["failed"] = [{"check": each.check, "text": each.text, "cause": each.cause} for each in judgement.failed]
         view["judged"] = {
             "from_unix_ms": _ms(judgement.from_unix_ns),

@@ -66,7 +66,7 @@ def read_note(request: NoteRequest) -> Note:
 
 
 def _check_limits(limits: RunLimits) -> None:
-    for name in ("late_share_max", "rate_share_min", "stolen_share_max"):
+    for name in ("late_share_max", "rate_share_min", "stolen_share_max", "missing_share_max", "negative_share_max"):
         if not 0 <= getattr(limits, name) <= 1:
             raise UsageError(f"{name}={getattr(limits, name)}; use a share from 0 to 1")
     for name in limits.latency_us_max:
@@ -79,6 +79,8 @@ def _check_judgement(kind: str, judgement: Judgement) -> None:
         raise UsageError(f"a note of the kind {kind} has a judgement; only a verdict has one")
     if len(judgement.failed) > FAILED_MAX:
         raise UsageError(f"the verdict has {len(judgement.failed)} failed checks; send at most {FAILED_MAX}")
+    check_text("cause", judgement.cause)
+    check_text("outcome", judgement.outcome)
     for failed in judgement.failed:
         check_text("check", failed.check)
         check_text("cause", failed.cause)

@@ -18,8 +18,8 @@ from market_spread.metrics_aggregator.model.series import (
     Series,
     SeriesId,
 )
-from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
-from market_spread.v1.metrics_pb2 import PushRequest
+from market_spread.v1.limits_pb2 import RunLimits
+from market_spread.v1.metrics_pb2 import Judgement, PushRequest
 
 # A process that works pushes every second, and the run controller notes every phase.
 _LIVE_NS = 30 * SECOND_NS
@@ -109,16 +109,21 @@ class RunState:
         return self._newest("verdict")
 
     @property
+    def outcome(self) -> str:
+        """The verdict in the words of the run controller; that of an older one has no cause."""
+        return self.judgement.outcome or self.verdict
+
+    @property
     def limits(self) -> RunLimits | None:
         """What the run is judged by; None if nobody has said it."""
         note = self._newest_note("limits")
         return None if note is None else note.limits
 
     @property
-    def failed_checks(self) -> tuple[FailedCheck, ...]:
-        """What speaks against the run, as far as its verdict says it."""
+    def judgement(self) -> Judgement:
+        """What the verdict is made of, as far as the run controller says it."""
         note = self._newest_note("verdict")
-        return () if note is None or note.judgement is None else tuple(note.judgement.failed)
+        return Judgement() if note is None or note.judgement is None else note.judgement
 
     @property
     def measured_unix_ns(self) -> tuple[int, int | None] | None:

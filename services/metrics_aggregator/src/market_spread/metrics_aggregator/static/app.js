@@ -422,15 +422,6 @@
   function meanUs(hist) {
     return hist.count > 0 ? hist.sumUs / hist.count : null;
   }
-  function confidence(hist, percent) {
-    const share3 = percent / 100;
-    const rank = share3 * hist.count;
-    const spread = 1.96 * Math.sqrt(hist.count * share3 * (1 - share3));
-    const low = Math.min(hist.count, Math.max(1, Math.floor(rank - spread)));
-    const high = Math.min(hist.count, Math.max(1, Math.ceil(rank + spread) + 1));
-    const [lowUs, highUs] = valuesAtRanks(hist, [low, high]);
-    return [lowUs, highUs];
-  }
   function countsByRow(hist) {
     const rows = /* @__PURE__ */ new Map();
     for (let i = 0; i < hist.indices.length; i += 1) {
@@ -504,6 +495,10 @@
     /** The newest verdict's name; empty as long as the run is not judged. */
     get verdict() {
       return this.#verdictNote?.name ?? "";
+    }
+    /** The verdict with its cause, in the words of the run controller; that of an older one has no cause. */
+    get outcome() {
+      return this.#verdictNote?.outcome || this.verdict;
     }
     /** The checks of the verdict that failed. @returns {{check: string, text: string, cause: string}[]} */
     get failed() {
@@ -904,12 +899,13 @@
     }
     /** @param {RunData} data */
     #takeFile(data) {
-      const { runId, title, phase, verdict } = new RunModel(data);
+      const { runId, title, phase, verdict, outcome } = new RunModel(data);
       const head = {
         run_id: runId,
         title,
         phase,
         verdict,
+        outcome,
         live: false,
         file: true,
         begin_unix_ms: data.range?.from_unix_ms,
@@ -1557,13 +1553,8 @@
       this.figure = new Figure({
         title: given.title,
         unit: "latency over 1/(1−q)",
-        about: "What was observed, drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
-        columns: [
-          { title: "percentile" },
-          ...given.lines.flatMap(
-            (line, at) => at === 0 ? [{ title: line.title }, { title: "from" }, { title: "to" }] : [{ title: line.title }]
-          )
-        ]
+        about: "What was observed, drawn as far as ten samples lie above.",
+        columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
@@ -1573,19 +1564,13 @@
     update(hists, summary) {
       const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
       const lines = hists.map((hist) => curveValues(hist, xs));
-      const band = xs.map((x) => x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]);
       this.#hists = hists;
-      this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
+      this.#data = [xs, ...lines];
       this.place.plot()?.setData(this.#data);
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [
-          nameAt(x),
-          ...lines.flatMap(
-            (line, number) => number === 0 ? [latency(line[at]), latency(band[at][0]), latency(band[at][1])] : [latency(line[at])]
-          )
-        ])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
       );
     }
     release() {
@@ -1622,7 +1607,6 @@
           ],
           series: [
             {},
-            ...[1, 2].map(() => ({ width: 0, points: { show: false } })),
             ...lines.map((line) => ({
               stroke: () => colour(line.colour),
               width: line.width ?? 1.5,
@@ -1630,10 +1614,9 @@
               points: { show: false }
             }))
           ],
-          bands: [{ series: [1, 2], fill: () => colour("--band") }],
           hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
-        this.#data ?? [[], [], [], ...lines.map(() => [])],
+        this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
       );
     }
@@ -1643,7 +1626,7 @@
      */
     #legend(index) {
       if (!this.#data) return;
-      const [xs, , , ...columns] = this.#data;
+      const [xs, ...columns] = this.#data;
       const at = index ?? xs.indexOf(100);
       this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
       const isShown = (line) => at >= 0 && (index != null || clustersOf(this.#hists[line], 99) === void 0);
@@ -1783,7 +1766,7 @@
         setText(
           this.read,
           counted(
-            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
+            this.#columns.reduce((sum3, { rows }) => sum3 + total(rows), 0),
             "sample"
           )
         );
@@ -1823,7 +1806,7 @@
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
   }
   function total(rows) {
-    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
+    return [...rows.values()].reduce((sum3, count) => sum3 + count, 0);
   }
   function depth(count, most) {
     return most <= 1 ? 1 : Math.log(count) / Math.log(most);
@@ -1862,33 +1845,15 @@
       }
     };
   }
-  function intervalTable(caption) {
-    const columns = [
-      { title: "percentile" },
-      { title: "latency" },
-      { title: "95% from" },
-      { title: "to" },
-      { title: "samples above" }
-    ];
+  function percentileTable(caption) {
+    const columns = [{ title: "percentile" }, { title: "latency" }, { title: "samples above" }];
     const made = table({ caption, columns: columns.map((column, at) => ({ ...column, numeric: at > 0 })) });
     return {
       element: made.element,
       set: (hist) => made.setRows([
         row("min", hist.minUs, hist),
         row("mean", meanUs(hist), hist),
-        ...LISTED.map((percent) => {
-          if (!supports(hist, percent)) {
-            return [percentName(percent), missing(hist, percent), NONE, NONE, whole(above(hist, percent))];
-          }
-          const [from, to] = confidence(hist, percent);
-          return [
-            percentName(percent),
-            latency(percentile(hist, percent)),
-            latency(from),
-            latency(to),
-            whole(above(hist, percent))
-          ];
-        }),
+        ...LISTED.map((percent) => [percentName(percent), shownOr(hist, percent), whole(above(hist, percent))]),
         row("max", hist.maxUs, hist)
       ])
     };
@@ -1901,7 +1866,7 @@
     element.append(made.element);
   }
   function row(name, us, hist) {
-    return [name, hist.count > 0 ? latency(us) : NONE, "", "", ""];
+    return [name, hist.count > 0 ? latency(us) : NONE, ""];
   }
   function shownOr(hist, percent) {
     return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
@@ -2050,8 +2015,8 @@
           height: 230
         })
       };
-      this.intervals = intervalTable("Percentiles of the range, with their 95% intervals");
-      const large = this.latencies ? [...Object.values(this.latencies).map(({ element }) => element), this.intervals.element] : [];
+      this.percentiles = percentileTable("Percentiles of the range");
+      const large = this.latencies ? [...Object.values(this.latencies).map(({ element }) => element), this.percentiles.element] : [];
       const small = [...this.throughput.map(({ chart }) => chart.element), ...more];
       const size = small.length % 3 === 0 ? "third" : small.length % 2 === 0 ? "half" : "full";
       this.element = h(
@@ -2079,7 +2044,7 @@
       );
       this.latencies.heat.update(view, bins, heatSummary(bins));
       this.latencies.curve.update([hist], curveSummary(hist));
-      this.intervals.set(hist);
+      this.percentiles.set(hist);
     }
     release() {
       for (const { chart } of this.throughput) chart.release();
@@ -2094,7 +2059,7 @@
     ].join(", ")}`;
   }
   function heatSummary(bins) {
-    const all = bins.reduce((sum2, { hist }) => sum2 + hist.count, 0);
+    const all = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
     const [least, most] = [
       Math.min(...bins.map(({ hist }) => hist.minUs)),
       Math.max(...bins.map(({ hist }) => hist.maxUs))
@@ -2466,7 +2431,7 @@
   }
   function secondsOf(text) {
     if (!/^\d+(:\d{1,2}){0,2}(\.\d+)?$/.test(text)) return null;
-    return text.split(":").reduce((sum2, part) => sum2 * 60 + Number(part), 0);
+    return text.split(":").reduce((sum3, part) => sum3 * 60 + Number(part), 0);
   }
   function choiceText(choice) {
     if (choice.kind === "whole") return "whole";
@@ -2789,6 +2754,7 @@
       bySource.set(epoch.source, {
         source: epoch.source,
         silentMs: Math.min(known?.silentMs ?? Infinity, nowMs - epoch.end_unix_ms),
+        pushes: (known?.pushes ?? 0) + epoch.pushes,
         missing: (known?.missing ?? 0) + epoch.missing,
         dropped: (known?.dropped ?? 0) + epoch.pushes_dropped,
         duplicates: (known?.duplicates ?? 0) + epoch.duplicates,
@@ -2822,14 +2788,14 @@
   function failedChecks({ failedChecks: failed }) {
     return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
   }
-  function lateFrames({ framesLate, framesSent, verdict, limits }) {
+  function lateFrames({ framesLate, framesSent, limits }) {
     if (framesLate <= 0 || framesSent <= 0) return [];
     const { late_us: lateUs, late_share_max: allowed } = limits;
     const part = framesLate / framesSent;
     const late = lateUs === void 0 ? "late" : `more than ${latency(lateUs)} after their plan`;
     const may = allowed === void 0 ? "" : `; the run allows ${share(allowed)}`;
     const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-    return [(!verdict && allowed !== void 0 && part > allowed ? trouble : note)(text, "computations/send_all")];
+    return [(allowed !== void 0 && part > allowed ? trouble : note)(text, "computations/send_all")];
   }
   function silentSources({ live, sources }) {
     if (!live) return [];
@@ -2837,8 +2803,10 @@
       ({ source, silentMs }) => note(`${source} has pushed nothing for ${duration(silentMs)}.`, `workers/${source}`)
     );
   }
-  function pushesLost({ sources, verdict }) {
-    const say = verdict ? note : trouble;
+  function pushesLost({ sources, limits }) {
+    const { missing_share_max: allowed } = limits;
+    const [lost, taken] = [sum2(sources, "missing"), sum2(sources, "pushes")];
+    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? trouble : note;
     return sources.filter(({ missing: missing2, dropped }) => missing2 + dropped > 0).map(
       ({ source, missing: missing2, dropped }) => say(
         `${source}: ${[
@@ -2874,7 +2842,7 @@
     ];
   }
   function duplicates({ alertsDuplicated, sources }) {
-    const pushed = sources.reduce((sum2, source) => sum2 + source.duplicates, 0);
+    const pushed = sum2(sources, "duplicates");
     const alerts = `${counted(alertsDuplicated, "alert")} came again; the first of each order counts.`;
     const pushes = `${counted(pushed, "push", "pushes")} came again and ${pushed === 1 ? "was" : "were"} left out.`;
     return [
@@ -2905,15 +2873,16 @@
   function messagesFailed({ failed }) {
     return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
-  function stall({ standstillMs, standstillAtS, verdict, limits }) {
+  function stall({ standstillMs, standstillAtS, limits }) {
     if (limits.stall_us === void 0) return [];
     const limitMs = limits.stall_us / 1e3;
     if (!(standstillMs > limitMs)) return [];
     const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
-    return [(verdict ? note : trouble)(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+    return [trouble(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
   }
-  function outOfRange({ negative, overflow }) {
-    const below = `${counted(negative, "value")} below zero counted as 0: clocks disagree.`;
+  function outOfRange({ negative, overflow, hosts }) {
+    const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
+    const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
     const above2 = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
     return [...negative > 0 ? [note(below, "pipeline")] : [], ...overflow > 0 ? [trouble(above2, "pipeline")] : []];
   }
@@ -2934,8 +2903,14 @@
     clocksCoarse
   ];
   function findings(facts) {
-    const found = RULES.flatMap((rule) => rule(facts));
+    const found = RULES.flatMap((rule) => {
+      const said = rule(facts);
+      return facts.verdict && rule !== failedChecks ? said.map(({ text, page }) => note(text, page)) : said;
+    });
     return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+  }
+  function sum2(sources, name) {
+    return sources.reduce((all, source) => all + source[name], 0);
   }
   function times(number) {
     return number === 1 ? "once" : `${whole(number)} times`;
@@ -2976,10 +2951,10 @@
       return h(`li.${level}`, {}, sign, h("span", {}, trouble2, text, " ", link || null));
     }
   };
-  function verdictOf({ notes }) {
+  function verdictOf({ notes, outcome }) {
     const verdict = notes.findLast(({ kind }) => kind === "verdict");
     if (!verdict) return [];
-    const text = `Verdict: ${verdict.name}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
+    const text = `Verdict: ${outcome}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
     return [{ level: verdict.name === "passed" ? "none" : "trouble", text }];
   }
 
@@ -3239,7 +3214,7 @@
         before += means[at];
       });
       this.#fill(this.whole, all, { from: 0, mean: total2, total: total2, unit });
-      const sumUs = hists.reduce((sum2, hist) => sum2 + hist.sumUs, 0);
+      const sumUs = hists.reduce((sum3, hist) => sum3 + hist.sumUs, 0);
       const exact = sumUs === all.sumUs && hists.every(({ count }) => count === all.count);
       const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
       const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
@@ -3365,7 +3340,7 @@
     const known = stamping.filter(({ clock_error_us: us }) => us >= 0);
     const unsynchronised = stamping.filter(({ clock_synchronised: kept }) => !kept).map(({ source }) => source);
     const two = known.map(({ clock_error_us: us }) => us).sort((one, other) => other - one).slice(0, 2);
-    const bound = two.length > 0 ? `Between two processes a stage may be wrong by ±${latency(two.reduce((sum2, us) => sum2 + us, 0))}, by the bounds of their kernels, where they run on two machines; on one machine they read the same clock.` : "No kernel gives a bound of its clock's error.";
+    const bound = two.length > 0 ? `Between two processes a stage may be wrong by ±${latency(two.reduce((sum3, us) => sum3 + us, 0))}, by the bounds of their kernels, where they run on two machines; on one machine they read the same clock.` : "No kernel gives a bound of its clock's error.";
     return unsynchronised.length > 0 ? `${bound} Not synchronised: ${[...new Set(unsynchronised)].join(", ")}.` : bound;
   }
 
@@ -3421,7 +3396,7 @@
           run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished",
           run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE,
           run.begin_unix_ms && run.end_unix_ms ? duration(run.end_unix_ms - run.begin_unix_ms) : NONE,
-          run.verdict || NONE,
+          run.outcome || NONE,
           run.file || !served ? NONE : { text: "export", href: `api/v1/runs/${encodeURIComponent(run.run_id)}/export` }
         ])
       );
@@ -3704,7 +3679,7 @@
       const { model } = feed;
       setText(this.title, model?.title ?? "No run");
       setText(this.runId, model && model.title !== model.runId ? model.runId : "");
-      setText(this.verdict, model?.verdict || "not judged yet");
+      setText(this.verdict, model?.outcome || "not judged yet");
       this.verdict.dataset.verdict = model?.verdict ?? "";
       show(this.verdict, Boolean(model));
       show(this.export, Boolean(model) && feed.served && !feed.fromFile);

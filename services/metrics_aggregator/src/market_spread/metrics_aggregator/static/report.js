@@ -193,15 +193,6 @@
   function meanUs(hist) {
     return hist.count > 0 ? hist.sumUs / hist.count : null;
   }
-  function confidence(hist, percent) {
-    const share3 = percent / 100;
-    const rank = share3 * hist.count;
-    const spread = 1.96 * Math.sqrt(hist.count * share3 * (1 - share3));
-    const low = Math.min(hist.count, Math.max(1, Math.floor(rank - spread)));
-    const high = Math.min(hist.count, Math.max(1, Math.ceil(rank + spread) + 1));
-    const [lowUs, highUs] = valuesAtRanks(hist, [low, high]);
-    return [lowUs, highUs];
-  }
   function countsByRow(hist) {
     const rows = /* @__PURE__ */ new Map();
     for (let i = 0; i < hist.indices.length; i += 1) {
@@ -275,6 +266,10 @@
     /** The newest verdict's name; empty as long as the run is not judged. */
     get verdict() {
       return this.#verdictNote?.name ?? "";
+    }
+    /** The verdict with its cause, in the words of the run controller; that of an older one has no cause. */
+    get outcome() {
+      return this.#verdictNote?.outcome || this.verdict;
     }
     /** The checks of the verdict that failed. @returns {{check: string, text: string, cause: string}[]} */
     get failed() {
@@ -690,10 +685,10 @@
 
   // src/parts/document.js
   var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
-  function head({ result }) {
+  function head({ result, outcome }) {
     const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
     const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
-    const verdict = h("span.verdict", { "data-verdict": result.verdict }, result.verdict);
+    const verdict = h("span.verdict", { "data-verdict": result.verdict }, outcome);
     return h(
       "header.report-head",
       {},
@@ -1052,13 +1047,8 @@
       this.figure = new Figure({
         title: given.title,
         unit: "latency over 1/(1−q)",
-        about: "What was observed, drawn as far as ten samples lie above. The band is the 95% interval of the first line, if samples were independent.",
-        columns: [
-          { title: "percentile" },
-          ...given.lines.flatMap(
-            (line, at) => at === 0 ? [{ title: line.title }, { title: "from" }, { title: "to" }] : [{ title: line.title }]
-          )
-        ]
+        about: "What was observed, drawn as far as ten samples lie above.",
+        columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
@@ -1068,19 +1058,13 @@
     update(hists, summary) {
       const xs = curvePoints(Math.max(...hists.map(({ count }) => count)));
       const lines = hists.map((hist) => curveValues(hist, xs));
-      const band = xs.map((x) => x <= hists[0].count / 10 ? confidence(hists[0], percentAt(x)) : [null, null]);
       this.#hists = hists;
-      this.#data = [xs, band.map(([, high]) => high), band.map(([low]) => low), ...lines];
+      this.#data = [xs, ...lines];
       this.place.plot()?.setData(this.#data);
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [
-          nameAt(x),
-          ...lines.flatMap(
-            (line, number) => number === 0 ? [latency(line[at]), latency(band[at][0]), latency(band[at][1])] : [latency(line[at])]
-          )
-        ])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
       );
     }
     release() {
@@ -1117,7 +1101,6 @@
           ],
           series: [
             {},
-            ...[1, 2].map(() => ({ width: 0, points: { show: false } })),
             ...lines.map((line) => ({
               stroke: () => colour(line.colour),
               width: line.width ?? 1.5,
@@ -1125,10 +1108,9 @@
               points: { show: false }
             }))
           ],
-          bands: [{ series: [1, 2], fill: () => colour("--band") }],
           hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
-        this.#data ?? [[], [], [], ...lines.map(() => [])],
+        this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
       );
     }
@@ -1138,7 +1120,7 @@
      */
     #legend(index) {
       if (!this.#data) return;
-      const [xs, , , ...columns] = this.#data;
+      const [xs, ...columns] = this.#data;
       const at = index ?? xs.indexOf(100);
       this.figure.setWhen(at >= 0 && at < xs.length ? nameAt(xs[at]) : "");
       const isShown = (line) => at >= 0 && (index != null || clustersOf(this.#hists[line], 99) === void 0);

@@ -1,8 +1,8 @@
-"""While the image is built: a short life of driver and executors, whose JVM archives its classes as it ends.
+"""While the image is built: a short run of Spark whose JVM archives its classes when it ends.
 
-JVMs of the image read their classes from it, in place of loading, checking and linking them anew: seconds of CPU for
-each driver and executor that comes back. It knows nothing of our sources, so that it stays the same when they change.
-`make test` makes one for a checkout; of jars that are no part of Spark's installation there is nothing in it.
+The image's JVMs read their classes from the archive instead of loading, checking and linking them again, which saves
+seconds of CPU for each restarted driver and executor. The archive does not depend on our sources, so it stays the same
+when they change. `make test` makes one for a checkout; it has only classes of Spark's own jars.
 Usage: class_archive.py ARCHIVE.
 """
 
@@ -17,7 +17,7 @@ import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-# What only a driver in a cluster, or its executors, would load: there is neither a cluster nor a broker in a build.
+# Classes that only a driver in a cluster, or its executors, load: a build has neither a cluster nor a broker.
 NEVER_MET = (
     "org.apache.spark.executor.CoarseGrainedExecutorBackend",
     "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
@@ -45,7 +45,7 @@ LIFE_S = 6
 
 
 def main(archive: Path) -> None:
-    """Live, and write the archive."""
+    """Run, and write the archive."""
     os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit={archive}"
     builder = SparkSession.builder.master("local[4]")
     for name, value in SETTINGS.items():
@@ -55,12 +55,12 @@ def main(archive: Path) -> None:
     for name in NEVER_MET:
         with suppress(Exception):
             gateway.jvm.java.lang.Class.forName(name)
-    if any(Path(pyspark.__file__).parent.glob("jars/kafka-clients-*.jar")):  # else Spark is given them as files
+    if any(Path(pyspark.__file__).parent.glob("jars/kafka-clients-*.jar")):  # else Spark gets them as files
         _speak_kafka(gateway.jvm)
     _ask_kubernetes(gateway.jvm)
     _stream(spark)
     spark.stop()
-    # The archive is written when the JVM ends, which it does when its standard input does.
+    # The JVM ends when its standard input closes, and then writes the archive.
     gateway.shutdown()
     gateway.proc.stdin.close()
     gateway.proc.wait(timeout=300)
@@ -69,7 +69,7 @@ def main(archive: Path) -> None:
 
 
 def _stream(spark: SparkSession) -> None:
-    """A query with state, for some batches."""
+    """A stateful query, for a few batches."""
     rows = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
     rows = rows.select((F.col("value") % 7).cast("string").alias("key"), F.hex(F.col("value")).alias("text"))
     newest = rows.groupBy("key").agg(F.max("text").alias("text"), F.last("key", ignorenulls=True).alias("last"))
@@ -79,7 +79,7 @@ def _stream(spark: SparkSession) -> None:
 
 
 def _speak_kafka(jvm: Any) -> None:
-    """Make clients of a broker that is not there."""
+    """Make clients of a broker that does not exist."""
     settings = jvm.java.util.HashMap()
     settings.put("bootstrap.servers", "127.0.0.1:1")
     for side in ("key", "value"):
@@ -92,7 +92,7 @@ def _speak_kafka(jvm: Any) -> None:
 
 
 def _ask_kubernetes(jvm: Any) -> None:
-    """Ask an API server that is not there for its pods."""
+    """Ask an API server that does not exist for its pods."""
     fabric8 = jvm.io.fabric8.kubernetes.client
     settings = fabric8.ConfigBuilder().withMasterUrl("https://127.0.0.1:1").withRequestRetryBackoffLimit(0).build()
     client = fabric8.KubernetesClientBuilder().withConfig(settings).build()

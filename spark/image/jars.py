@@ -1,6 +1,6 @@
-"""While the image is built: the jars without native code of other machines, and behind one jar that names them all.
+"""While the image is built: strip native code of other machines from the jars, and add one jar that names them all.
 
-The JVM takes an archive of classes only for the class path that it was made for, in that order; `jars/*` has the order
+The JVM uses a class archive only with the class path that it was made for, in the same order; `jars/*` has the order
 of the file system. So the jars move to `jars/all`, and `jars/` has one that names them in its manifest.
 """
 
@@ -9,18 +9,18 @@ import sys
 import zipfile
 from pathlib import Path
 
-# The jars with native code for a dozen machines each, and what is kept of it.
+# The jars with native code for many platforms, and which of it is kept.
 NATIVE = {
     "x86_64": {"rocksdbjni": "librocksdbjni-linux64.so", "zstd-jni": "linux/amd64/"},
     "aarch64": {"rocksdbjni": "librocksdbjni-linux-aarch64.so", "zstd-jni": "linux/aarch64/"},
 }
 ENDINGS = (".so", ".dll", ".jnilib", ".dylib")
-# A line of a manifest has at most 72 bytes; the next one goes on with it after a blank.
+# A line of a manifest has at most 72 bytes; a line that begins with a blank continues the previous one.
 LINE_BYTES = 72
 
 
 def main(folder: Path) -> None:
-    """Do it to the jars in a folder."""
+    """Process the jars in a folder."""
     for name, kept in NATIVE[platform.machine()].items():
         (jar,) = folder.glob(f"{name}-*.jar")
         slim(jar, kept)
@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
 
 
 def slim(jar: Path, kept: str) -> None:
-    """Leave out the native libraries of a jar, but for those whose path begins with what is kept."""
+    """Remove a jar's native libraries, except those whose path begins with `kept`."""
     unfinished = jar.with_suffix(".slim")
     with zipfile.ZipFile(jar) as whole, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as rest:
         for entry in whole.infolist():
@@ -45,7 +45,7 @@ def slim(jar: Path, kept: str) -> None:
 
 
 def wrapped(line: str) -> str:
-    """A line of a manifest, broken as it wants."""
+    """A line of a manifest, folded to its maximum length."""
     lines = [line[:LINE_BYTES]]
     lines += [" " + line[at : at + LINE_BYTES - 1] for at in range(LINE_BYTES, len(line), LINE_BYTES - 1)]
     return "\n".join(lines) + "\n"

@@ -210,7 +210,8 @@ def test_settings_of_the_job_are_those_that_every_run_shares() -> None:
 
 
 def test_settings_of_one_run_alone_are_left_out() -> None:
-    settings = {"listeners": "a", "log.dirs": "b", "num.io.threads": "2", "spark.local.dir": "c"}
+    places = dict.fromkeys(("log.dirs", "spark.local.dir", "spark.python.unix.domain.socket.dir"), "/tmp/run-7")
+    settings = {"listeners": "a", "num.io.threads": "2", **places}
 
     assert stable(settings) == {"num.io.threads": "2"}
 

@@ -17,7 +17,7 @@ def test_describe_names_the_modes_and_why_one_does_not_do() -> None:
         "    key by counter",
         "  running total total",
         "  sink totals",
-        "  does not run in real-time: 'total' cannot leave out what 'numbers' sends again in real-time; "
+        "  does not run in real-time: 'total' cannot drop repeated rows of 'numbers' in real-time; "
         "declare no sequence, or use micro-batch",
         "  runs in micro-batch",
     ]
@@ -44,7 +44,7 @@ def test_wrong_inputs_are_told(arguments: list[str], said: str) -> None:
     ("words", "said"),
     [
         (["describe", "juggling"], "no application 'juggling'"),
-        (["pipeline", "counting", "--mode", "real-time"], "'total' cannot leave out what 'numbers' sends again"),
+        (["pipeline", "counting", "--mode", "real-time"], "'total' cannot drop repeated rows of 'numbers'"),
         (["pipeline", "word_count", "--input", "words=x"], "word_count has no source 'words'; it has lines"),
         (["pipeline", "word_count", "--input", "lines=/no/such.txt"], "No such file or directory: /no/such.txt"),
     ],

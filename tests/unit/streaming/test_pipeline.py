@@ -70,6 +70,15 @@ def test_market_spread_describes_itself() -> None:
     )
 
 
+def test_steps_are_described_by_the_field_s_words() -> None:
+    steps = (Filter, Map, FlatMap, MapBatches, AsOfJoin, RunningTotal, StatefulMap, CountWindow, RangeWindow)
+
+    assert [step.kind for step in steps] == [
+        "filter", "map", "flat map", "map batches", "as-of join", "running total", "stateful map", "count window",
+        "range window",
+    ]  # fmt: skip
+
+
 def test_steps_stand_where_they_are_done() -> None:
     shout = Map("shout", {"loud": anything})
     pipeline = LINES.to(Filter("some", anything)).key_by("text").to(TOTAL).to(shout).to_sink(COUNTS, name="shouting")

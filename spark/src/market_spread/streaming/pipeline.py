@@ -65,20 +65,18 @@ class Source:
             return ("text",)
         return tuple(field.name for field in self.messages.fields[1:])
 
+    # A source is the stream of all its messages: see Stream for the methods.
+
     def to(self, step: Computation | StateComputation) -> "Stream":
-        """See Stream.to."""
         return _stream(self).to(step)
 
     def key_by(self, name: str) -> "Stream":
-        """See Stream.key_by."""
         return _stream(self).key_by(name)
 
     def merge(self, *others: "Stream | Source") -> "Stream":
-        """See Stream.merge."""
         return _stream(self).merge(*others)
 
     def to_sink(self, *sinks: Sink, name: str) -> "Pipeline":
-        """See Stream.to_sink."""
         return _stream(self).to_sink(*sinks, name=name)
 
     def _numbers(self) -> Names:

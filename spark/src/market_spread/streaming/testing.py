@@ -43,11 +43,7 @@ def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Ite
     folder = _temporary_folder()
     prepare_spark(folder)
     session = registry.open_session(
-        BY_NAME[mode],
-        master=f"local[{cores}]",
-        state_partitions=state_partitions,
-        memory="1g",
-        folder=str(folder),
+        BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=str(folder)
     )
     try:
         yield session

@@ -1,7 +1,7 @@
-"""Sequence window: the last four numbers of each parity, after every number; made to show every lost message.
+"""Sequence window: after every number, the last four numbers of its parity, so that every lost message shows.
 
-1, 2, 3 and so on go in. A window is right if its numbers are of one parity, two apart, with zeros only in front, and if
-it follows the one before of its parity (after the reference's correctness test of the same name).
+The input is 1, 2, 3 and so on. A window is right if its numbers have one parity and are two apart, with zeros only in
+front, and if it follows the previous one of its parity (after the reference's correctness test of the same name).
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def parity(row: Row) -> Any:
 
 
 def slide(_parity: int, rows: Row, before: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """A window for each number, and the numbers of the last one."""
+    """A window for each number, and the numbers of the last window."""
     numbers = np.concatenate((before["last"] if before else [0] * SIZE, rows.value)).astype(np.int64)
     windows = np.lib.stride_tricks.sliding_window_view(numbers, SIZE)[1:]
     texts = [f"[{','.join(map(str, window))}]" for window in windows.tolist()]

@@ -1,6 +1,6 @@
-"""Word count: every word leaves with how many words of its first letter there have been.
+"""Word count: each word with the number of words so far that begin with the same letter.
 
-27 keys, one for each letter of the English alphabet and one for the rest.
+27 keys: the letters of the English alphabet, and one for the rest.
 """
 
 from pyspark.sql import Column
@@ -18,7 +18,7 @@ def word_count() -> Pipeline:
 
 
 def words_of(line: Row) -> Column:
-    """Runs of letters, digits and apostrophes, in small letters."""
+    """Runs of letters, digits and apostrophes, in lower case."""
     return F.regexp_extract_all(F.lower(line.text), F.lit(r"([\p{L}\p{N}']+)"), 1)
 
 

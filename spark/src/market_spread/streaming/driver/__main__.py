@@ -96,7 +96,7 @@ class SparkEngine:
 
 
 def main() -> int:
-    """Run until SIGTERM, SIGINT or a Stop call; returns the exit status."""
+    """Run until SIGTERM or SIGINT; returns the exit status."""
     return run_main(_run)
 
 
@@ -140,9 +140,8 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         on_change=_recording(recorder, config.batch_s),
         cpu_us=partial(cpu_us, children=True),
     )
-    call_on_signals(
-        lambda: supervisor.stop(config.stop_wait_s)
-    )  # after the session, which installs its own handler of SIGINT
+    # After the session, which installs its own handler of SIGINT.
+    call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
 
     def register(server: grpc.Server) -> str:
         add_JobServicer_to_server(JobService(supervisor, mode=config.mode, settings=settings, clock=clock), server)

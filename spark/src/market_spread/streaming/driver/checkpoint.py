@@ -1,12 +1,10 @@
 """What a checkpoint is bound to: its Kafka, by the offsets from which its query continues, and its state's form."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-
-Partition = tuple[str, int]
+from market_spread.streaming.driver.progress import Partition, partition_offsets
 
 _VERSION = "v1"
 _STATE_FORM = "state-form"
@@ -22,13 +20,10 @@ def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
     version, _, *sources = newest.read_text().splitlines()
     if version != _VERSION:
         return {}
-    return {
-        (topic, int(partition)): int(offset)
-        for source in sources
-        if source.startswith("{")
-        for topic, partitions in json.loads(source).items()
-        for partition, offset in partitions.items()
-    }
+    offsets: dict[Partition, int] = {}
+    for source in sources:
+        offsets |= partition_offsets(source if source.startswith("{") else None)
+    return offsets
 
 
 def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:

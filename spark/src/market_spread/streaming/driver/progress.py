@@ -65,12 +65,9 @@ class QueryProgress:
 
 def commit_of(progress: Mapping[str, Any]) -> Commit:
     """A commit from Spark's progress of a batch, as JSON."""
-    offsets = {
-        (topic, int(partition)): int(offset)
-        for source in progress["sources"]
-        for topic, partitions in _offsets(source["endOffset"]).items()
-        for partition, offset in partitions.items()
-    }
+    offsets: dict[Partition, int] = {}
+    for source in progress["sources"]:
+        offsets |= partition_offsets(source["endOffset"])
     observed = progress.get("observedMetrics", {}).values()
     messages = sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed)
     triggered = datetime.fromisoformat(progress["timestamp"])
@@ -90,6 +87,7 @@ def new_commits(recent: Iterable[Any], *, after_batch: int) -> list[Commit]:
     return [commit for commit in commits if commit.batch_id > after_batch]
 
 
-def _offsets(offset: Any) -> dict[str, dict[str, int]]:
-    parsed: dict[str, dict[str, int]] = json.loads(offset) if isinstance(offset, str) else offset or {}
-    return parsed
+def partition_offsets(offset: Any) -> dict[Partition, int]:
+    """Spark's offset of a Kafka source, parsed or as JSON; None is empty."""
+    by_topic = json.loads(offset) if isinstance(offset, str) else offset or {}
+    return {(topic, int(number)): int(end) for topic, ends in by_topic.items() for number, end in ends.items()}

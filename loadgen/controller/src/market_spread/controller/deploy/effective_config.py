@@ -14,7 +14,7 @@ _JAVA_TIMEOUT_S = 30
 # Of a run and not of its configuration: identities, times, ports, places.
 _VOLATILE = re.compile(
     r"spark\.app\.(id|startTime|submitTime|initial.*)|spark\.driver\.(port|host|bindAddress)|spark\.executor\.id"
-    r"|spark\.ui\.port|spark\.local\.dir|spark\.sql\.warehouse\.dir|spark\.(jars|repl\.local\.jars|submit\.pyFiles)"
+    r"|spark\.ui\.port|spark\.local\.dir|spark\.python\.unix\.domain\.socket\.dir|spark\.sql\.warehouse\.dir|spark\.(jars|repl\.local\.jars|submit\.pyFiles)"
     r"|spark\.(driver|executor)\.extraJavaOptions|spark\.kubernetes\..*(pod\.name|namespace)"
     r"|(advertised\.)?listeners|log\.dirs?|controller\.quorum\..*|node\.id|broker\.id|cluster\.id"
 )

@@ -31,10 +31,6 @@ class _Piece:
     from_bit: int
     bits: int
 
-    @property
-    def whole(self) -> bool:
-        return self.bits == self.field.bits
-
 
 class BitPacking:
     """Where bit fields are in words. A value outside its bit field's range must not be packed."""
@@ -79,7 +75,7 @@ class BitPacking:
     def unpack(self, words: Sequence[Column], name: str) -> Column:
         """The value of a bit field."""
         pieces = [piece for piece in self._pieces if piece.field.name == name]
-        if pieces[0].whole:  # the one on top is in every word
+        if pieces[0].bits == pieces[0].field.bits:  # the one on top is in every word
             pieces = pieces[:1]
         value = reduce(Column.bitwiseOR, (_taken(piece, words[piece.word]) for piece in pieces))
         bias = pieces[0].field.bias

@@ -115,7 +115,8 @@ def histogram_of(total: list[Any]) -> HdrCounts:
     """What a histogram's total in the data says."""
     count, sum_us, min_us, max_us, overflow, negative, counts = total
     histogram = HdrCounts.decode(encoded_of(b64decode(counts)))
-    histogram.restore(sum_us=sum_us, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
+    histogram.sum_us, histogram.min_us, histogram.max_us = sum_us, min_us, max_us
+    histogram.overflow, histogram.negative = overflow, negative
     assert histogram.count == count
     return histogram
 

@@ -4,6 +4,7 @@ Time within a process is monotonic; time that crosses a process is Unix time. Bo
 """
 
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -81,3 +82,12 @@ class ManualClock:
     def step_ns(self, step_ns: int) -> None:
         """Move Unix time alone, as who sets a host's clock does."""
         self._unix_ns += step_ns
+
+
+def polls(clock: Clock, within_s: float, *, every_s: float) -> Iterator[None]:
+    """Moments to look whether something has happened: at once, then every so often, the last when the time is over."""
+    deadline_ns = clock.monotonic_ns() + round(within_s * 1e9)
+    yield
+    while clock.monotonic_ns() < deadline_ns:
+        clock.sleep_ns(round(every_s * 1e9))
+        yield

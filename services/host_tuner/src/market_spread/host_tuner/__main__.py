@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.process.entry import run_main, write_ports
@@ -25,7 +25,7 @@ from market_spread.host_tuner.web import WebServer
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
 
-_POLL_NS = 500_000_000
+_POLL_S = 0.5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,18 +91,16 @@ def _restore() -> None:
 def _remove() -> None:
     """The pods are gone before the chart takes away the rights that they need to put everything back."""
     config = from_environment(RemovalConfig)
-    clock = SystemClock()
     from market_spread.host_tuner.cluster import OwnDaemonSet, api_client
 
     daemon_set = OwnDaemonSet(api_client(), config.namespace, config.daemon_set)
     daemon_set.remove()
-    deadline_ns = clock.monotonic_ns() + round(config.deadline_s * 1e9)
-    while daemon_set.exists():
-        if clock.monotonic_ns() > deadline_ns:
-            raise RunFailedError(
-                f"pods of {config.daemon_set} are still there after {config.deadline_s:g} s; look at their logs"
-            )
-        clock.sleep_ns(_POLL_NS)
+    for _ in polls(SystemClock(), config.deadline_s, every_s=_POLL_S):
+        if not daemon_set.exists():
+            return
+    raise RunFailedError(
+        f"pods of {config.daemon_set} are still there after {config.deadline_s:g} s; look at their logs"
+    )
 
 
 def _tuner(config: HostTunerConfig, tree: HostTree, profile: TuningProfile, originals: Originals | None) -> Tuner:

@@ -21,7 +21,7 @@ class Deployment(Protocol):
 
     @property
     def is_new(self) -> bool:
-        """Whether `start` makes empty topics and a new job; else a run goes on behind what others have sent."""
+        """Whether `start` makes empty topics and a new job; otherwise the run continues after earlier messages."""
 
     @property
     def job_restarts(self) -> int:
@@ -52,7 +52,7 @@ class Provenance(Protocol):
 
     @property
     def is_new(self) -> bool:
-        """Whether `start` makes empty topics and a new job; else a run goes on behind what others have sent."""
+        """Whether `start` makes empty topics and a new job; otherwise the run continues after earlier messages."""
 
     def host(self) -> Host | None:
         """The machine that all the run's processes are on, to be looked at; None if they are elsewhere."""
@@ -74,10 +74,10 @@ class Environment(Deployment, Provenance, Protocol):
     """The processes that a run goes through. `start`, then `stop`, also after a failed start."""
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        """What to tell the user of how to watch it from outside, which may write into the run's folder; or nothing."""
+        """A hint on how to monitor the run, or None; may write into the run's folder."""
 
     def stop_all_but_aggregator(self) -> None:
-        """End what the run has started, but for the aggregator: what it has measured is shown on."""
+        """Stop everything the run started except the aggregator, which keeps serving its measurements."""
 
     def stop(self) -> None:
         """End all that the run has started. Nothing happens the second time."""

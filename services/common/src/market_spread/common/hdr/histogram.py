@@ -130,7 +130,7 @@ class HdrCounts:
     def decode(encoded: bytes) -> "HdrCounts":
         """The histogram that was encoded; its minimum, maximum and sum are as exact as its buckets.
 
-        `restore` makes them exact. ValueError if the bytes are no histogram, or one of other buckets than ours.
+        ValueError if the bytes are no histogram, or one of other buckets than ours.
         """
         buckets = Buckets.decode(encoded)
         decoded = HdrCounts()
@@ -147,12 +147,6 @@ class HdrCounts:
     def of_status(encoded: bytes) -> "HdrCounts":
         """The same, of a status, which has no bytes for an empty one."""
         return HdrCounts.decode(encoded) if encoded else HdrCounts()
-
-    def restore(self, *, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int) -> None:
-        """Put back what the encoding does not hold. ValueError if it contradicts the counts."""
-        check_exact(Buckets.of(self.counts), min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
-        self.sum_us, self.min_us, self.max_us = sum_us, min_us, max_us
-        self.overflow, self.negative = overflow, negative
 
     def _record_few(self, values_us: list[int]) -> None:
         for value_us in values_us:

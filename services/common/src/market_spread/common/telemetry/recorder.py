@@ -42,40 +42,32 @@ class HistogramHandle:
         return taken
 
 
-class CounterHandle:
-    """A counter of the current run. Thread-safe."""
+class NumberHandle:
+    """A counter of the current run, which is pushed from 0 on, or a gauge, once it is set. Thread-safe."""
 
-    def __init__(self, lock: threading.Lock) -> None:
+    def __init__(self, lock: threading.Lock, kind: MetricKind) -> None:
         self._lock = lock
-        self._total = 0.0
+        self._kind = kind
         self._changed = False
+        self._begin()
 
     def add(self, number: float) -> None:
         """Count that many more."""
         with self._lock:
             self._changed |= number != 0
-            self._total += number
-
-    def set(self, total: float) -> None:
-        """Count up to a total that is kept elsewhere."""
-        with self._lock:
-            self._changed |= total != self._total
-            self._total = total
-
-
-class GaugeHandle:
-    """A value as it is now; pushed once it is set. Thread-safe."""
-
-    def __init__(self, lock: threading.Lock) -> None:
-        self._lock = lock
-        self._value: float | None = None
-        self._changed = False
+            self._value = (self._value or 0.0) + number
 
     def set(self, value: float) -> None:
-        """Say what the value is now."""
+        """Say what the value is now, or count up to a total that is kept elsewhere."""
         with self._lock:
             self._changed |= value != self._value
             self._value = value
+
+    def _begin(self) -> None:
+        self._value = 0.0 if self._kind is MetricKind.COUNTER else None
+
+
+_Key = tuple[str, _Labels]
 
 
 @dataclass(slots=True)
@@ -87,9 +79,8 @@ class _Interval:
     start_unix_ns: int
     end_unix_ns: int
     sequence: int = 0
-    histograms: list[tuple[str, _Labels, HdrCounts]] = field(default_factory=list)
-    counters: list[tuple[str, _Labels, float]] = field(default_factory=list)
-    gauges: list[tuple[str, _Labels, float]] = field(default_factory=list)
+    histograms: list[tuple[_Key, HdrCounts]] = field(default_factory=list)
+    numbers: list[tuple[_Key, MetricKind, float]] = field(default_factory=list)
 
 
 class Recorder:
@@ -104,9 +95,8 @@ class Recorder:
         self._clock = clock
         self._run_id = run_id
         self._lock = threading.Lock()
-        self._histograms: dict[tuple[str, _Labels], HistogramHandle] = {}
-        self._counters: dict[tuple[str, _Labels], CounterHandle] = {}
-        self._gauges: dict[tuple[str, _Labels], GaugeHandle] = {}
+        self._histograms: dict[_Key, HistogramHandle] = {}
+        self._numbers: dict[_Key, NumberHandle] = {}
         self._epoch_unix_ns = self._interval_start_unix_ns = clock.unix_ns()
         self._sequence = 0
         self._cut_before: list[_Interval] = []
@@ -125,10 +115,8 @@ class Recorder:
             self._run_id = run_id
             self._epoch_unix_ns = max(self._clock.unix_ns(), self._epoch_unix_ns + 1)
             self._sequence = 0
-            for counter in self._counters.values():
-                counter._total = 0.0
-            for gauge in self._gauges.values():
-                gauge._value = None
+            for number in self._numbers.values():
+                number._begin()
 
     @property
     def has_cut(self) -> bool:
@@ -146,17 +134,13 @@ class Recorder:
         with self._lock:
             return self._histograms.setdefault(key, HistogramHandle(self._lock))
 
-    def counter(self, metric: Metric, **labels: str | int) -> CounterHandle:
+    def counter(self, metric: Metric, **labels: str | int) -> NumberHandle:
         """The counter of that metric and labels. ValueError if the metric is not registered so."""
-        key = _key(metric, MetricKind.COUNTER, labels)
-        with self._lock:
-            return self._counters.setdefault(key, CounterHandle(self._lock))
+        return self._number(_key(metric, MetricKind.COUNTER, labels), MetricKind.COUNTER)
 
-    def gauge(self, metric: Metric, **labels: str | int) -> GaugeHandle:
+    def gauge(self, metric: Metric, **labels: str | int) -> NumberHandle:
         """The gauge of that metric and labels. ValueError if the metric is not registered so."""
-        key = _key(metric, MetricKind.GAUGE, labels)
-        with self._lock:
-            return self._gauges.setdefault(key, GaugeHandle(self._lock))
+        return self._number(_key(metric, MetricKind.GAUGE, labels), MetricKind.GAUGE)
 
     def take(self) -> PushRequest | None:
         """The interval since the last call, or None if nothing was measured in it.
@@ -167,6 +151,10 @@ class Recorder:
         with self._lock:
             interval = self._cut_before.pop(0) if self._cut_before else self._cut()
         return self._encode(interval) if interval.sequence else None
+
+    def _number(self, key: _Key, kind: MetricKind) -> NumberHandle:
+        with self._lock:
+            return self._numbers.setdefault(key, NumberHandle(self._lock, kind))
 
     def _put_aside(self) -> None:
         rest = self._cut()
@@ -180,19 +168,15 @@ class Recorder:
         self._interval_start_unix_ns = now
         interval = _Interval(self._run_id, self._epoch_unix_ns, start, now)
         worked = False
-        for (name, labels), histogram in self._histograms.items():
+        for key, histogram in self._histograms.items():
             if histogram._values.count:
-                interval.histograms.append((name, labels, histogram._take()))
+                interval.histograms.append((key, histogram._take()))
                 worked = True
-        for (name, labels), counter in self._counters.items():
-            interval.counters.append((name, labels, counter._total))
-            worked |= counter._changed
-            counter._changed = False
-        for (name, labels), gauge in self._gauges.items():
-            if gauge._value is not None:
-                interval.gauges.append((name, labels, gauge._value))
-                worked |= gauge._changed
-                gauge._changed = False
+        for key, number in self._numbers.items():
+            if number._value is not None:
+                interval.numbers.append((key, number._kind, number._value))
+            worked |= number._changed
+            number._changed = False
         if worked:
             self._sequence += 1
             interval.sequence = self._sequence
@@ -206,20 +190,20 @@ class Recorder:
             start_unix_ns=interval.start_unix_ns,
             end_unix_ns=interval.end_unix_ns,
             run_id=interval.run_id,
-            histograms=[_encoded(name, labels, values) for name, labels, values in interval.histograms],
-            counters=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.counters],
-            gauges=[Sample(key=_series(name, labels), value=value) for name, labels, value in interval.gauges],
+            histograms=[_encoded(key, values) for key, values in interval.histograms],
+            counters=_samples(interval, MetricKind.COUNTER),
+            gauges=_samples(interval, MetricKind.GAUGE),
         )
 
 
 def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -> IntervalHistogram:
     """A histogram as it is sent. ValueError if there is no such metric, or it has other labels."""
-    return _encoded(*_key(metric, MetricKind.HISTOGRAM, labels), values)
+    return _encoded(_key(metric, MetricKind.HISTOGRAM, labels), values)
 
 
-def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> tuple[str, _Labels]:
+def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> _Key:
     if METRICS.get(metric.name) != metric:
-        raise ValueError(f"{metric.name} is not in metric_names.METRICS; add it there")
+        raise ValueError(f"{metric.name} is not in telemetry.metrics; add it there")
     if metric.kind is not kind:
         raise ValueError(f"{metric.name} is a {metric.kind.value}, not a {kind.value}")
     if set(labels) != set(metric.labels):
@@ -227,13 +211,18 @@ def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> tupl
     return metric.name, tuple((label, str(labels[label])) for label in metric.labels)
 
 
-def _series(name: str, labels: _Labels) -> SeriesKey:
+def _samples(interval: _Interval, wanted: MetricKind) -> list[Sample]:
+    return [Sample(key=_series(key), value=value) for key, kind, value in interval.numbers if kind is wanted]
+
+
+def _series(key: _Key) -> SeriesKey:
+    name, labels = key
     return SeriesKey(name=name, labels=dict(labels))
 
 
-def _encoded(name: str, labels: _Labels, values: HdrCounts) -> IntervalHistogram:
+def _encoded(key: _Key, values: HdrCounts) -> IntervalHistogram:
     return IntervalHistogram(
-        key=_series(name, labels),
+        key=_series(key),
         encoded=values.encode(),
         count=values.count,
         sum=min(values.sum_us, _UINT64_MAX),

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.logs import log_event
 from market_spread.controller.clients.services import Addresses
@@ -14,6 +14,9 @@ from market_spread.controller.deploy.kubernetes.compatibility import differences
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
 from market_spread.controller.plan.workload import Workload
+
+if TYPE_CHECKING:
+    from market_spread.controller.deploy.kubernetes.api import Cluster
 
 GRPC_PORT = 50051
 HTTP_PORT = 8080
@@ -27,24 +30,6 @@ _NEEDED = ("sender", "receiver", "job", "metrics-aggregator")
 _WATCHED = ("sender", "receiver", "metrics-aggregator", "kafka")
 
 _log = logging.getLogger(__name__)
-
-
-class Pods(Protocol):
-    """What the release asks of the cluster: `cluster.api.Cluster`."""
-
-    namespace: str
-
-    def pods(self, release: str, component: str) -> list[Pod]:
-        """The pods of a component that have not ended, by their index."""
-
-    def log(self, pod: Pod) -> str:
-        """What it has written."""
-
-    def cpu_us(self, pods: list[Pod]) -> int | None:
-        """CPU time that they have used; None if it cannot be told."""
-
-    def dial(self, pod: str, port: int) -> Any:
-        """A connection to a port of a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +47,7 @@ class Release:
     job_outage_s = JOB_OUTAGE_S
 
     def __init__(
-        self, cluster: Pods, *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
+        self, cluster: "Cluster", *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
     ) -> None:
         """in_cluster: pods are reached directly, not through the API server."""
         self._cluster = cluster
@@ -199,8 +184,7 @@ class Release:
 
     def _found(self) -> dict[str, list[Pod]]:
         """The pods of each component, ready. UsageError if there is no such release, or one does not become ready."""
-        deadline_ns = self._clock.monotonic_ns() + round(READY_TIMEOUT_S * 1e9)
-        while True:
+        for _ in polls(self._clock, READY_TIMEOUT_S, every_s=_POLL_NS / 1e9):
             found = {component: self._pods(component) for component in _NEEDED}
             if not any(found.values()):
                 raise UsageError(
@@ -214,9 +198,7 @@ class Release:
             if not missing and not unready:
                 self._pods_if_seen("executor")
                 return found
-            if self._clock.monotonic_ns() > deadline_ns:
-                raise UsageError(f"not ready after {READY_TIMEOUT_S:.0f} s: {'; '.join([*missing, *unready])}")
-            self._clock.sleep_ns(_POLL_NS)
+        raise UsageError(f"not ready after {READY_TIMEOUT_S:.0f} s: {'; '.join([*missing, *unready])}")
 
     def _pods(self, component: str) -> list[Pod]:
         pods = self._cluster.pods(self._release, component)

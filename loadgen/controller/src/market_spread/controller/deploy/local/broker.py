@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.jvm.gc_log import log_option
@@ -20,45 +20,10 @@ START_TIMEOUT_S = 60
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 # Small and quick to start: the broker shares a laptop's cores with everything else.
 _JVM_OPTIONS = ("-Xms512m", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
-# Which of its metrics the agent shows, and by what names.
+# Its settings, with names to be filled in; what it logs; which of its metrics the agent shows, and by what names.
+_PROPERTIES = Path(__file__).with_name("broker.properties")
+_LOGGING = Path(__file__).with_name("broker_log4j2.xml")
 _METRICS_RULES = Path(__file__).with_name("broker_metrics.yaml")
-
-_PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs={data}
-num.network.threads=2
-num.io.threads=2
-num.recovery.threads.per.data.dir=1
-background.threads=2
-auto.create.topics.enable=false
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
-transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-share.coordinator.state.topic.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-group.initial.rebalance.delay.ms=0
-message.max.bytes={message_bytes_max}
-replica.fetch.max.bytes={message_bytes_max}
-socket.request.max.bytes=104857600
-log.segment.bytes=268435456
-log.retention.hours=24
-"""
-
-_LOGGING = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<Configuration status="ERROR">
-  <Appenders><Console name="log"><PatternLayout pattern="%d %p %m (%c)%n"/></Console></Appenders>
-  <Loggers><Root level="WARN"><AppenderRef ref="log"/></Root></Loggers>
-</Configuration>
-"""
 
 
 class Broker:
@@ -126,10 +91,8 @@ class Broker:
             raise RunVoidError(f"the broker ended with status {self.child.exit_status}; {self._reason()}")
 
     def _command(self) -> list[str | Path]:
-        logging = self._folder / "log4j2.xml"
-        logging.write_text(_LOGGING)
         return [
-            self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}",
+            self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(str(jar) for jar in self._jars),
         ]  # fmt: skip
 
@@ -148,7 +111,7 @@ class Broker:
         properties = self._folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
         properties.write_text(
-            _PROPERTIES.format(
+            _PROPERTIES.read_text().format(
                 port=self.port,
                 controller_port=self._controller_port,
                 data=data,
@@ -168,21 +131,19 @@ class Broker:
             environment=inherited_environment(),
             log=log,
         )
-        deadline_ns = self._clock.monotonic_ns() + START_TIMEOUT_S * 10**9
-        while child.running and self._clock.monotonic_ns() < deadline_ns:
-            self._clock.sleep_ns(20_000_000)
+        for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.02):
+            if not child.running:
+                break
         if child.running or child.exit_status:
             child.stop()
             raise UsageError(f"the broker's folder {self._folder} cannot be prepared: {' '.join(child.last_lines(2))}")
 
     def _wait_until_reachable(self) -> None:
-        deadline_ns = self._clock.monotonic_ns() + START_TIMEOUT_S * 10**9
-        while self._clock.monotonic_ns() < deadline_ns:
+        for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.05):
             if self.child is None or not self.child.running:
                 raise UsageError(f"the broker did not start; {self._reason()}")
             if _accepts_connections(self.port):
                 return
-            self._clock.sleep_ns(50_000_000)
         self.stop()
         raise UsageError(f"the broker did not answer within {START_TIMEOUT_S} s; {self._reason()}")
 

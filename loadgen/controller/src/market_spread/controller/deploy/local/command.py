@@ -10,7 +10,7 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.jvm.jars import JarCache
@@ -25,7 +25,6 @@ from market_spread.controller.run_folder.folder import new_run_folder
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
 _JOB_TIMEOUT_S = 120
-_POLL_NS = 100_000_000
 _ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
 
 _ControlStatus = SenderStatusResponse | JobStatusResponse | ReceiverStatusResponse
@@ -140,13 +139,14 @@ class BackgroundStack:
         self._path.unlink(missing_ok=True)
 
     def _wait_for_job(self, stack: LocalStack, addresses: Addresses) -> None:
-        deadline_ns = self._clock.monotonic_ns() + _JOB_TIMEOUT_S * 10**9
         with closing(Clients(addresses)) as clients:
-            while (status := clients.job_status()).phase != Phase.PHASE_RUNNING:
+            for _ in polls(self._clock, _JOB_TIMEOUT_S, every_s=0.1):
+                if (status := clients.job_status()).phase == Phase.PHASE_RUNNING:
+                    return
                 stack.check_alive()
-                if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
-                    raise RunFailedError(f"the job did not start: {status.detail}")
-                self._clock.sleep_ns(_POLL_NS)
+                if status.phase == Phase.PHASE_FAILED:
+                    break
+        raise RunFailedError(f"the job did not start: {status.detail}")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -12,13 +12,12 @@ from typing import Any
 
 import psutil
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import UsageError
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.run_folder.folder import write_whole
 
 _VERSION = 2
-_POLL_NS = 20_000_000
 _KILL_WITHIN_S = 5.0
 
 
@@ -131,9 +130,9 @@ def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> N
 
 
 def _wait_for_end(processes: Iterable[Process], clock: Clock, within_s: float) -> None:
-    deadline_ns = clock.monotonic_ns() + round(within_s * 1e9)
-    while any(process.running for process in processes) and clock.monotonic_ns() < deadline_ns:
-        clock.sleep_ns(_POLL_NS)
+    for _ in polls(clock, within_s, every_s=0.02):
+        if not any(process.running for process in processes):
+            return
 
 
 def _start_ticks(pid: int) -> int | None:

@@ -2,12 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.common.jvm.jars import JarCache
@@ -56,7 +56,7 @@ class Services:
     def ports(self, name: str) -> dict[str, int]:
         """The ports that a process has bound, once it has. UsageError with its reason if it does not."""
         child, path = self.children[name], self.ports_file(name)
-        for _ in _until(self._clock, START_TIMEOUT_S):
+        for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.02):
             with suppress(FileNotFoundError):
                 ports: dict[str, int] = json.loads(path.read_text())
                 return ports
@@ -91,13 +91,6 @@ def connector_jars(jars: JarCache) -> str:
 
 def _spoken(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _until(clock: Clock, timeout_s: float, *, every_ns: int = 20_000_000) -> Iterator[None]:
-    deadline_ns = clock.monotonic_ns() + round(timeout_s * 1e9)
-    while clock.monotonic_ns() < deadline_ns:
-        yield
-        clock.sleep_ns(every_ns)
 
 
 def _reason(child: Child) -> str:

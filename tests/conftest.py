@@ -11,6 +11,22 @@ from tests.support.golden import GoldenRun, golden_run_in
 settings.register_profile("market_spread", deadline=None, print_blob=True)
 settings.load_profile("market_spread")
 
+# The files that take longest, the longest first: workers that begin with them end together.
+LONGEST = tuple(
+    f"integration/test_{name}"
+    for name in (
+        "recovery", "counting", "decisions", "run", "compare", "wheels", "peers", "applications", "ladder",
+        "run_document", "prometheus", "replay", "wrong_jobs", "kafka_security", "columns", "snippets", "over_kafka",
+        "second_run", "sender_receiver", "up_down",
+    )
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, in an order that all workers agree on; within a file, as it is written."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(f"{item.path.parent.name}/{item.path.stem}", len(places)))
+
 
 @pytest.fixture(scope="session")
 def golden_run(tmp_path_factory: pytest.TempPathFactory) -> GoldenRun:

@@ -37,7 +37,8 @@ MANAGED = (
     Path("/proc/irq/default_smp_affinity"),
 )
 
-pytestmark = pytest.mark.timeout(600)
+# What it sets is the machine's own, which other tests read.
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 
 def contents() -> Mapping[str, bytes]:

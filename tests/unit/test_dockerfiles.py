@@ -1,5 +1,6 @@
 """What the images' Dockerfiles say holds together: with the locks, and with what the distributions need."""
 
+import os
 import re
 import subprocess
 import sys
@@ -74,6 +75,23 @@ def test_an_unknown_image_is_refused_with_the_known_ones() -> None:
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("market-spread: there is no image sendr; there are: sender receiver")
+
+
+@pytest.mark.parametrize("builder", ["docker", "podman", "buildah"])
+def test_images_are_saved_where_they_are_asked_for(builder: str, tmp_path: Path) -> None:
+    stub = tmp_path / builder
+    stub.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\n')
+    stub.chmod(0o755)
+    told = {"PATH": os.environ["PATH"], "BUILDER": str(stub), "ARCHIVES": str(tmp_path / "images"), "IMAGE_TAG": "7"}
+
+    subprocess.run([ROOT / ".ci" / "images", "sender", "spark"], env=told, capture_output=True, check=True)
+
+    asked = (tmp_path / "asked").read_text().splitlines()
+    saved = [line for line in asked if line.startswith(("save", "push"))]
+    assert (len(asked), len(saved)) == (4, 2)
+    for name, line in zip(("sender", "spark"), saved, strict=True):
+        assert f"market-spread/{name}:7" in line
+        assert f"{tmp_path}/images/{name}-7.tar" in line
 
 
 def test_the_run_controllers_image_needs_no_spark_to_carry_out_a_run() -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -308,6 +309,21 @@ def test_a_workflow_only_calls_what_the_project_has(path: Path) -> None:
             subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
 
+def test_a_release_has_wheels_charts_and_images() -> None:
+    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"].values()
+    made = [
+        subprocess.run([*step["run"].split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for step in job["steps"]
+        if step.get("run", "").startswith("make ")
+    ]
+
+    wheels, charts, images = made
+    assert "--out-dir dist" in wheels
+    assert "--destination dist" in charts
+    assert images.strip() == "ARCHIVES=dist/images .ci/images"
+    assert [step["with"]["path"] for step in job["steps"] if "upload-artifact" in step.get("uses", "")] == ["dist"]
+
+
 def test_no_class_name_means_two_things() -> None:
     found: dict[str, list[str]] = {}
     for path in PRODUCT:
@@ -325,8 +341,9 @@ def test_clean_removes_all_that_git_ignores_and_says_what_stays(tmp_path: Path) 
     for name in (*ignored, "a/b/__pycache__", "services/metrics_ui/node_modules"):
         (tmp_path / name).mkdir(parents=True, exist_ok=True)
 
-    ended = subprocess.run(["make", "clean"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    told = {"PATH": os.environ["PATH"], "HOME": "/home/someone"}
+    ended = subprocess.run(["make", "clean"], cwd=tmp_path, env=told, capture_output=True, text=True, check=True)
 
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
     assert left == {"Makefile", "a", "a/b", "node_modules", "services", "services/metrics_ui"}
-    assert ended.stdout.endswith("/market-spread\n")
+    assert [line.rpartition("/")[2] for line in ended.stdout.splitlines()[1:]] == ["market-spread", "uv", "pip", ".npm"]

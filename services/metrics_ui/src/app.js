@@ -45,7 +45,8 @@ class App {
   #shown = "";
   #series = 0;
   #drawing = false;
-  #toastTimer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #toastTimer;
 
   constructor() {
     startTheme();

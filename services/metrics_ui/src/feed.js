@@ -42,7 +42,8 @@ export class Feed {
   /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
   #detail = null;
   #asked = "";
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   #changed;
 
   /** @param {() => void} changed called after everything that may have to be drawn */

@@ -16,8 +16,10 @@ export class LiveStream {
   /** @type {AbortController | null} */
   #aborter = null;
   #failures = 0;
-  #timer = 0;
-  #watchdog = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #watchdog;
   #closed = false;
 
   /**

@@ -35,7 +35,7 @@ test("a bin has the highest lag in it", () => {
   const point = (from, value) => ({ from, to: from + 1000, value });
   const points = [point(0, 1), point(1000, 9), point(2000, 3), point(6000, 4)];
 
-  assert.deepEqual(lagBins({ begin: 0, widthMs: 5000 }, points), [
+  assert.deepEqual(lagBins(/** @type {any} */ ({ begin: 0, widthMs: 5000 }), points), [
     { from: 0, to: 3000, value: 9 },
     { from: 6000, to: 7000, value: 4 },
   ]);

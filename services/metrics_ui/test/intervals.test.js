@@ -33,6 +33,7 @@ test("an interval without length is all in the range where it stands", () => {
 });
 
 test("what counters grew by counts in parts, over all series", () => {
+  /** @type {any[]} */
   const series = [
     { intervals: [{ ...at(0, 10), value: 100 }] },
     {

@@ -159,7 +159,7 @@ test("a verdict without histograms has judged no part of the run", () => {
 test("a histogram is decoded once, when it is needed", () => {
   const model = new RunModel(data({ series: [counter([slot(0, 1000)], { kind: "histogram", total: null })] }));
   const [series] = model.find("sent");
-  const [interval] = series.intervals;
+  const [interval] = /** @type {any[]} */ (series.intervals);
 
   assert.equal(series.total, null);
   assert.equal(interval.hist, null);
@@ -221,7 +221,7 @@ test("the older half of a long histogram is merged by pairs without loss", () =>
   model.apply(tick(1, { series: [counter(intervals, { kind: "histogram", total: null })] }));
 
   const [series] = model.find("sent");
-  const hists = series.intervals.map(histOf);
+  const hists = /** @type {any[]} */ (series.intervals).map(histOf);
   assert.equal(hists.length, 1501);
   assert.deepEqual([hists[0].count, [...hists[0].numbers]], [2, [2]]);
   assert.equal(

@@ -15,6 +15,7 @@ import {
 } from "../src/range.js";
 
 const SPAN = { from: 1_000_000, to: 1_090_000 };
+/** @returns {import("../src/range.js").Choice} */
 const fixed = (from, to) => ({ kind: "fixed", from, to });
 
 test("what was judged is the whole run before there is a result", () => {
@@ -62,10 +63,10 @@ test("the newest part is as wide as what is shown, of a whole run a minute", () 
 });
 
 test("bins are as many as may be, and none finer than the data", () => {
-  assert.equal(binWidth({ from: 0, to: 240_000 }, 0, 240), 1000);
-  assert.equal(binWidth({ from: 0, to: 240_001 }, 0, 240), 2000);
-  assert.equal(binWidth({ from: 0, to: 60_000 }, 10_000, 240), 10_000);
-  assert.equal(binWidth({ from: 0, to: 240 * 10_000_000 }, 0, 240), 10_800_000);
+  assert.equal(binWidth({ from: 0, to: 240_000, whole: true }, 0, 240), 1000);
+  assert.equal(binWidth({ from: 0, to: 240_001, whole: true }, 0, 240), 2000);
+  assert.equal(binWidth({ from: 0, to: 60_000, whole: true }, 10_000, 240), 10_000);
+  assert.equal(binWidth({ from: 0, to: 240 * 10_000_000, whole: true }, 0, 240), 10_800_000);
 });
 
 test("bins become wider and narrower between a second and two hours", () => {
@@ -91,6 +92,7 @@ test("what is no range is none", () => {
 });
 
 test("a choice comes back out of the address", () => {
+  /** @type {import("../src/range.js").Choice[]} */
   const choices = [JUDGED, WHOLE, { kind: "last", ms: 90_000 }, fixed(1_764_000_000_000, 1_764_000_030_000)];
 
   assert.deepEqual(choices.map(choiceText), ["", "whole", "last-90", "1764000000000-1764000030000"]);

@@ -26,6 +26,7 @@ test("a file without a run is refused in a sentence", async () => {
 });
 
 test("a page has the run of its element, or none", async () => {
+  /** @returns {any} what of a document is asked for */
   const page = (element) => ({ getElementById: (id) => (id === "run-data" ? element : null) });
 
   assert.deepEqual(await embeddedRun(page({ textContent: PACKED })), DATA);

@@ -8,7 +8,7 @@ const MODEL = new RunModel({
   format: 1,
   run_id: "r1",
   generated_unix_ms: 0,
-  sources: [{ source: "sender-0" }, { source: "receiver-0" }],
+  sources: /** @type {any} */ ([{ source: "sender-0" }, { source: "receiver-0" }]),
   series: [
     series("sender_messages_sent_total", "counter", { source: "sender-0" }),
     series("receiver_end_to_end_seconds", "histogram", { source: "receiver-0", phase: "measured" }),

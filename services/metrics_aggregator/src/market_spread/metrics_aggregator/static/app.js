@@ -249,8 +249,10 @@
     /** @type {AbortController | null} */
     #aborter = null;
     #failures = 0;
-    #timer = 0;
-    #watchdog = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #watchdog;
     #closed = false;
     /**
      * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
@@ -717,7 +719,8 @@
     /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
     #detail = null;
     #asked = "";
-    #timer = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
     #changed;
     /** @param {() => void} changed called after everything that may have to be drawn */
     constructor(changed) {
@@ -4126,7 +4129,8 @@
     #shown = "";
     #series = 0;
     #drawing = false;
-    #toastTimer = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #toastTimer;
     constructor() {
       startTheme();
       this.bar = new Bar(this);

@@ -17,8 +17,8 @@ _PAGE = """\
 # Metrics
 
 Written by `make generated` from `common/telemetry/metrics.py`, `metrics_aggregator/prometheus_view.py`
-and `charts/monitoring/foreign_metrics.yaml`; a test proves it fresh. The dashboards and rules in `charts/monitoring/` use
-these metrics; the [runbook](runbook.md) explains the alerts.
+and `charts/monitoring/foreign_metrics.yaml`; a test proves it fresh. What is done with these metrics: the dashboards
+and rules in `charts/monitoring/`, and the [runbook](runbook.md).
 
 Names follow Prometheus's conventions: base units, `_total` for counters. The metrics-aggregator serves them at
 `/metrics`, but for those of the host tuner. Histograms are HdrHistogram's, pushed in microseconds and exposed in

@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-ladder bench-metrics bench-peers clean
+.PHONY: help setup run test check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -100,8 +100,8 @@ format: $(READY)  ## Format the code and mend what the linter can
 bench: $(READY)  ## Measure the reference figures; takes more than an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks $(BENCH)
 
-bench-ladder: $(READY)  ## Measure what every feature costs; takes hours, wants a quiet machine
-	@$(BIN)/python tests/benchmarks/ladder $(LADDER)
+bench-features: $(READY)  ## Measure what every feature costs; takes hours, wants a quiet machine
+	@$(BIN)/python tests/benchmarks/feature_cost $(FEATURES)
 
 bench-metrics: $(READY)  ## Measure what the metrics path costs; takes a quarter of an hour, wants a quiet machine
 	@$(BIN)/python tests/benchmarks/metrics_path $(METRICS)

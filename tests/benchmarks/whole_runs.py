@@ -63,8 +63,8 @@ def latencies(result: dict[str, Any]) -> Figures:
         if values[percentile] is not None
     ]
     extra = {
-        "standstill at a boundary, longest": (result["boundary_gap_ns_max"], 1e6, "ms"),
-        "standstill at a boundary, median": (result["boundary_gap_ns_median"], 1e6, "ms"),
+        "commit pause, longest": (result["boundary_gap_ns_max"], 1e6, "ms"),
+        "commit pause, median": (result["boundary_gap_ns_median"], 1e6, "ms"),
         "batches, median": (result["batch_duration_ns_median"], 1e6, "ms"),
         "batches, longest": (result["batch_duration_ns_max"], 1e6, "ms"),
         "CPU of the job": (result["cpu_us_per_message"], 1, "us/message"),

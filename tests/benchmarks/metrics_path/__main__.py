@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 # The benchmarks are scripts beside each other, not a distribution.
-sys.path.insert(0, str(Path(__file__).parent.parent / "ladder"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "feature_cost"))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 

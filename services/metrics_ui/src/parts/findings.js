@@ -29,7 +29,7 @@ export class Findings {
   update(view) {
     const found = findings(factsOf(view));
     const troubles = found.filter(({ level }) => level === "trouble").length;
-    const counts = ` ${counted(troubles, "trouble")}, ${counted(found.length - troubles, "note")}`;
+    const counts = ` ${counted(troubles, "problem")}, ${counted(found.length - troubles, "note")}`;
     setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
     setText(this.count, found.length === 0 ? "" : counts);
     const said = [...verdictOf(view.model), ...(found.length > 0 ? found : [NOTHING])];
@@ -44,7 +44,7 @@ export class Findings {
     const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
     const [name, ...item] = (page ?? "").split("/");
     const link = page && h("a", { href: this.href(name, item.join("/")) }, "show");
-    const trouble = level === "trouble" && h("span.hidden", {}, "Trouble: ");
+    const trouble = level === "trouble" && h("span.hidden", {}, "Problem: ");
     return h(`li.${level}`, {}, sign, h("span", {}, trouble, text, " ", link || null));
   }
 }

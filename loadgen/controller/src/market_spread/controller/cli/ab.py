@@ -19,14 +19,14 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(1, 1000),
     default=8,
     show_default=True,
-    help="Pairs of valid runs; a verdict takes 6 or more.",
+    help="Pairs of valid runs; a verdict needs 6 or more.",
 )
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the runs go; runs/ab-A-B if not given. If it was begun, the runs that it lacks are made.",
+    help="Folder for the runs, by default runs/ab-A-B. Only the runs that it lacks are made.",
 )
-@click.option("--seed", type=int, help="Seed of the order; drawn if not given.")
+@click.option("--seed", type=int, help="Seed of the order; random by default.")
 @figure_options
 @page_options
 def ab(
@@ -43,8 +43,8 @@ def ab(
 ) -> None:
     """Run two workloads in turn, and compare them.
 
-    Runs come in pairs of A and B, in an order drawn by lot within the pair, and are compared in their pairs. What
-    follows -- goes to every run. A pair with a void run is made again; where the runs of one are void more often, there
+    Runs come in pairs of A and B, in random order within the pair, and are compared in pairs. Options
+    after -- go to every run. A pair with a void run is repeated; if the runs of one workload are void more often, there
     is no verdict. Run the same command again to resume after an interruption. Exit status: as of `compare`.
     """
     import random

@@ -31,15 +31,15 @@ def _counts(judgement: Judgement) -> Table:
     table.add_column("")
     rows = (
         ("orders", judgement.orders, ""),
-        ("alerts expected", judgement.expected, "orders that are rejected for certain"),
+        ("alerts expected", judgement.expected, "orders that are certainly rejected"),
         ("alerts received", judgement.received, "orders with an alert"),
         ("missing", judgement.missing, "expected, but without an alert"),
         ("unexpected", judgement.unexpected, "alerts for accepted or unknown orders"),
-        ("wrong", judgement.wrong, "alerts that say something else than the input"),
+        ("wrong", judgement.wrong, "alerts that contradict the input"),
         ("duplicated", judgement.duplicated, "alerts after the first of their order"),
         ("replayed", judgement.replayed, "the same, where duplicates are allowed"),
         ("disagreeing", judgement.disagreeing, "duplicates that name another quote than the first"),
-        ("stale", judgement.stale, "on older quotes than delays near by allow; a fault if above 1% of the alerts"),
+        ("stale", judgement.stale, "on older quotes than nearby delays allow; a fault above 1% of the alerts"),
         ("undecided", judgement.undecided, f"orders that cannot be decided (delay bound {judgement.delay_us:,} us)"),
     )
     for name, count, meaning in rows:

@@ -11,8 +11,8 @@ from market_spread.controller.cli.options import figure_options, page_options
 @click.command(epilog="Example: market-spread compare runs/before runs/after --least 3%")
 @click.argument("groups", nargs=-1, required=True)
 @figure_options
-@click.option("--skip-void", is_flag=True, help="Leave void runs out, and say which.")
-@click.option("--force", is_flag=True, help="Let runs in that are void or have wrong alerts, and mark them.")
+@click.option("--skip-void", is_flag=True, help="Leave out void runs, and list them.")
+@click.option("--force", is_flag=True, help="Include runs that are void or have wrong alerts, and mark them.")
 @page_options
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON instead.")
 @click.option(
@@ -20,7 +20,7 @@ from market_spread.controller.cli.options import figure_options, page_options
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="Where run ids are looked up.",
+    help="Folder to look up run ids in.",
 )
 def compare(
     groups: tuple[str, ...],
@@ -35,12 +35,12 @@ def compare(
 ) -> None:
     """Compare groups of runs: is the second better or worse than the first?
 
-    Each of GROUPS is a folder of runs, a pattern of run folders in quotes, or run ids with commas between; NAME= before
-    it names the group. Every group is compared with the first. Runs made by `ab` are compared in their pairs; a verdict
-    takes 6. Others take 8 runs a group, made in turn.
+    Each of GROUPS is a folder of runs, a quoted pattern of run folders, or run ids separated by commas; NAME= in front
+    names the group. Every group is compared with the first. Runs of `ab` are compared in pairs, and a verdict needs 6
+    of them; otherwise it needs 8 runs per group, made in turn.
 
     Exit status: 0 every figure is better or the same, 1 one is worse, 2 wrong usage, 3 one is undecided or void runs
-    take part.
+    are included.
     """
     from market_spread.controller.compare.comparison import compare as compare_groups
     from market_spread.controller.compare.comparison_json import comparison_json

@@ -12,7 +12,7 @@ from market_spread.controller.cli.options import figure_options, page_options
 @click.argument(
     "runs_folder", metavar="[FOLDER]", type=click.Path(path_type=Path, file_okay=False), default=Path("runs")
 )
-@click.option("--workload", help="Only the runs of the workload of this name.")
+@click.option("--workload", help="Only runs of this workload, by name.")
 @click.option(
     "--anchor",
     metavar="WORKLOAD",
@@ -32,8 +32,8 @@ def history(
 ) -> None:
     """Show figures over the runs of a folder, and where they changed.
 
-    FOLDER is `runs` if none is named. Each workload has a history of its own; void runs are left out. A change is
-    looked for from ten runs on. Without an anchor, a change of the machine cannot be told from one of the code.
+    FOLDER is `runs` by default. Each workload has its own history; void runs are left out. Changes are looked for from
+    ten runs on. Without an anchor, a change of the machine looks like a change of the code.
     """
     from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.history import history_page

@@ -12,10 +12,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 def page_options(command: Command) -> Command:
-    """--html and --markdown: where the page goes besides the terminal."""
-    html = click.option("--html", type=_FILE, help="Also write it as one HTML file, pictures inside.")
+    """--html and --markdown: files to write the page to, besides the terminal."""
+    html = click.option("--html", type=_FILE, help="Also write the page as one HTML file, with its pictures.")
     markdown = click.option(
-        "--markdown", type=_FILE, help="Also write it as Markdown, pictures beside it; - prints it instead."
+        "--markdown", type=_FILE, help="Also write the page as Markdown, with its pictures beside it; - prints it."
     )
     return html(markdown(command))
 
@@ -27,13 +27,13 @@ def figure_options(command: Command) -> Command:
         "chosen",
         multiple=True,
         metavar="FIELD",
-        help="Compare this field of the result, such as latency_ns.p99; may be given several times. After :higher or "
-        ":lower is the better direction.",
+        help="Compare this field of the result, such as latency_ns.p99; may be given several times. Append :higher or "
+        ":lower to say which is better.",
     )
     least = click.option(
         "--least",
         multiple=True,
         metavar="SHARE",
-        help="The least difference that matters, 5% if not given; latency_ns.p99=10% for one figure.",
+        help="Smallest difference that matters, by default 5%; latency_ns.p99=10% sets it for one figure.",
     )
     return figure(least(command))

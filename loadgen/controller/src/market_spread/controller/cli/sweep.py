@@ -18,10 +18,10 @@ _PATH = click.Path(path_type=Path)
     "slo",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What must hold: p50, p95, p99, p99.9, p99.99 or max with a time, rate=99% of the offered, loss=0. May be "
-    "given several times.",
+    help="What must hold: p50, p95, p99, p99.9, p99.99 or max with a time, rate=99% of the offered rate, loss=0. May "
+    "be given several times.",
 )
-@click.option("--start", type=click.IntRange(1), help="First rate, messages a second; the workload's if not given.")
+@click.option("--start", type=click.IntRange(1), help="First rate, messages per second; by default the workload's.")
 @click.option("--from", "low", type=click.IntRange(1), default=100, show_default=True, help="Lowest rate to try.")
 @click.option(
     "--to", "high", type=click.IntRange(1), default=10_000_000, show_default=True, help="Highest rate to try."
@@ -34,14 +34,14 @@ _PATH = click.Path(path_type=Path)
     "--drift",
     default="12%",
     show_default=True,
-    help="How much the machine's speed differs from hour to hour, as a standard deviation; 0 if it is dedicated.",
+    help="How much the machine's speed varies from hour to hour, as a standard deviation; 0 if it is dedicated.",
 )
 @click.option("--curve/--no-curve", default=True, show_default=True, help="Also try 50%, 80% and 95% of the limit.")
-@click.option("--runs-max", type=click.IntRange(1), default=40, show_default=True, help="Give up after so many runs.")
+@click.option("--runs-max", type=click.IntRange(1), default=40, show_default=True, help="Give up after this many runs.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the runs go; runs/sweep-WORKLOAD if not given. If it was begun, its runs count.",
+    help="Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.",
 )
 @page_options
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
@@ -65,7 +65,7 @@ def sweep(
     """Find the highest rate that the WORKLOAD's job holds, with an interval.
 
     A run holds its rate if it meets every objective, loses nothing and its backlog does not grow. The limit is the rate
-    that half of the runs hold. What follows -- goes to every run, such as --duration. Run the same
+    that half of the runs hold. Options after -- go to every run, such as --duration. Run the same
     command again to resume after an interruption.
 
     Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.

@@ -42,7 +42,7 @@ _SHOWN_BY_DEFAULT = (
     *(Figure(f"latency_ns.{name}", f"latency {name}", "ms", 1e6) for name in PERCENTILES),
     Figure("latency_between_boundaries_ns.p99", "between boundaries p99", "ms", 1e6),
     Figure("service_time_ns.p99", "service time p99", "ms", 1e6),
-    Figure("boundary_gap_ns_median", "standstill, median", "ms", 1e6),
+    Figure("boundary_gap_ns_median", "commit pause, median", "ms", 1e6),
     Figure("achieved_rate_per_s", "achieved rate", "messages/s", higher_is_better=True),
     Figure("cpu_us_per_message", "CPU of the job", "us/message"),
     Figure("broker_cpu_us_per_message", "CPU of the broker", "us/message"),

@@ -150,7 +150,7 @@ def _count_table(result: Result) -> Table:
         "latency samples": f"{result.latency_samples:,}",
         "malformed messages": f"{result.invalid_records:,}",
         "frames late": f"{result.frames_late:,} of {result.frames_sent:,}",
-        "standstill at batch boundaries": f"{result.boundaries}, "
+        "commit pause at boundaries": f"{result.boundaries}, "
         f"median {_milliseconds(gap)}, longest {_milliseconds(result.boundary_gap_ns_max)}",
         "batches": f"median {_milliseconds(result.batch_duration_ns_median)}, "
         f"longest {_milliseconds(result.batch_duration_ns_max)}",

@@ -122,7 +122,7 @@ def _figures(result: Result) -> str:
                                  f"invalid + {flow['in_flight']:,} in flight"),
         ("alerts", alerts_text(result)),
         ("backlog", _or_dash(result.backlog["messages_max"], "{:,} messages at most")),
-        ("standstill at batch boundaries", f"{result.boundaries}, longest "
+        ("commit pause at boundaries", f"{result.boundaries}, longest "
                                            f"{_milliseconds(result.boundary_gap_ns_max)} ms"),
         ("CPU of the job", _or_dash(result.cpu_us_per_message, "{:.2f} us a message, settled")),
         ("in the second half", _or_dash(result.cpu_us_per_message_second_half, "{:.2f} us a message")),

@@ -2936,7 +2936,7 @@
     update(view) {
       const found = findings(factsOf(view));
       const troubles = found.filter(({ level }) => level === "trouble").length;
-      const counts = ` ${counted(troubles, "trouble")}, ${counted(found.length - troubles, "note")}`;
+      const counts = ` ${counted(troubles, "problem")}, ${counted(found.length - troubles, "note")}`;
       setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
       setText(this.count, found.length === 0 ? "" : counts);
       const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING]];
@@ -2950,7 +2950,7 @@
       const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
       const [name, ...item] = (page ?? "").split("/");
       const link = page && h("a", { href: this.href(name, item.join("/")) }, "show");
-      const trouble2 = level === "trouble" && h("span.hidden", {}, "Trouble: ");
+      const trouble2 = level === "trouble" && h("span.hidden", {}, "Problem: ");
       return h(`li.${level}`, {}, sign, h("span", {}, trouble2, text, " ", link || null));
     }
   };

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rungs import rungs
+from steps import steps
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
 _MODES = (REAL_TIME, MICRO_BATCH)
 _HEADS = {
-    "ladder": "with",
+    "features": "with",
     "symbols": "symbols",
     "partitions": "partitions of a topic",
     "frames": "messages a frame",
@@ -20,7 +20,7 @@ _HEADS = {
 
 
 def publish(measured: Sequence[Mapping[str, Any]], page: Path) -> None:
-    """Replace each table of the page that was measured. measured: the results in runs/bench-ladder.json."""
+    """Replace each table of the page that was measured. measured: the results in runs/bench-features.json."""
     text = page.read_text()
     for table, head in _HEADS.items():
         results = [result for result in measured if result["table"] == table]
@@ -48,8 +48,8 @@ def _table(head: str, results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _spoken(name: str) -> str:
-    """A rung with what it adds in either mode; anything else as it is."""
-    added = [rung.adds for mode in _MODES for rung in rungs(mode) if rung.name == name]
+    """A step with what it adds in either mode; anything else as it is."""
+    added = [step.adds for mode in _MODES for step in steps(mode) if step.name == name]
     return f"**{name}**: {'; '.join(dict.fromkeys(added))}" if added else name
 
 

@@ -1,11 +1,11 @@
-"""A backlog of frames: made once, sent as often as it is needed, ended by a record that leaves every rung."""
+"""A backlog of frames: made once, sent as often as it is needed, ended by a record that leaves every step."""
 
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rungs import MARKER
+from steps import MARKER
 
 from market_spread.common.kafka.client import Producer
 from market_spread.common.load.schedule import Constant
@@ -69,5 +69,5 @@ class Backlog:
 
     @property
     def markers(self) -> int:
-        """How many records of a sending leave every rung."""
+        """How many records of a sending leave every step."""
         return 2 * self.partitions

@@ -1,4 +1,4 @@
-"""The ladder as a picture: what each rung adds to the CPU time of a message, both modes side by side."""
+"""The cost of features as a picture: what each step adds to the CPU time of a message, both modes side by side."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ _COLOURS = {"real-time": "#1f5fa8", "micro-batch": "#d97706"}
 
 
 def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
-    """Write stem.png and stem.svg. results: the rungs' medians, as in runs/bench-ladder.json."""
-    mpl.rcParams["svg.hashsalt"] = "ladder"  # the same picture for the same figures
+    """Write stem.png and stem.svg. results: the steps' medians, as in runs/bench-features.json."""
+    mpl.rcParams["svg.hashsalt"] = "feature-cost"  # the same picture for the same figures
     names = list(dict.fromkeys(result["name"] for result in results))
     modes = list(dict.fromkeys(result["mode"] for result in results))
     figure, (cpu, rate) = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, constrained_layout=True)

@@ -14,7 +14,7 @@ from statistics import mean, stdev
 
 from backlog import Backlog
 from measure import Bench, Drained
-from rungs import rungs
+from steps import steps
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
@@ -47,7 +47,7 @@ class MetricsPrice:
 
 def metrics_price(bench: Bench, mode: str, backlog: Backlog, *, state_partitions: int) -> MetricsPrice:
     """Measure it in one process: in real-time mode the first of a pair by turns with and without."""
-    (shipped,) = (rung for rung in rungs(mode) if rung.application == "market_spread")
+    (shipped,) = (step for step in steps(mode) if step.application == "market_spread")
     order = [False] * PAIRS
     if mode == REAL_TIME:
         order = [still for pair in range(PAIRS) for still in ((False, True) if pair % 2 else (True, False))]

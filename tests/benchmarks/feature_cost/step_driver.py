@@ -1,6 +1,6 @@
-"""One rung as a process: a bare query on Spark, or a Kafka consumer, until a signal ends it.
+"""One step as a process: a bare query on Spark, or a Kafka consumer, until a signal ends it.
 
-`python rung_driver.py '{"mode": ..., "rung": ..., ...}'`; see Order.
+`python step_driver.py '{"mode": ..., "step": ..., ...}'`; see Order.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
-from rungs import MARKER, SOURCES, Rung, rungs, slots
+from steps import MARKER, SOURCES, Step, slots, steps
 
 from market_spread.common.config import prepare_spark
 from market_spread.common.job_contract import duration
@@ -29,7 +29,7 @@ class Order:
     """What to run. topics: the names in Kafka of nbbo, orders, alerts and invalid."""
 
     mode: str
-    rung: str
+    step: str
     bootstrap_servers: str
     topics: Mapping[str, str]
     folder: str
@@ -44,14 +44,14 @@ def main() -> None:
     stop = stop_event_on_signals()
     order = Order(**json.loads(sys.argv[1]))
     mode = BY_NAME[order.mode]
-    (rung,) = (rung for rung in rungs(order.mode) if rung.name == order.rung)
+    (step,) = (step for step in steps(order.mode) if step.name == order.step)
     spark = _session(order, mode)
-    if rung.compile is None:
+    if step.compile is None:
         _consume(spark, order, stop)
         return
-    output = rung.compile(_records(spark, order, rung, mode), order.topics)
+    output = step.compile(_records(spark, order, step, mode), order.topics)
     writer = writer_of(output, f"{order.folder}/checkpoint", {"bootstrap.servers": order.bootstrap_servers})
-    batch_s = rung.batch_s if mode.warm_up_batch_s else 0.0
+    batch_s = step.batch_s if mode.warm_up_batch_s else 0.0
     trigger: Any = {mode.trigger: duration(batch_s)}
     query = writer.outputMode(mode.output_mode).trigger(**trigger).start()
     while not stop.wait(_CHECK_S) and query.isActive:
@@ -73,10 +73,10 @@ def _session(order: Order, mode: Mode) -> SparkSession:
     )
 
 
-def _records(spark: SparkSession, order: Order, rung: Rung, mode: Mode) -> dict[str, Any]:
+def _records(spark: SparkSession, order: Order, step: Step, mode: Mode) -> dict[str, Any]:
     options = dict(mode.source_options)
     if "maxOffsetsPerTrigger" in options:
-        options = {"maxOffsetsPerTrigger": str(rung.frames_max)} if rung.frames_max else {}
+        options = {"maxOffsetsPerTrigger": str(step.frames_max)} if step.frames_max else {}
     client = {"bootstrap.servers": order.bootstrap_servers}
     return {name: read_topic(spark, order.topics[name], client, options) for name in SOURCES}
 

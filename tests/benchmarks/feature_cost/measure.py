@@ -1,4 +1,4 @@
-"""The drain of a backlog by one rung, warm: rounds of a stopped JVM, a backlog, and its continuation."""
+"""The drain of a backlog by one step, warm: rounds of a stopped JVM, a backlog, and its continuation."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from statistics import mean
 import psutil
 from backlog import Backlog
 from kafka import KafkaAdminClient
-from rungs import Rung, slots
+from steps import Step, slots
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
@@ -40,7 +40,7 @@ _CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """How a rung worked its backlogs off: over all measured rounds.
+    """How a step worked its backlogs off: over all measured rounds.
 
     driver: its Python process, without the JVM; gateway: the JVM's threads that answer it.
     """
@@ -52,7 +52,7 @@ class Drained:
 
 
 class Bench:
-    """A broker, and one rung at a time."""
+    """A broker, and one step at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -68,11 +68,11 @@ class Bench:
         self._broker.stop()
 
     def drain(
-        self, rung: Rung, mode: str, backlog: Backlog, *, state_partitions: int, warm_up: int, rounds: int
+        self, step: Step, mode: str, backlog: Backlog, *, state_partitions: int, warm_up: int, rounds: int
     ) -> Drained:
-        """Start the rung, have it work the backlog off so many times, and measure the last `rounds` of them."""
+        """Start the step, have it work the backlog off so many times, and measure the last `rounds` of them."""
         unmeasured = [False] * warm_up
-        found = list(self.rounds(rung, mode, backlog, state_partitions, still=[*unmeasured, *[False] * rounds]))
+        found = list(self.rounds(step, mode, backlog, state_partitions, still=[*unmeasured, *[False] * rounds]))
         measured = found[warm_up:]
         return Drained(
             rate_per_s=len(measured) / sum(1 / drained.rate_per_s for drained in measured),
@@ -82,9 +82,9 @@ class Bench:
         )
 
     def rounds(
-        self, rung: Rung, mode: str, backlog: Backlog, state_partitions: int, *, still: Iterable[bool]
+        self, step: Step, mode: str, backlog: Backlog, state_partitions: int, *, still: Iterable[bool]
     ) -> Iterator[Drained]:
-        """Start the rung and have it work the backlog off, once for each value of `still`.
+        """Start the step and have it work the backlog off, once for each value of `still`.
 
         still: whether the driver's Python process stands still in the round, and with it all that it measures; the
         query goes on in the JVM without it.
@@ -95,16 +95,16 @@ class Bench:
         servers = self._broker.bootstrap_servers
         partitions = dict.fromkeys((topics["nbbo"], topics["orders"]), backlog.partitions)
         create_topics(servers, partitions | {topics[name]: 1 for name in ends})
-        folder = self._folder / f"rung-{place}"
+        folder = self._folder / f"step-{place}"
         folder.mkdir()
         with ExitStack() as stack:
             # A backlog is a third of a gigabyte, and there are hundreds of them.
             stack.callback(rmtree, folder)
             stack.callback(_delete_topics, servers, list(topics.values()))
             driver = stack.enter_context(
-                self._running(rung, mode, topics, folder, backlog.partitions, state_partitions)
+                self._running(step, mode, topics, folder, backlog.partitions, state_partitions)
             )
-            markers = stack.enter_context(closing(Consumer(servers, client_id="ladder")))
+            markers = stack.enter_context(closing(Consumer(servers, client_id="feature-cost")))
             markers.assign({(topics[INVALID], 0): 0})
             for round_number, is_still in enumerate(still):
                 # In the first round the JVM may still be starting, so nothing is stopped.
@@ -123,16 +123,16 @@ class Bench:
 
     @contextmanager
     def _running(
-        self, rung: Rung, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
+        self, step: Step, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
     ) -> Iterator[psutil.Process]:
         environment = {**job_environment(self._java), "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
         services = Services(folder, clock=_CLOCK, on_started=lambda name, pid: None)
         try:
-            if rung.application:
-                self._start_job(services, rung, mode, topics, partitions, state_partitions, environment)
+            if step.application:
+                self._start_job(services, step, mode, topics, partitions, state_partitions, environment)
                 driver = services.children["job"]
             else:
-                driver = self._start_query(rung, mode, topics, folder, partitions, state_partitions, environment)
+                driver = self._start_query(step, mode, topics, folder, partitions, state_partitions, environment)
                 services.children["job"] = driver
             yield psutil.Process(driver.pid)
         finally:
@@ -140,7 +140,7 @@ class Bench:
 
     def _start_query(
         self,
-        rung: Rung,
+        step: Step,
         mode: str,
         topics: Mapping[str, str],
         folder: Path,
@@ -150,7 +150,7 @@ class Bench:
     ) -> Child:
         order = {
             "mode": mode,
-            "rung": rung.name,
+            "step": step.name,
             "bootstrap_servers": self._broker.bootstrap_servers,
             "topics": topics,
             "folder": str(folder),
@@ -160,16 +160,16 @@ class Bench:
             "state_partitions": state_partitions,
         }
         return Child.start(
-            "rung",
-            [sys.executable, str(_HERE / "rung_driver.py"), json.dumps(order)],
+            "step",
+            [sys.executable, str(_HERE / "step_driver.py"), json.dumps(order)],
             environment={**inherited_environment(), **environment},
-            log=folder / "rung.log",
+            log=folder / "step.log",
         )
 
     def _start_job(
         self,
         services: Services,
-        rung: Rung,
+        step: Step,
         mode: str,
         topics: Mapping[str, str],
         partitions: int,
@@ -182,14 +182,14 @@ class Bench:
             bootstrap_servers=self._broker.bootstrap_servers,
             ports_file=services.ports_file("job"),
             aggregator_address=f"127.0.0.1:{services.ports('metrics_aggregator')['grpc']}",
-            run_id="ladder",
-            application=rung.application,
+            run_id="feature-cost",
+            application=step.application,
             topics=",".join(f"{name}={topic}" for name, topic in topics.items()),
             mode=mode,
             master=f"local[{slots(mode, partitions=partitions, state_partitions=state_partitions)}]",
             checkpoint=str(services.folder / "checkpoint"),
             connector_jars=connector_jars(self._jars),
-            batch_s=0 if mode == MICRO_BATCH else rung.batch_s,
+            batch_s=0 if mode == MICRO_BATCH else step.batch_s,
             shuffle_partitions=state_partitions,
             driver_memory=_MEMORY,
             local_folder=services.folder / "spark",
@@ -214,7 +214,7 @@ def _wait_for_markers(expected: int, markers: Consumer, driver: psutil.Process, 
     while expected > 0:
         expected -= sum(map(len, markers.poll(0.05).values()))
         if not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE:
-            raise RuntimeError("the rung's process has ended")
+            raise RuntimeError("the step's process has ended")
         if _CLOCK.monotonic_ns() > begun_ns + _TIMEOUT_S * 10**9:
             raise TimeoutError(f"a backlog was not worked off within {_TIMEOUT_S} s")
 

@@ -1,4 +1,4 @@
-"""The ladder's rungs run, each to the end of its backlog. What they cost, `make bench-ladder` measures."""
+"""The steps of the feature cost run, each to the end of its backlog. What they cost, `make bench-features` measures."""
 
 import sys
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "ladder"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "feature_cost"))
 
 from backlog import Backlog
 from measure import Bench
-from rungs import rungs
+from steps import steps
 
 MESSAGES = 20_000
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Bench(tmp_path_factory.mktemp("ladder")) as bench:
+    with Bench(tmp_path_factory.mktemp("feature_cost")) as bench:
         yield bench
 
 
@@ -34,11 +34,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         ("micro-batch", "metrics"),
     ],
 )
-def test_rung_works_its_backlog_off(bench: Bench, mode: str, name: str) -> None:
-    (rung,) = (rung for rung in rungs(mode) if rung.name == name)
+def test_step_works_its_backlog_off(bench: Bench, mode: str, name: str) -> None:
+    (step,) = (step for step in steps(mode) if step.name == name)
     backlog = Backlog.of(messages=MESSAGES)
 
-    drained = bench.drain(rung, mode, backlog, state_partitions=1, warm_up=1, rounds=1)
+    drained = bench.drain(step, mode, backlog, state_partitions=1, warm_up=1, rounds=1)
 
     assert drained.rate_per_s > 0
     assert 0 < drained.cpu_us_per_message < 1_000

@@ -1,6 +1,6 @@
-"""The rungs of the ladder: what a message costs with one feature more each time, as queries.
+"""The steps of the feature cost: what a message costs with one feature more each time, as queries.
 
-Each rung but the last ends in the same filter and the same sink: what is malformed leaves for `invalid`, and of the
+Each step but the last ends in the same filter and the same sink: what is malformed leaves for `invalid`, and of the
 rest next to nothing. So the last record of a backlog, which is malformed, shows when the backlog is worked off.
 """
 
@@ -37,8 +37,8 @@ _NO_COMMIT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One step of the ladder.
+class Step:
+    """One step: a feature more than the one before.
 
     compile: the output records; None where no query runs. application: the pipeline that the job itself runs, in
     place of a bare query. batch_s: how far apart commits are. frames_max: how many frames of a topic a micro-batch
@@ -58,48 +58,48 @@ def market_spread_without_stamps() -> Pipeline:
     return _pipeline(is_rejected, _BARE_ALERT)
 
 
-def rungs(mode: str) -> tuple[Rung, ...]:
-    """The ladder of a mode, from the bottom."""
-    consumer = Rung("Kafka consumer", "polls the records in the JVM, and forgets them")
+def steps(mode: str) -> tuple[Step, ...]:
+    """The steps of a mode, each with one feature more than the one before."""
+    consumer = Step("Kafka consumer", "polls the records in the JVM, and forgets them")
     checked = market_spread_without_stamps()
     with_metrics = f"{__file__}:{market_spread_without_stamps.__name__}"
     if mode == REAL_TIME:
         output = partial(real_time.compile_pipeline, checked)
         return (
             consumer,
-            Rung("pass_through", "Spark's source and sink", _pass_through),
-            Rung("decode", "a row a message: fields cut out, numbers read, the malformed found", _decode),
-            Rung("shuffle by key", "rows packed into words, to the partition of their symbol", _shuffle),
-            Rung("state, not read", "the newest quote of each symbol", _unread_state),
-            Rung("state, checked", "the rule, and alerts without stamps", output),
-            Rung("commits", f"a checkpoint every {_COMMITS_S:.0f} s", output, batch_s=_COMMITS_S),
-            Rung("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
-            Rung("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
-            Rung("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
+            Step("pass_through", "Spark's source and sink", _pass_through),
+            Step("decode", "a row a message: fields cut out, numbers read, the malformed found", _decode),
+            Step("shuffle by key", "rows packed into words, to the partition of their symbol", _shuffle),
+            Step("state, not read", "the newest quote of each symbol", _unread_state),
+            Step("state, checked", "the rule, and alerts without stamps", output),
+            Step("commits", f"a checkpoint every {_COMMITS_S:.0f} s", output, batch_s=_COMMITS_S),
+            Step("metrics", "the job's service, counts and pushes", application=with_metrics, batch_s=_COMMITS_S),
+            Step("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
+            Step("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
     shipped = int(MICRO_BATCH_MODE.source_options["maxOffsetsPerTrigger"])
     output = partial(micro_batch.compile_pipeline, checked)
     return (
         consumer,
-        Rung("pass_through", "Spark's source and sink", _pass_through),
-        Rung("decode", "frames to Python; fields as arrays, numbers read, the malformed found", _decode_in_python),
-        Rung("shuffle by key", "frames to the partition of their symbols", _shuffle_frames),
-        Rung(
+        Step("pass_through", "Spark's source and sink", _pass_through),
+        Step("decode", "frames to Python; fields as arrays, numbers read, the malformed found", _decode_in_python),
+        Step("shuffle by key", "frames to the partition of their symbols", _shuffle_frames),
+        Step(
             "state, not read",
             "the newest quote of each symbol",
             partial(micro_batch.compile_pipeline, _unread_pipeline()),
         ),
-        Rung("state, checked", "the rule, and alerts without stamps", output),
-        Rung("commits", f"a batch, and a checkpoint, every {shipped:,} frames", output, frames_max=shipped),
-        Rung("metrics", "the job's service, counts and pushes", application=with_metrics),
-        Rung("stage times", "as shipped", application="market_spread"),
-        Rung("decisions", "all decisions", application="market_spread_all_decisions"),
+        Step("state, checked", "the rule, and alerts without stamps", output),
+        Step("commits", f"a batch, and a checkpoint, every {shipped:,} frames", output, frames_max=shipped),
+        Step("metrics", "the job's service, counts and pushes", application=with_metrics),
+        Step("stage times", "as shipped", application="market_spread"),
+        Step("decisions", "all decisions", application="market_spread_all_decisions"),
     )
 
 
-def shipped(mode: str) -> Rung:
-    """The rung that is the job as shipped; those above it are what a workload may ask for besides."""
-    return next(rung for rung in rungs(mode) if rung.application == "market_spread")
+def shipped(mode: str) -> Step:
+    """The step that is the job as shipped; those above it are what a workload may ask for besides."""
+    return next(step for step in steps(mode) if step.application == "market_spread")
 
 
 def slots(mode: str, *, partitions: int, state_partitions: int) -> int:
@@ -112,7 +112,7 @@ def _pipeline(emit: Callable[[Row], Any], alert: Layout) -> Pipeline:
     orders = Source("orders", ORDER, time="intended_us").key_by("symbol")
     added = {"bid": "bid", "offer": "offer", "quote_sequence": "sequence"}
     newest = AsOfJoin("newest quote", of="nbbo", added=added, emit=emit)
-    return quotes.merge(orders).to(newest).to_sink(Sink("alerts", alert, key="order_id"), name="ladder")
+    return quotes.merge(orders).to(newest).to_sink(Sink("alerts", alert, key="order_id"), name="feature_cost")
 
 
 def _unread_pipeline() -> Pipeline:
@@ -170,7 +170,7 @@ def _packed() -> PackedRows:
     pipeline = _unread_pipeline()
     state = pipeline.stream.state
     if not isinstance(state, AsOfJoin):
-        raise TypeError("the ladder's pipeline remembers the newest quote")
+        raise TypeError("the pipeline of the steps joins with the newest quote")
     return PackedRows(pipeline, state)
 
 

@@ -1,4 +1,4 @@
-"""`make bench-ladder`: what every feature costs, as tables, as runs/bench-ladder.json and, on request, in the docs."""
+"""`make bench-features`: the cost of every feature, in tables, in runs/bench-features.json and, if asked, in docs."""
 
 import argparse
 import json
@@ -21,13 +21,13 @@ from document import publish
 from measure import Bench, Drained
 from metrics_price import MESSAGES, PARTITIONS, STATE_PARTITIONS
 from picture import draw
-from rungs import rungs, shipped
+from steps import shipped, steps
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 
-OUT = Path("runs/bench-ladder.json")
+OUT = Path("runs/bench-features.json")
 PAGE = Path("docs/performance.md")
-PICTURES = Path("docs/ladder")
+PICTURES = Path("docs/feature-cost")
 MODES = (REAL_TIME, MICRO_BATCH)
 WARM_UP = {REAL_TIME: 3, MICRO_BATCH: 4}
 ROUNDS = 2
@@ -37,12 +37,12 @@ _FEWER = {1: 20, 10: 4}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is measured in one process: a rung, or the whole job on other input."""
+    """What is measured in one process: a step, or the whole job on other input."""
 
     table: str
     mode: str
     name: str
-    rung: str
+    step: str
     frame_messages: int = 200
     symbols: int = 350
     partitions: int = 0
@@ -65,11 +65,11 @@ class Result:
     repeats: tuple[Drained, ...]
 
 
-def ladder() -> Iterator[Case]:
-    """The rungs of both modes, up to the job as shipped."""
+def features() -> Iterator[Case]:
+    """The steps of both modes, up to the job as shipped."""
     for mode in MODES:
-        for rung in rungs(mode)[: rungs(mode).index(shipped(mode)) + 1]:
-            yield Case("ladder", mode, rung.name, rung.name)
+        for step in steps(mode)[: steps(mode).index(shipped(mode)) + 1]:
+            yield Case("features", mode, step.name, step.name)
 
 
 def symbols() -> Iterator[Case]:
@@ -101,7 +101,7 @@ def decisions() -> Iterator[Case]:
 
 
 TABLES: dict[str, Callable[[], Iterator[Case]]] = {
-    "ladder": ladder,
+    "features": features,
     "symbols": symbols,
     "partitions": partitions,
     "frames": frames,
@@ -132,7 +132,7 @@ def main() -> int:
         console.print(_table(table, [result for result in results if result.table == table]))
     if arguments.publish:
         publish(everything, PAGE)
-        draw([result for result in everything if result["table"] == "ladder"], PICTURES)
+        draw([result for result in everything if result["table"] == "features"], PICTURES)
     return 0
 
 
@@ -150,9 +150,9 @@ def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
     """One repetition of a case. scale: of the number of messages."""
     count = case.partitions or PARTITIONS[case.mode]
     backlog = _backlog(round(case.messages * scale), case.frame_messages, case.symbols, count)
-    (rung,) = (rung for rung in rungs(case.mode) if rung.name == case.rung)
+    (step,) = (step for step in steps(case.mode) if step.name == case.step)
     return bench.drain(
-        rung,
+        step,
         case.mode,
         backlog,
         state_partitions=STATE_PARTITIONS[case.mode],
@@ -161,7 +161,7 @@ def measured(bench: Bench, case: Case, *, scale: float = 1.0) -> Drained:
     )
 
 
-@lru_cache(maxsize=2)  # the rungs of a mode share theirs
+@lru_cache(maxsize=2)  # the steps of a mode share theirs
 def _backlog(messages: int, frame_messages: int, symbols: int, partitions: int) -> Backlog:
     return Backlog.of(messages=messages, frame_messages=frame_messages, symbols=symbols, partitions=partitions)
 
@@ -198,7 +198,7 @@ def _table(name: str, results: Sequence[Result]) -> Table:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make bench-ladder LADDER='...'", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench-features FEATURES='...'", description=__doc__)
     parser.add_argument("--only", nargs="*", choices=list(TABLES), help="these tables alone")
     parser.add_argument("--modes", nargs="*", choices=MODES, help="these modes alone")
     parser.add_argument("--repeats", type=int, default=3, help="processes for each case; their medians are shown")

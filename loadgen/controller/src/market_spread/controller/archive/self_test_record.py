@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.wire.codec import Int64s
@@ -142,7 +143,7 @@ class SelfTestRecord:
         """What was kept; None if there is nothing. UsageError if it cannot be read."""
         path = runs_folder / FILE_NAME
         try:
-            values = json.loads(path.read_text())
+            values = json_object(path.read_bytes())
             if values["version"] != _VERSION:
                 raise ValueError(f"it has version {values['version']}, this program reads {_VERSION}")
             looked = tuple(Looked(**{**each, "reasons": tuple(each["reasons"])}) for each in values["looked"])

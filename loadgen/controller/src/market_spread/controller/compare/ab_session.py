@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import ARMS, Place, order_of
 from market_spread.controller.compare.runs import RecordedRun, runs_below
@@ -135,9 +135,9 @@ def _require_same(folder: Path, workloads: Sequence[Path]) -> None:
 def _begun(folder: Path, options: Sequence[str]) -> tuple[int, str]:
     """Seed and session of a folder that was begun."""
     try:
-        plan: dict[str, Any] = json.loads((folder / PLAN_FILE).read_text())
+        plan = json_object((folder / PLAN_FILE).read_bytes())
         seed, before, session = int(plan["seed"]), list(plan["options"]), plan.get("session")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder / PLAN_FILE} is damaged; name another --folder") from error
     if not isinstance(session, str):
         raise UsageError(f"{folder} was begun by an earlier version, which kept no pairs; name another --folder")

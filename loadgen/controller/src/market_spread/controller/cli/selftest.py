@@ -16,8 +16,11 @@ import click
     show_default=True,
     help="Whose runs have it beside their figures.",
 )
+@click.option(
+    "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
-def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> None:
+def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 
     Broker, sender and receiver are those of a run; in place of the job is a system that answers at once, or 10 ms later
@@ -32,11 +35,18 @@ def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> No
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once
-    from market_spread.controller.selftest.session import looking, record_table, self_test
+    from market_spread.controller.selftest.session import looking, make_anchor, record_table, self_test
+    from market_spread.controller.views.progress import result_table
 
     interrupt_once()
-    console = Console(stderr=True)
-    look = looking(runs_folder, find_java(java_home()), console)
+    console, java = Console(stderr=True), find_java(java_home())
+    if anchor:
+        result = make_anchor(rate, duration, runs_folder, java, console)
+        console.print(result_table(result))
+        if as_json:
+            click.echo(result.to_json(), nl=False)
+        sys.exit(result.verdict.exit_status)
+    look = looking(runs_folder, java, console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
     console.print(record_table(record))
     console.print(record.sentence, soft_wrap=True, highlight=False)

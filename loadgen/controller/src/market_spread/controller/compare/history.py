@@ -146,8 +146,8 @@ def history_page(
 
 
 _NO_ANCHOR = (
-    "a change of the machine looks like one of the code here: make anchors between these runs with "
-    "`market-spread selftest --rate RATE --keep-run`, and name them with --anchor null"
+    "a change of the machine looks like one of the code here: between these runs make "
+    "market-spread selftest --anchor --rate RATE, and show them with --anchor null"
 )
 
 

@@ -26,7 +26,7 @@ from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, overridden
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.folder import RunFolder, new_run_folder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
 from market_spread.controller.session.capture import Capture
@@ -36,11 +36,15 @@ from market_spread.controller.session.run import Run
 from market_spread.controller.views.progress import live_progress
 
 DELAY_US = 10_000
+# The workload of the runs that `history --anchor` takes.
+ANCHOR = "null"
 _PROBES_PER_S = 200
 
 
 class NullEnsemble(Ensemble):
     """The processes of a run, with the null system in place of the job, and the witness beside the receiver."""
+
+    delay_us = DELAY_US
 
     @property
     def witnessed(self) -> Path:
@@ -54,10 +58,18 @@ class NullEnsemble(Ensemble):
     def _start_job(self, replica: int, port: int = 0) -> None:
         servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
         partitions = self._job.partitions
-        config = NullConfig(bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=DELAY_US)
+        config = NullConfig(
+            bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=self.delay_us
+        )
         self._start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
         self._start("witness", "market_spread.controller.selftest.witness", witness)
+
+
+class PromptEnsemble(NullEnsemble):
+    """Whose system holds nothing back: all of a latency is of the machine."""
+
+    delay_us = 0
 
 
 def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
@@ -112,13 +124,27 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
         folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        require_room(folder, plan)
-        job = JobSettings.of(plan.workload)
-        ensemble = NullEnsemble(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
-        with live_progress(console, SystemClock()) as show:
-            return carry_out(plan, ensemble, show=show)[0]
+        return _run_in(folder, plan, NullEnsemble, java, console)[0]
 
     return look
+
+
+def make_anchor(rate_per_s: int, duration_s: float, runs_folder: Path, java: Java, console: Console) -> Result:
+    """A run of a system that answers at once, kept among the runs of the folder. UsageError as of `plan_at`."""
+    plan = plan_at(rate_per_s, duration_s)
+    plan = replace(plan, workload=plan.workload.changed(name=ANCHOR))
+    _, folder = new_run_folder(runs_folder, ANCHOR)
+    return _run_in(folder, plan, PromptEnsemble, java, console)[2]
+
+
+def _run_in(
+    folder: Path, plan: RunPlan, kind: type[NullEnsemble], java: Java, console: Console
+) -> tuple[Looked, Observed, Result]:
+    require_room(folder, plan)
+    job = JobSettings.of(plan.workload)
+    ensemble = kind(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
+    with live_progress(console, SystemClock()) as show:
+        return carry_out(plan, ensemble, show=show)
 
 
 def self_test(
@@ -151,11 +177,21 @@ def self_test(
 def record_table(record: SelfTestRecord) -> Table:
     """The figures, for a terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "95% within, ms", "samples"):
+    for name in (
+        "messages/s",
+        "floor p50",
+        "p95",
+        "p99, ms",
+        "injected",
+        "error",
+        "of all",
+        "95% within, ms",
+        "samples",
+    ):
         table.add_column(name, justify="right")
     for each in record.looked:
         times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
-        times += [each.injected_ns, each.error_ns, each.error_ns_p95]
+        times += [each.injected_ns, each.error_ns, each.error_ns_all, each.error_ns_p95]
         cells = ("-" if value is None else f"{value / 1e6:,.2f}" for value in times)
         table.add_row(f"{each.rate_per_s:,}", *cells, f"{each.samples:,}")
     return table

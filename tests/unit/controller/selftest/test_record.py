@@ -5,22 +5,25 @@ import json
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, beside, looked_at
+from market_spread.controller.cli.main import main
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.run_folder.state import State
-from market_spread.controller.selftest import session
-from market_spread.controller.selftest.session import plan_at, self_test
+from market_spread.controller.selftest.session import ANCHOR, NullEnsemble, plan_at, self_test
 from market_spread.controller.session.finalize import finish
 from market_spread.controller.views.progress import result_table
 from market_spread.loadgen.columns import Alerts
@@ -286,18 +289,21 @@ def test_a_rate_that_is_none_is_refused(rate_per_s: int) -> None:
 def test_an_anchor_is_a_run_among_the_others_of_a_system_that_holds_nothing_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[Path, RunPlan, type[session.NullEnsemble]]] = []
+    ran: list[RunPlan] = []
+    systems: list[object] = []
 
-    def run_in(folder: Path, plan: RunPlan, kind: type[session.NullEnsemble], *_: object) -> tuple[None, None, str]:
-        made.append((folder, plan, kind))
-        return None, None, "the result"
+    def carry_out(plan: RunPlan, *, runs_folder: Path, as_json: bool, environment_of: Any) -> Any:
+        ran.append(plan)
+        systems.append(environment_of("20260101-120000-null", runs_folder))
+        return SimpleNamespace(verdict=Verdict.PASSED)
 
-    monkeypatch.setattr(session, "_run_in", run_in)
-    unused: Any = None
+    monkeypatch.setattr("market_spread.controller.session.execute.carry_out", carry_out)
+    monkeypatch.setattr("market_spread.common.jvm.java.find_java", lambda home: None)
 
-    assert session.make_anchor(20_000, 20, tmp_path, unused, unused) == "the result"
+    ended = CliRunner().invoke(main, ["selftest", "--anchor", "--rate", "20000", "--runs-folder", str(tmp_path)])
 
-    ((folder, plan, kind),) = made
-    assert folder.parent == tmp_path.resolve()
-    assert folder.name.endswith("-null")
-    assert (plan.workload.name, plan.workload.load.highest_per_s, kind.delay_us) == ("null", 20_000, 0)
+    assert ended.exit_code == 0
+    assert [(plan.workload.name, plan.workload.load.highest_per_s) for plan in ran] == [(ANCHOR, 20_000)]
+    (system,) = systems
+    assert isinstance(system, NullEnsemble)
+    assert system.delay_us == 0

@@ -28,24 +28,24 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     it reports beside what was really done) are kept in selftest.json of the runs folder, and every result of this
     machine has them.
 
-    Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate.
+    Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate; with
+    --anchor that of a run.
     """
     from rich.console import Console
 
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once
-    from market_spread.controller.selftest.session import looking, make_anchor, record_table, self_test
-    from market_spread.controller.views.progress import result_table
+    from market_spread.controller.selftest.session import anchor_plan, looking, prompt_system, record_table, self_test
+    from market_spread.controller.session.execute import carry_out
 
-    interrupt_once()
-    console, java = Console(stderr=True), find_java(java_home())
+    java = find_java(java_home())
     if anchor:
-        result = make_anchor(rate, duration, runs_folder, java, console)
-        console.print(result_table(result))
-        if as_json:
-            click.echo(result.to_json(), nl=False)
-        sys.exit(result.verdict.exit_status)
+        plan = anchor_plan(rate, duration)
+        made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt_system(plan, java))
+        sys.exit(made.verdict.exit_status)
+    interrupt_once()
+    console = Console(stderr=True)
     look = looking(runs_folder, java, console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
     console.print(record_table(record))

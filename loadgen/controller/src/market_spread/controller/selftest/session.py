@@ -26,7 +26,7 @@ from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, overridden
-from market_spread.controller.run_folder.folder import RunFolder, new_run_folder
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
 from market_spread.controller.session.capture import Capture
@@ -124,27 +124,37 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
         folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        return _run_in(folder, plan, NullEnsemble, java, console)[0]
+        require_room(folder, plan)
+        job = JobSettings.of(plan.workload)
+        ensemble = NullEnsemble(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
+        with live_progress(console, SystemClock()) as show:
+            return carry_out(plan, ensemble, show=show)[0]
 
     return look
 
 
-def make_anchor(rate_per_s: int, duration_s: float, runs_folder: Path, java: Java, console: Console) -> Result:
-    """A run of a system that answers at once, kept among the runs of the folder. UsageError as of `plan_at`."""
+def anchor_plan(rate_per_s: int, duration_s: float) -> RunPlan:
+    """What is offered to a system that answers at once. UsageError if rate or duration are out of range."""
     plan = plan_at(rate_per_s, duration_s)
-    plan = replace(plan, workload=plan.workload.changed(name=ANCHOR))
-    _, folder = new_run_folder(runs_folder, ANCHOR)
-    return _run_in(folder, plan, PromptEnsemble, java, console)[2]
+    return replace(plan, workload=plan.workload.changed(name=ANCHOR))
 
 
-def _run_in(
-    folder: Path, plan: RunPlan, kind: type[NullEnsemble], java: Java, console: Console
-) -> tuple[Looked, Observed, Result]:
-    require_room(folder, plan)
-    job = JobSettings.of(plan.workload)
-    ensemble = kind(folder=folder / "processes", java=java, jars=JarCache(), job=job, clock=SystemClock())
-    with live_progress(console, SystemClock()) as show:
-        return carry_out(plan, ensemble, show=show)
+def prompt_system(plan: RunPlan, java: Java) -> Callable[[str, Path], Ensemble]:
+    """What makes the processes of a run of that system, by the run's id and folder."""
+
+    def ensemble(run_id: str, folder: Path) -> Ensemble:
+        require_room(folder, plan)
+        return PromptEnsemble(
+            folder=folder / "processes",
+            java=java,
+            jars=JarCache(),
+            job=JobSettings.of(plan.workload),
+            clock=SystemClock(),
+            run_id=run_id,
+            runs_folder=folder.parent,
+        )
+
+    return ensemble
 
 
 def self_test(

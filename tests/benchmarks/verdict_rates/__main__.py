@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # scripts beside each other, not a distribution
@@ -33,6 +34,30 @@ def comparisons(repetitions: int) -> Iterator[Sequence[str]]:
             same = rates(Bench(drift, pairs), repetitions=repetitions)
             found = [rates(Bench(drift, pairs, share), repetitions=repetitions).worse for share in (0.05, 0.1, 0.2)]
             yield name, str(pairs), f"{same.any_wrong:.1%}", *(f"{share:.2f}" for share in found)
+
+
+def lengths(repetitions: int) -> Iterator[Sequence[str]]:
+    """Paired comparisons of runs of other lengths, and how many pairs the same needs then."""
+    yield "drift", "seconds from run to run", "pairs", "same code, any figure called", "10% slower: found", "20% slower"
+    for drift in (hourly, autoregressive):
+        for run_s in (30, 120, 300, 1020):
+            for pairs in (8, 16):
+                kind = Bench(drift, pairs, run_s=run_s)
+                yield _DRIFT_NAMES[drift], str(run_s), str(pairs), *_found(kind, repetitions)
+
+
+def turns(repetitions: int) -> Iterator[Sequence[str]]:
+    """Comparisons of runs that are in turn, and in no pairs."""
+    yield "drift", "runs a group", "same code, any figure called", "10% slower: found", "20% slower"
+    for name, drift in DRIFTS.items():
+        for runs in (8, 16):
+            yield name, str(runs), *_found(Bench(drift, runs, in_turn=True), repetitions)
+
+
+def _found(bench: Bench, repetitions: int) -> Iterator[str]:
+    yield f"{rates(bench, repetitions=repetitions).any_wrong:.1%}"
+    for share in (0.1, 0.2):
+        yield f"{rates(replace(bench, slower_share=share), repetitions=repetitions).worse:.2f}"
 
 
 def selections(repetitions: int) -> Iterator[Sequence[str]]:
@@ -84,8 +109,8 @@ def histories(repetitions: int) -> Iterator[Sequence[str]]:
             yield str(runs), name, f"{falsely:.1%}", *(f"{share:.2f}" for share in found)
 
 
-TABLES = {"comparisons": (comparisons, 500), "selections": (selections, 500), "searches": (searches, 300)}
-TABLES |= {"histories": (histories, 200)}
+TABLES = {"comparisons": (comparisons, 500), "lengths": (lengths, 500), "turns": (turns, 500)}
+TABLES |= {"selections": (selections, 500), "searches": (searches, 300), "histories": (histories, 200)}
 
 
 def main() -> None:

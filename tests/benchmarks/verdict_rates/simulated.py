@@ -68,7 +68,10 @@ DRIFTS: dict[str, Drift] = {
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What is simulated. slower_share: of b in every latency and in CPU; void_above: runs slower than that are void."""
+    """What is simulated. slower_share: of b in every latency and in CPU; void_above: runs slower than that are void.
+
+    void_share: of the runs, whatever they are; in_turn: the runs are not in pairs; run_s: from run to run.
+    """
 
     drift: Drift
     pairs: int = 8
@@ -76,6 +79,9 @@ class Bench:
     noise_share: float = 0.03
     one_after_the_other: bool = False
     void_above: float = float("inf")
+    void_share: float = 0.0
+    in_turn: bool = False
+    run_s: float = RUN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +113,11 @@ def rates(bench: Bench, *, repetitions: int, seed: int = 1) -> Rates:
 
 def simulated(bench: Bench, rng: Rng, *, order_seed: int) -> Comparison:
     """One comparison, of runs as `ab` makes them, or of all of a and then all of b."""
-    numbers = range(1, 1 + (bench.pairs if np.isinf(bench.void_above) else 6 * bench.pairs))
+    numbers = range(1, 1 + (6 * bench.pairs if bench.void_share or np.isfinite(bench.void_above) else bench.pairs))
     turns = [(number, arm) for number in numbers for arm in order_of(order_seed, number)]
     if bench.one_after_the_other:
         turns = sorted(turns, key=lambda turn: turn[1])
-    level = bench.drift(rng, RUN_S * np.arange(len(turns)))[:, np.newaxis]
+    level = bench.drift(rng, bench.run_s * np.arange(len(turns)))[:, np.newaxis]
     shape = (len(turns), len(FIGURES))
     noise = (rng.normal(size=(len(turns), 1)) + rng.normal(size=shape)) / np.sqrt(2)
     slower = np.array([[arm == "b" and _gets_slower(figure.path) for figure in FIGURES] for _, arm in turns])
@@ -122,10 +128,10 @@ def simulated(bench: Bench, rng: Rng, *, order_seed: int) -> Comparison:
     for at, (number, arm) in enumerate(turns):
         if number in spoiled or (len(whole) == bench.pairs and number not in whole and not bench.one_after_the_other):
             continue
-        place = None if bench.one_after_the_other else Place("simulated", number, arm)
+        place = None if bench.one_after_the_other or bench.in_turn else Place("simulated", number, arm)
         run = run_of(at, _figures(logs[at]), place)
         group = groups[arm]
-        if logs[at, _P99] > np.log1p(bench.void_above):
+        if logs[at, _P99] > np.log1p(bench.void_above) or (bench.void_share and rng.random() < bench.void_share):
             spoiled.add(number)
             whole.discard(number)
             void = replace(run, verdict="void", void_reasons=("the generator was late",))

@@ -93,6 +93,17 @@ def test_an_older_or_a_damaged_result_is_listed_and_marked(tmp_path: Path) -> No
     assert "passed" in lines["well"]
 
 
+def test_a_result_with_values_of_other_kinds_is_listed_without_them_and_marked(tmp_path: Path) -> None:
+    result = RESULT | {"verdict": ["a"], "latency_ns": 5, "latencies_void": True}
+    (a_run(tmp_path / "odd") / "result.json").write_text(json.dumps(result))
+
+    (summary,) = RunStore(str(tmp_path)).summaries()
+
+    assert (summary["workload"], summary["verdict"], summary["p50_ns"]) == ("quick", None, None)
+    assert summary["note"] == "its latency_ns is damaged"
+    assert summary["latencies_void"] is True
+
+
 def test_a_run_is_copied_without_what_its_processes_left_and_is_read_there(tmp_path: Path, memory: str) -> None:
     store = RunStore(memory)
 

@@ -24,7 +24,9 @@ from market_spread.controller.plan.workload import (
 )
 from market_spread.v1.limits_pb2 import RunLimits
 
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+ROOT = Path(__file__).parents[3]
+QUICK = ROOT / "loadgen" / "workloads" / "quick.yaml"
+WORKLOADS = sorted([*ROOT.glob("loadgen/workloads/*.yaml"), *ROOT.glob("tests/*/workloads/*.yaml")])
 
 VALID = """\
 name: small
@@ -114,20 +116,20 @@ def test_limits_are_read(read: Callable[[str], Workload]) -> None:
     workload = read(VALID + "limits:\n  late_ms: 20\n  late_share: 0.5\n  p99_ms: 30\n")
 
     assert (workload.limits.late_ms, workload.limits.late_share, workload.limits.p99_ms) == (20, 0.5, 30)
-    assert (workload.limits.stall_ms, read(VALID + "limits: {stall_ms: 500}\n").limits.stall_ms) == (2000, 500)
+    assert (workload.limits.stall_ms, read(VALID + "limits: {stall_ms: 1500}\n").limits.stall_ms) == (2000, 1500)
 
 
 def test_run_is_told_all_that_it_is_judged_by(read: Callable[[str], Workload]) -> None:
-    text = VALID + "limits: {late_ms: 20, late_share: 0.5, p99_ms: 98.303, stall_ms: 500}\n"
+    text = VALID + "limits: {late_ms: 20, late_share: 0.5, p99_ms: 98.303, stall_ms: 1500}\n"
     limits = run_limits(read(text + "slo: {p50_ms: 1.0009, rate_share: 0.9, loss: 0}\nvoid: {stolen_share: 0.2}\n"))
 
     assert limits == RunLimits(
-        late_us=20_000, late_share_max=0.5, settle_us=0, stall_us=500_000, rate_share_min=0.9, loss_max=0,
+        late_us=20_000, late_share_max=0.5, settle_us=0, stall_us=1_500_000, rate_share_min=0.9, loss_max=0,
         latency_us_max={"p50": 1_000, "p99": 98_303}, stolen_share_max=0.2, acknowledge_p99_us_max=100_000,
-        unacknowledged_us_max=1_000_000, clusters_min=10, missing_share_max=0.05, negative_share_max=0.001,
+        unacknowledged_us_max=1_500_000, clusters_min=10, missing_share_max=0.05, negative_share_max=0.001,
     )  # fmt: skip
     assert in_words(limits) == (
-        "at most 50.00% of the frames more than 20 ms late; no alert for at most 0.5 s; p50 at most 1 ms; "
+        "at most 50.00% of the frames more than 20 ms late; no alert for at most 1.5 s; p50 at most 1 ms; "
         "p99 at most 98.303 ms; at least 90.0% of the rate; at most 0 lost"
     )
 
@@ -166,6 +168,7 @@ def test_the_generator_may_queue_for_as_long_as_frames_may_be_late(read: Callabl
             "slo: {p99.9_ms: 20}\nlimits: {p99_ms: 30}\n",
             "17: slo.p99.9_ms=20; use 30 or more, the limit of p99",
         ),
+        ("slo: {p50_ms: 30}\nlimits: {p99_ms: 20}\n", "18: limits.p99_ms=20; use 30 or more, the limit of p50"),
         (
             "slo: {p99_ms: 20}\nlimits: {p99_ms: 30}\n",
             "17: slo.p99_ms=20; limits.p99_ms is 30, so leave one of them out",
@@ -184,9 +187,55 @@ def test_objectives_that_agree_are_taken(read: Callable[[str], Workload], text: 
 
 
 def test_stall_that_is_shorter_than_probes_are_apart_is_refused(errors_of: Callable[[str], list[str]]) -> None:
-    text = VALID.replace("market:\n", "market:\n  probes_per_s: 2\n") + "limits: {stall_ms: 400}\n"
+    text = VALID.replace("market:\n", "market:\n  probes_per_s: 1\n") + "limits: {stall_ms: 1000}\n"
 
-    assert errors_of(text) == ["18: limits.stall_ms=400; use more than 500, the time between two probes"]
+    assert errors_of(text) == ["18: limits.stall_ms=1000; use more than 1000, the time between two probes"]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "added", "errors"),
+    [
+        ("", "limits: {stall_ms: 999}\n", ["17: limits.stall_ms=999; use a number from 1000 to 3.6e+06"]),
+        (
+            "", "limits: {stall_ms: 30001}\n",
+            ["17: limits.stall_ms=30001; use at most 30000, since the load ends before"],
+        ),
+        ("linger_ms: 2001", "", ["12: frames.linger_ms=2001; use at most 2000, what limits.stall_ms is"]),
+        (
+            "linger_ms: 3000", "limits: {stall_ms: 2500}\n",
+            ["12: frames.linger_ms=3000; use at most 2500, what limits.stall_ms is"],
+        ),
+        (
+            "linger_ms: 5", "slo: {p50_ms: 1, p99_ms: 5}\n",
+            ["17: slo.p50_ms=1; use 5 or more, since frames.linger_ms lets a message wait so long"],
+        ),
+        (
+            "linger_ms: 5", "limits: {p99_ms: 4}\n",
+            ["17: limits.p99_ms=4; use 5 or more, since frames.linger_ms lets a message wait so long"],
+        ),
+        (
+            "", "slo: {rate_share: 1}\n",
+            ["17: slo.rate_share=1; use less than 1, since the last alert comes after the last message was sent"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_system_can_meet_or_no_watch_can_see_is_refused(
+    errors_of: Callable[[str], list[str]], replaced: str, added: str, errors: list[str]
+) -> None:
+    assert errors_of(VALID.replace("linger_ms: 0.5", replaced or "linger_ms: 0.5") + added) == errors
+
+
+def test_a_load_that_is_made_shorter_shortens_the_stall_that_is_allowed(read: Callable[[str], Workload]) -> None:
+    workload = read(VALID + "limits: {stall_ms: 20000}\n")
+
+    stalls_ms = [overridden(workload, Overrides(duration_s=each)).limits.stall_ms for each in (60, 10, 1)]
+
+    assert stalls_ms == [20_000, 10_000, 2_000]
+
+
+@pytest.mark.parametrize("path", WORKLOADS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_every_workload_of_the_repository_is_read(path: Path) -> None:
+    assert read_workload(path).name
 
 
 @pytest.mark.parametrize(("text", "share"), [("1 in 10", 0.1), ("0.25", 0.25), ("0", 0), ("1 in 1", 1)])

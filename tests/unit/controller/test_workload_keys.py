@@ -86,8 +86,13 @@ def fitting(given: dict[str, Any]) -> dict[str, Any]:
     given["load"]["messages_per_s"] = max(1, given["load"]["messages_per_s"])
     given["job"]["batch_s"] = max(20, given["job"]["batch_s"])
     given["warm_up"]["settle_s"] = min(given["warm_up"]["settle_s"], given["load"]["duration_s"] / 2)
-    given["limits"]["stall_ms"] = max(1_001, given["limits"]["stall_ms"])
+    longest_ms = max(2_000, given["load"]["duration_s"] * 1000)
+    given["limits"]["stall_ms"] = min(max(1_001, given["limits"]["stall_ms"]), longest_ms)
     given["limits"]["p99_ms"] = None
+    slo["rate_share"] = min(slo["rate_share"], 0.999)
+    given["frames"]["linger_ms"] = min(
+        given["frames"]["linger_ms"], 1_000, *(slo[f"{name}_ms"] for name in PERCENTILES)
+    )
     latencies = [f"{name}_ms" for name in PERCENTILES]
     return {**given, "slo": {**slo, **dict(zip(latencies, sorted(slo[name] for name in latencies), strict=True))}}
 
@@ -134,7 +139,7 @@ def test_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 def test_rules_between_keys_are_told_with_what_is_wrong_elsewhere() -> None:
     wrong = with_key(with_key(with_key(BASE, "job.batch_s", 10), "job.replicas", 2), "frames.messages", 0)
-    wrong |= {"slo": {"p50_ms": 3, "max_ms": 2}, "limits": {"stall_ms": 100}}
+    wrong |= {"slo": {"p50_ms": 3, "max_ms": 2}, "limits": {"stall_ms": 1000}}
     wrong = with_key(with_key(wrong, "warm_up.settle_s", 30), "market.probes_per_s", 1)
 
     with pytest.raises(UsageError) as raised:
@@ -143,7 +148,7 @@ def test_rules_between_keys_are_told_with_what_is_wrong_elsewhere() -> None:
     assert str(raised.value) == (
         "frames.messages=0; use a whole number from 1 to 100000; job.batch_s=10; with replicas use 20 s or more; "
         "warm_up.settle_s=30; use less than the load's 30 s; "
-        "limits.stall_ms=100; use more than 1000, the time between two probes; "
+        "limits.stall_ms=1000; use more than 1000, the time between two probes; "
         "slo.max_ms=2; use 3 or more, the limit of p50"
     )
 

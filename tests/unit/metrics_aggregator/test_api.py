@@ -594,8 +594,12 @@ def test_few_finished_runs_are_held_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "head", [b"#push []", b"#push \xff", b'#note {"kind": 1}', b'#push {"sequence": 1}', b"#note null", b"#push {"]
-)
+    "head",
+    [b"#push []", b"#push \xff", b'#note {"kind": 1}', b'#push {"sequence": 1}', b"#note null", b"#push {",
+     b"#note " + b"[" * 100_000, b'#push {"start_unix_ns": ' + b"9" * 400 + b', "end_unix_ns": 5}',
+     b'#note {"kind": "verdict", "name": "\\ud800"}'],
+    ids=range(9),
+)  # fmt: skip
 def test_a_log_of_nonsense_hides_no_other_run(tmp_path: Path, head: bytes) -> None:
     """Its blocks are whole by their check sums: whoever wrote them, it was not this version."""
     writer = Rig(tmp_path)
@@ -607,6 +611,7 @@ def test_a_log_of_nonsense_hides_no_other_run(tmp_path: Path, head: bytes) -> No
     archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
 
     assert [each.run_id for each in archive.heads()] == ["r1", "nonsense", "folder"]
+    assert {each["run_id"] for each in Rig(tmp_path).get("/api/v1/runs").json()["runs"]} == {"r1", "nonsense", "folder"}
     assert archive.open("nonsense") is not None
     opened = archive.open("r1")
     assert opened is not None

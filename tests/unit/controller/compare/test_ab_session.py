@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import Place, order_of, read_place
 from market_spread.controller.compare.ab_session import TakingTurns
@@ -38,6 +40,15 @@ def workloads(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
+def open_turns(
+    folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, options: Sequence[str] = (), now_s: float = 0
+) -> TakingTurns:
+    """At a time after the start of the first run."""
+    begin_s = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    clock = ManualClock(round((begin_s + now_s) * 1e9))
+    return TakingTurns.open(folder, workloads, pairs=pairs, seed=seed, options=options, clock=clock)
+
+
 def say_nothing(line: str) -> None:
     pass
 
@@ -54,7 +65,7 @@ def test_every_pair_has_both_in_an_order_drawn_by_lot() -> None:
 
 
 def test_runs_are_made_in_the_order_and_keep_their_places(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=5)
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=3, seed=5)
     runs = FakeRuns()
 
     taking_turns.go_on(runs, say_nothing)
@@ -66,7 +77,7 @@ def test_runs_are_made_in_the_order_and_keep_their_places(tmp_path: Path, worklo
 
 
 def test_a_pair_with_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5)
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=2, seed=5)
     runs = FakeRuns(void=[0, 2])  # the first of the first pair, and the second of the second
 
     taking_turns.go_on(runs, say_nothing)
@@ -78,7 +89,7 @@ def test_a_pair_with_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[P
 
 
 def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     write_run(tmp_path / "ab" / "a", 77)
 
     taking_turns.go_on(FakeRuns(), say_nothing)
@@ -90,13 +101,13 @@ def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tup
 def test_a_void_run_is_said_with_its_reason(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     said: list[str] = []
 
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(void=[0]), said.append)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(void=[0]), said.append)
 
     assert "  void: the generator was late; the pair is made again" in said
 
 
 def test_three_void_runs_in_a_row_end_it(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5)
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=2, seed=5)
 
     with pytest.raises(RunVoidError, match=r"3 runs in a row were void \(the generator was late\)"):
         taking_turns.go_on(FakeRuns(void=range(9)), say_nothing)
@@ -105,11 +116,35 @@ def test_three_void_runs_in_a_row_end_it(tmp_path: Path, workloads: tuple[Path, 
 def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     first, second = FakeRuns(interrupted_at=3), FakeRuns()
     with pytest.raises(KeyboardInterrupt):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=5).go_on(first, say_nothing)
+        open_turns(tmp_path / "ab", workloads, pairs=3, seed=5).go_on(first, say_nothing)
 
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(second, say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(second, say_nothing)
 
     assert (*first.arms, *second.arms) == orders(5, 3)
+
+
+@pytest.mark.parametrize(("now_s", "gives_up"), [(3_599, False), (3_601, True)])
+def test_a_pair_that_was_begun_more_than_an_hour_ago_is_given_up(
+    tmp_path: Path, workloads: tuple[Path, Path], now_s: float, gives_up: bool
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(interrupted_at=1), say_nothing)
+    runs, said = FakeRuns(), list[str]()
+
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5, now_s=now_s)
+    taking_turns.go_on(runs, said.append)
+
+    assert tuple(runs.arms) == (order_of(5, 2) if gives_up else order_of(5, 1)[1:])
+    assert any("is given up: that is more than an hour ago" in line for line in said) is gives_up
+    assert taking_turns.whole_pairs() == 1
+
+
+def test_runs_that_take_long_are_no_reason_to_give_their_pair_up(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    runs = FakeRuns()
+
+    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5, now_s=1e6).go_on(runs, say_nothing)
+
+    assert tuple(runs.arms) == orders(5, 2)
 
 
 def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
@@ -117,7 +152,7 @@ def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workload
         write_run(runs_folder, 1, verdict="void", reasons=["the run was interrupted"])
         raise KeyboardInterrupt
 
-    taking_turns = TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     with pytest.raises(KeyboardInterrupt):
         taking_turns.go_on(interrupted, say_nothing)
 
@@ -127,11 +162,11 @@ def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workload
 
 
 def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text('{"pairs": 1, "seed": 5, "options": []}')
 
     with pytest.raises(UsageError, match="begun by an earlier version, which kept no pairs; name another --folder"):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
 def test_a_damaged_place_is_said(tmp_path: Path) -> None:
@@ -142,10 +177,10 @@ def test_a_damaged_place_is_said(tmp_path: Path) -> None:
 
 
 def test_more_repeats_go_on_with_the_same_folder(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(), say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(), say_nothing)
     more = FakeRuns()
 
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=2, seed=5).go_on(more, say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5).go_on(more, say_nothing)
 
     assert len(more.arms) == 2
 
@@ -155,27 +190,27 @@ def test_a_run_without_a_result_ends_it(tmp_path: Path, workloads: tuple[Path, P
         pass
 
     with pytest.raises(RunVoidError, match="the run left no result in"):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(nothing, say_nothing)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(nothing, say_nothing)
 
 
 def test_a_folder_of_other_workloads_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     workloads[1].write_text("name: changed\n")
 
     with pytest.raises(UsageError, match=r"ab was begun with another workload than .*after.yaml as b; name another"):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
 def test_a_folder_of_other_run_options_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5, options=("--duration", "30"))
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5, options=("--duration", "30"))
 
     with pytest.raises(UsageError, match="was begun with the run options --duration 30; use them, or another --folder"):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
 def test_a_damaged_plan_is_said(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text(json.dumps({"pairs": 1}))
 
     with pytest.raises(UsageError, match=r"ab.json is damaged; name another --folder"):
-        TakingTurns.open(tmp_path / "ab", workloads, pairs=1, seed=5)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)

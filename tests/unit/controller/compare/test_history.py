@@ -1,10 +1,12 @@
 """Change points, and histories of runs."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.history import by_anchor, courses_of, history_page
 from market_spread.controller.compare.runs import RecordedRun
@@ -142,22 +144,52 @@ def test_page_tells_what_changed_with_the_figure() -> None:
         for number, value in enumerate(noisy((20, 10), (25, 10)))
     ]
 
-    text = markdown_view(history_page(runs, (P99,), left_out=2))
+    text = markdown_view(
+        history_page(runs, (P99,), left_out=[run(0, void_reasons=("late",)), run(1, wrong_reasons=("wrong",))])
+    )
 
     assert "**1 change in 20 runs**" in text
-    assert "latency p99 worse by +" in text
+    assert "latency p99 undecided, the machine's or the code's: +" in text
     assert "from run run-10 on: " in text
     assert "; there changed code.git_commit aaa → bbb" in text
-    assert "* left out: 2 void runs" in text
+    assert "* left out as void: 1 run; the first is run-0: late" in text
+    assert "* left out for wrong alerts: 1 run; the first is run-1: wrong" in text
     assert "* a change of the machine looks like one of the code here: " in text
 
 
 def test_page_has_a_table_for_each_workload() -> None:
     runs = [run(0, {P99.path: 2e7}, workload="steady"), run(1, {P99.path: 3e7})]
 
-    text = markdown_view(history_page(runs, (P99,), left_out=0))
+    text = markdown_view(history_page(runs, (P99,)))
 
     assert "**0 changes in 2 runs**" in text
     assert "quick, 1 run from 2026-01-01T00:01:00+00:00" in text
     assert "| latency p99, ms | ▁ | 20 | 20 | 20 | 0 |" in text
     assert "* 1 run; a change is looked for from 10 on" in text
+
+
+def test_a_change_by_the_anchor_is_called_worse() -> None:
+    runs, anchors = runs_of(noisy((20, 10), (25, 10))), [run(0, {P99.path: 1e6}, workload="null")]
+
+    text = markdown_view(history_page(runs, (P99,), anchors=anchors))
+
+    assert "latency p99, by the anchor's worse by +" in text
+    assert "undecided" not in text
+
+
+def test_a_count_that_no_machine_changes_is_called_worse_without_an_anchor() -> None:
+    lost = Figure("messages_lost", "messages_lost")
+    runs = [run(number, {lost.path: value}) for number, value in enumerate(noisy((20, 10), (25, 10)))]
+
+    assert "messages_lost worse by +" in markdown_view(history_page(runs, (lost,)))
+
+
+def test_failed_runs_and_those_of_an_older_schema_are_marked() -> None:
+    runs = runs_of([20.0, 21.0, 22.0])
+    runs[1] = dataclasses.replace(runs[1], verdict=Verdict.FAILED, reasons=("p99 is 21 ms",))
+    runs[2] = dataclasses.replace(runs[2], schema_version=2)
+
+    text = markdown_view(history_page(runs, (P99,)))
+
+    assert "* 1 of 3 runs of quick failed: p99 is 21 ms" in text
+    assert "* 1 of 3 runs of quick have results of schema 2, which were judged by other rules" in text

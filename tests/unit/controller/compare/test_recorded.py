@@ -90,8 +90,8 @@ def test_runs_come_by_their_start_and_other_folders_not_at_all(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON: "),
-        ("[]", "is no JSON object; leave its run out"),
+        ("{", "is no document of a run: Expecting"),
+        ("[]", "is no document of a run: it is no JSON object; leave its run out"),
         ('{"schema_version": 9}', "has schema_version 9; this version reads 2 or 3"),
         ('{"schema_version": 1}', "has schema_version 1; this version reads 2 or 3"),
         ('{"schema_version": 3}', "is no result of a run: 'verdict'; leave the folder out"),

@@ -16,10 +16,10 @@ P99 = Objectives.of({"p99": 50.0}, loss=0)
 
 
 def test_objectives_are_read() -> None:
-    objectives = Objectives.of_options(("p99=50ms", "p99.9=0.2s", "max=900us", "rate=99%", "loss=3"))
+    objectives = Objectives.of_options(("p50=900us", "p99=50ms", "p99.9=0.2s", "rate=99%", "loss=3"))
 
-    assert objectives == Objectives.of({"p99": 50.0, "p99.9": 200.0, "max": 0.9}, rate_share=0.99, loss=3)
-    assert objectives.text == "p99 ≤ 50 ms, p99.9 ≤ 200 ms, max ≤ 0.9 ms, rate ≥ 0.99 of the offered, loss ≤ 3"
+    assert objectives == Objectives.of({"p50": 0.9, "p99": 50.0, "p99.9": 200.0}, rate_share=0.99, loss=3)
+    assert objectives.text == "p50 ≤ 0.9 ms, p99 ≤ 50 ms, p99.9 ≤ 200 ms, rate ≥ 0.99 of the offered, loss ≤ 3"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,26 @@ def test_what_is_no_objective_is_said(text: str) -> None:
         Objectives.of_options((text,))
 
     assert str(raised.value).startswith(f"--slo {text}; use p50, p95, p99, p99.9, p99.99, max with a time (p99=50ms)")
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (("p50=20ms", "p99=10ms"), "--slo p99=10ms; use 20ms or more, the limit of p50"),
+        (("p99=50ms", "p99=60ms"), "--slo p99=60ms; --slo p99=50ms asks for that already; leave one of them out"),
+        (("loss=0", "loss=5"), "--slo loss=5; --slo loss=0 asks for that already; leave one of them out"),
+        (
+            ("rate=100%",),
+            "--slo rate=100%; use less than 1, since the last alert comes after the last message was sent",
+        ),
+        (("p99=5000s",), "--slo p99=5000s; use a number from 0.001 to 3.6e+06"),
+    ],
+)
+def test_objectives_that_no_workload_may_have_are_refused(texts: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Objectives.of_options(texts)
+
+    assert str(raised.value) == said
 
 
 def test_a_good_run_holds_its_rate() -> None:

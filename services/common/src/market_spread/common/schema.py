@@ -2,13 +2,14 @@
 
 A field is `Annotated[int, number(1, 9, "What it means.")]`, with `number`, `choice`, `text` or `flag`; another such
 dataclass is a part. Rules between fields are pydantic's validators, which raise ValueError, with a line for each
-sentence. The outermost dataclass has `__pydantic_config__ = ONLY_KNOWN_KEYS`. Objects that code makes are not checked.
+sentence; one that begins with a dot speaks of a key of the outermost dataclass (`.limits.p99_ms`). The outermost
+dataclass has `__pydantic_config__ = ONLY_KNOWN_KEYS`. Objects that code makes are not checked.
 """
 
 import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -149,8 +150,9 @@ class Schema(Generic[Value]):
                 name, kinds = node["discriminator"]["propertyName"], ", ".join(node["discriminator"]["mapping"])
                 wrong = f"{name}={reprlib.repr(given[name])}" if name in given else f"{name} is missing"
                 sentences = [f"{path}.{wrong}; use one of {kinds}".lstrip(".")]
-            case "value_error" if isinstance(given, Mapping):
-                sentences = [f"{path}.{line}".lstrip(".") for line in str(context["error"]).splitlines()]
+            case "value_error" if isinstance(given, Mapping) or is_dataclass(given):
+                lines = str(context["error"]).splitlines()
+                sentences = [(line if line[0] == "." else f"{path}.{line}").lstrip(".") for line in lines]
             case "value_error":
                 sentences = [f"{path}={shown}; {context['error']}"]
         return sentences

@@ -8,6 +8,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
@@ -58,7 +59,7 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
 def read(folder: RunFolder) -> Observed:
     """What was written, not judged. UsageError if it cannot be read."""
     try:
-        document = json.loads(folder.evidence.read_text())
+        document = json_object(folder.evidence.read_bytes())
         if document["version"] != _VERSION:
             raise ValueError(f"it has version {document['version']}, this program reads {_VERSION}")
         observed = Observed(started=datetime.fromisoformat(document["started"]))
@@ -87,7 +88,7 @@ def read(folder: RunFolder) -> Observed:
 def checks(folder: RunFolder) -> tuple[HostCheck, ...]:
     """What was checked of the host before the run; nothing if that is not known."""
     try:
-        known = json.loads(folder.evidence.read_text())["environment"]["preflight"]
+        known = json_object(folder.evidence.read_bytes())["environment"]["preflight"]
         return tuple(HostCheck(**each) for each in known)
     except (OSError, ValueError, TypeError, KeyError):
         return ()

@@ -1,12 +1,12 @@
 """Where runs are kept: a folder, or anything else that fsspec has a file system for, such as S3."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import fsspec
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
@@ -40,10 +40,14 @@ class RunStore:
         """A file of a run. UsageError if there is none."""
         try:
             text: str = self._files.cat_file(f"{self._root}/{run_id}/{name}").decode()
-        except (OSError, UnicodeDecodeError, ValueError) as error:
+        except FileNotFoundError as error:
             raise UsageError(
                 f"there is no {name} of a run {run_id} in {self._address}; "
                 f"market-spread list {self._address} shows the runs that there are"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{name} of the run {run_id} cannot be read: {error}; take it from another copy"
             ) from error
         return text
 
@@ -81,40 +85,46 @@ class RunStore:
             ) from error
 
     def summary(self, run_id: str) -> Summary:
-        """What a list says of the run; note: what is wrong with its result, or that it is of another schema."""
-        result, state = self._json(run_id, "result.json"), self._json(run_id, "state.json")
-        latency = result.get("latency_ns")
-        latency = latency if isinstance(latency, Mapping) else {}
-        clusters = result.get("latency_clusters")
-        clusters = clusters.get("latency_ns") if isinstance(clusters, Mapping) else None
-        version, verdict, cause = (result.get(name) for name in ("schema_version", "verdict", "cause"))
-        return {
-            "run_id": run_id,
-            "workload": result.get("workload"),
-            "verdict": verdict,
-            "cause": cause,
-            "outcome": verdict and outcome_text(verdict, cause, latencies_void=bool(result.get("latencies_void"))),
-            "offered_rate_per_s": result.get("offered_rate_per_s"),
-            "p50_ns": latency.get("p50"),
-            "p99_ns": latency.get("p99"),
-            "p99_clusters": clusters.get("p99") if isinstance(clusters, Mapping) else None,
-            "cpu_us_per_message": result.get("cpu_us_per_message"),
-            "step": state.get("step"),
-            "note": "" if version in (None, SCHEMA_VERSION) else f"schema {version}",
-            **({"note": "result.json cannot be read"} if result.get("damaged") else {}),
-        }
+        """What a list says of the run; note: what is wrong with its documents, or that it is of another schema."""
+        damaged = []
 
-    def _json(self, run_id: str, name: str) -> Mapping[str, Any]:
-        """The document; nothing if there is none, and `damaged` if it is none."""
-        try:
-            text = self.text(run_id, name)
-        except UsageError:
+        def document(name: str) -> Any:
+            try:
+                return json_object(self._files.cat_file(f"{self._root}/{run_id}/{name}"))
+            except FileNotFoundError:
+                pass
+            except (OSError, ValueError):
+                damaged.append(f"{name} cannot be read")
             return {}
-        try:
-            values = json.loads(text)
-        except ValueError:
-            values = None
-        return values if isinstance(values, dict) else {"damaged": True}
+
+        def of(values: Any, name: str, *kinds: type) -> Any:
+            value = values.get(name)
+            if value is None or type(value) in kinds:
+                return value
+            damaged.append(f"its {name} is damaged")
+            return {} if dict in kinds else None
+
+        result, state = document("result.json"), document("state.json")
+        latency = of(result, "latency_ns", dict) or {}
+        clusters = of(of(result, "latency_clusters", dict) or {}, "latency_ns", dict) or {}
+        version = of(result, "schema_version", int)
+        summary = {
+            "run_id": run_id,
+            "workload": of(result, "workload", str),
+            "verdict": of(result, "verdict", str),
+            "cause": of(result, "cause", str),
+            "latencies_void": of(result, "latencies_void", bool),
+            "offered_rate_per_s": of(result, "offered_rate_per_s", int, float),
+            "p50_ns": of(latency, "p50", int, float),
+            "p99_ns": of(latency, "p99", int, float),
+            "p99_clusters": of(clusters, "p99", int),
+            "cpu_us_per_message": of(result, "cpu_us_per_message", int, float),
+            "step": of(state, "step", str),
+        }
+        verdict, cause, void = (summary[name] for name in ("verdict", "cause", "latencies_void"))
+        summary["outcome"] = verdict and outcome_text(verdict, cause, latencies_void=bool(void))
+        notes = [*([] if version in (None, SCHEMA_VERSION) else [f"schema {version}"]), *damaged[:1]]
+        return {**summary, "note": ", ".join(notes)}
 
 
 def listing(summaries: Sequence[Summary]) -> str:

@@ -49,6 +49,7 @@ def ab(
     """
     import random
 
+    from market_spread.common.clock import SystemClock
     from market_spread.controller.compare.ab_order import ARMS
     from market_spread.controller.compare.ab_session import TakingTurns
     from market_spread.controller.compare.comparison import compare
@@ -68,6 +69,7 @@ def ab(
         workloads,
         pairs=repeats,
         seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
+        clock=SystemClock(),
         options=run_options,
     )
     taking_turns.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True))

@@ -32,8 +32,8 @@ def history(
 ) -> None:
     """Show figures over the runs of a folder, and where they changed.
 
-    FOLDER is `runs` by default. Each workload has its own history; void runs are left out. Changes are looked for from
-    ten runs on. Without an anchor, a change of the machine looks like a change of the code.
+    FOLDER is `runs` by default. Each workload has its own history; void runs and those with wrong alerts are left
+    out. Changes are looked for from ten runs on. Without an anchor, a change of the machine looks like one of the code.
     """
     from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.history import history_page
@@ -45,13 +45,14 @@ def history(
         raise UsageError(f"{runs_folder} is not a folder; name the one that holds the runs, which `run` makes")
     found, unreadable = read_runs(run_folders(runs_folder))
     there = [run for run in found if workload is None or run.workload in (workload, anchor)]
-    anchors = [run for run in there if run.workload == anchor and not run.is_void]
+    usable = [run for run in there if not run.is_void and not run.wrong_reasons]
+    anchors = [run for run in usable if run.workload == anchor]
     if anchor is not None and not anchors:
         raise UsageError(f"{runs_folder} has no valid run of the anchor {anchor}; name another one, or make some")
-    runs = [run for run in there if run.workload != anchor]
-    valid = [run for run in runs if not run.is_void]
+    valid = [run for run in usable if run.workload != anchor]
     if not valid:
         of_workload = f" of the workload {workload}" if workload is not None else ""
         raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
-    page = history_page(valid, figures, left_out=len(runs) - len(valid), unreadable=unreadable, anchors=anchors)
+    left_out = [run for run in there if run not in usable]
+    page = history_page(valid, figures, left_out=left_out, unreadable=unreadable, anchors=anchors)
     put_out(page, html=html, markdown=markdown)

@@ -16,8 +16,11 @@ import click
     show_default=True,
     help="Folder of the runs that will show the result.",
 )
+@click.option(
+    "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
-def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> None:
+def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 
     Uses a run's broker, sender and receiver; a null system replaces the job. It answers at once, or 10 ms later for
@@ -25,18 +28,25 @@ def selftest(rate: int, duration: float, runs_folder: Path, as_json: bool) -> No
     it reports beside what was really done) are kept in selftest.json of the runs folder, and every result of this
     machine has them.
 
-    Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate.
+    Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate; with
+    --anchor that of a run.
     """
     from rich.console import Console
 
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once
-    from market_spread.controller.selftest.session import looking, record_table, self_test
+    from market_spread.controller.selftest.session import anchor_plan, looking, prompt_system, record_table, self_test
+    from market_spread.controller.session.execute import carry_out
 
+    java = find_java(java_home())
+    if anchor:
+        plan = anchor_plan(rate, duration)
+        made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt_system(plan, java))
+        sys.exit(made.verdict.exit_status)
     interrupt_once()
     console = Console(stderr=True)
-    look = looking(runs_folder, find_java(java_home()), console)
+    look = looking(runs_folder, java, console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
     console.print(record_table(record))
     console.print(record.sentence, soft_wrap=True, highlight=False)

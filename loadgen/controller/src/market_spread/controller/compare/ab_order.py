@@ -9,6 +9,7 @@ import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 
 ARMS = ("a", "b")
@@ -32,12 +33,15 @@ class Place:
 def read_place(folder: Path) -> Place | None:
     """The place of the run in the folder; None if it was made by itself. UsageError if the file is damaged."""
     path = folder / PAIR_FILE
-    if not path.is_file():
+    if not path.exists():
         return None
     try:
-        return Place(**json.loads(path.read_text()))
-    except (ValueError, TypeError) as error:
+        place = Place(**json_object(path.read_bytes()))
+        if [type(value) for value in asdict(place).values()] != [str, int, str, bool]:
+            raise TypeError(f"{place} is no place")
+    except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} is damaged: {error}; delete it, and the run is of no pair") from error
+    return place
 
 
 def order_of(seed: int, number: int) -> tuple[str, ...]:

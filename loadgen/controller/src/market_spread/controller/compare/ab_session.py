@@ -12,9 +12,11 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import ARMS, Place, order_of
 from market_spread.controller.compare.runs import RecordedRun, runs_below
@@ -23,6 +25,8 @@ from market_spread.controller.views.output import write_text
 
 PLAN_FILE = "ab.json"
 VOID_IN_A_ROW_MAX = 3
+# After so long the machine may be another one: what differs within a pair is then of the time.
+PAIR_AGE_S_MAX = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,11 @@ class TakingTurns:
     pairs: int
     seed: int
     session: str
+    clock: Clock
 
     @staticmethod
     def open(
-        folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, options: Sequence[str] = ()
+        folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, clock: Clock, options: Sequence[str] = ()
     ) -> "TakingTurns":
         """The folder, new or to be gone on with. UsageError if it was begun with other workloads or options of runs.
 
@@ -50,7 +55,7 @@ class TakingTurns:
             _begin(folder, workloads)
         plan = {"pairs": pairs, "session": session, "seed": seed, "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")
-        return TakingTurns(folder, pairs, seed, session)
+        return TakingTurns(folder, pairs, seed, session, clock)
 
     def runs_of(self, arm: str) -> list[RecordedRun]:
         """The finished runs of an arm that are of a pair, void ones included."""
@@ -60,21 +65,38 @@ class TakingTurns:
         """How many pairs have two runs that are not void."""
         return sum(len(runs) == len(ARMS) and not _is_void(runs) for runs in self._by_number().values())
 
-    def next_place(self) -> Place | None:
-        """Of the next run; None if all pairs are whole. A pair with a void run is given up for a new one."""
+    def begun(self) -> RecordedRun | None:
+        """The first run of a pair that lacks its second."""
         made = self._by_number()
-        number = max(made, default=0)
-        if (begun := made.get(number, [])) and len(begun) < len(ARMS) and not _is_void(begun):
-            arm = next(arm for arm in ARMS if begun[0].place and begun[0].place.arm != arm)
+        of_last = made[max(made)] if made else []
+        return of_last[0] if len(of_last) == 1 and not _is_void(of_last) else None
+
+    def next_place(self, *, give_up: bool = False) -> Place | None:
+        """Of the next run; None if all pairs are whole. A pair with a void run is given up for a new one.
+
+        give_up: so is one that is begun.
+        """
+        number = max(self._by_number(), default=0)
+        if not give_up and (begun := self.begun()):
+            arm = next(arm for arm in ARMS if begun.place and begun.place.arm != arm)
             return Place(self.session, number, arm)
         if self.whole_pairs() >= self.pairs:
             return None
         return Place(self.session, number + 1, order_of(self.seed, number + 1)[0])
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None]) -> None:
-        """Make the runs that are missing. RunVoidError after three void ones in a row."""
+        """Make the runs that are missing. RunVoidError after three void ones in a row.
+
+        A pair that was begun before, more than PAIR_AGE_S_MAX ago, is given up.
+        """
         void_in_a_row = 0
-        while (place := self.next_place()) is not None:
+        give_up = False
+        if begun := self.begun():
+            give_up = self.clock.unix_ns() / 1e9 - datetime.fromisoformat(begun.started).timestamp() > PAIR_AGE_S_MAX
+            if give_up:
+                say(f"the pair that was begun with {begun.run_id} is given up: that is more than an hour ago")
+        while (place := self.next_place(give_up=give_up)) is not None:
+            give_up = False
             say(f"pair {self.whole_pairs() + 1} of {self.pairs}: {place.arm}")
             made = self._run_at(place, carry_out)
             void_in_a_row = void_in_a_row + 1 if made.is_void else 0
@@ -135,9 +157,9 @@ def _require_same(folder: Path, workloads: Sequence[Path]) -> None:
 def _begun(folder: Path, options: Sequence[str]) -> tuple[int, str]:
     """Seed and session of a folder that was begun."""
     try:
-        plan: dict[str, Any] = json.loads((folder / PLAN_FILE).read_text())
+        plan = json_object((folder / PLAN_FILE).read_bytes())
         seed, before, session = int(plan["seed"]), list(plan["options"]), plan.get("session")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder / PLAN_FILE} is damaged; name another --folder") from error
     if not isinstance(session, str):
         raise UsageError(f"{folder} was begun by an earlier version, which kept no pairs; name another --folder")

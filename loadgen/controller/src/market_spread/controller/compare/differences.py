@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from market_spread.controller.compare.groups import Group
-from market_spread.controller.compare.runs import RecordedRun
+from market_spread.controller.compare.runs import SCHEMA_VERSIONS, RecordedRun
 
 NOT_THERE = "-"
 
@@ -36,11 +36,19 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
     mixed = [difference.name for difference in differences_of(groups) if difference.is_within_a_group]
     if mixed:
         warnings.append(f"runs of one group differ in {', '.join(mixed)}")
-    for group in groups:
-        failed = [run for run in group.runs if _has_failed(run)]
-        if failed:
-            warnings.append(f"{len(failed)} of {len(group.runs)} runs of {group.name} failed: {_reason(failed[0])}")
-    return tuple(warnings)
+    return (*warnings, *(mark for group in groups for mark in marks_of(group)))
+
+
+def marks_of(group: Group) -> tuple[str, ...]:
+    """Which of its runs failed, but for wrong alerts, which are told elsewhere, or are of an older schema."""
+    marks, of = [], f"of {len(group.runs)} runs of {group.name}"
+    if failed := [run for run in group.runs if _has_failed(run)]:
+        marks.append(f"{len(failed)} {of} failed: {_reason(failed[0])}")
+    if old := [run for run in group.runs if run.schema_version != SCHEMA_VERSIONS[-1]]:
+        marks.append(
+            f"{len(old)} {of} have results of schema {old[0].schema_version}, which were judged by other rules"
+        )
+    return tuple(marks)
 
 
 def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
@@ -48,7 +56,6 @@ def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
 
 
 def _has_failed(run: RecordedRun) -> bool:
-    """Whether the system failed, but for wrong alerts, which are told elsewhere."""
     return bool(run.lag_reasons) or (run.verdict == "failed" and not run.wrong_reasons)
 
 

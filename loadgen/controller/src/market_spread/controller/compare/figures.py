@@ -24,6 +24,11 @@ class Figure:
     higher_is_better: bool = False
     least_share: float = LEAST_SHARE_DEFAULT
 
+    @property
+    def is_of_the_machine(self) -> bool:
+        """Whether another machine would have another value: of times and rates."""
+        return bool(self.unit)
+
     def shown(self, value: float | None) -> str:
         """The value in the figure's unit, with four digits that count, without the unit; `-` where there is none."""
         return "-" if value is None else short_number(value / self.divisor)

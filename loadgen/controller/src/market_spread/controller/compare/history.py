@@ -6,8 +6,9 @@ from datetime import datetime
 
 import numpy as np
 
-from market_spread.controller.compare.differences import NOT_THERE
+from market_spread.controller.compare.differences import NOT_THERE, marks_of
 from market_spread.controller.compare.figures import Figure
+from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
@@ -106,12 +107,12 @@ def history_page(
     runs: Sequence[RecordedRun],
     figures: Sequence[Figure],
     *,
-    left_out: int,
+    left_out: Sequence[RecordedRun] = (),
     unreadable: Sequence[str] = (),
     anchors: Sequence[RecordedRun] = (),
 ) -> Page:
-    """The histories of all workloads of the runs. left_out: how many void runs are not among them; unreadable: of
-    those that cannot be read, a sentence each.
+    """The histories of all workloads of the runs. left_out: runs that are not among them, since they are void or have
+    wrong alerts; unreadable: of those that cannot be read, a sentence each.
 
     anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
     """
@@ -129,9 +130,14 @@ def history_page(
         parts.append(
             _table(f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}", courses)
         )
-        parts.append(Sentences(tuple(_sentence(change) for change in found) or (_no_change(len(of_it)),)))
-    if left_out:
-        parts.append(Sentences((f"left out: {counted(left_out, 'void run')}",)))
+        said = tuple(_sentence(change, anchored=bool(anchors)) for change in found) or (_no_change(len(of_it)),)
+        parts.append(Sentences((*said, *marks_of(Group(workload, tuple(of_it))))))
+    void, wrong = ([run for run in left_out if run.is_void is is_void] for is_void in (True, False))
+    for why, of_it in (("as void", void), ("for wrong alerts", wrong)):
+        if of_it:
+            reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
+            first = f"the first is {of_it[0].run_id}: {reason}"
+            parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
     if unreadable:
         parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
     if not anchors:
@@ -140,8 +146,8 @@ def history_page(
 
 
 _NO_ANCHOR = (
-    "a change of the machine looks like one of the code here: run a workload that stays the same between these runs, "
-    "and name it with --anchor"
+    "a change of the machine looks like one of the code here: between these runs make "
+    "market-spread selftest --anchor --rate RATE, and show them with --anchor null"
 )
 
 
@@ -183,11 +189,13 @@ def _bars(values: Sequence[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)
 
 
-def _sentence(change: ChangePoint) -> str:
+def _sentence(change: ChangePoint, *, anchored: bool) -> str:
     figure = change.figure
-    direction = "better" if change.is_better else "worse"
+    what = f"{'better' if change.is_better else 'worse'} by"
+    if figure.is_of_the_machine and not anchored:
+        what = "undecided, the machine's or the code's:"
     return (
-        f"{figure.title} {direction} by {signed_percent(change.shift)} from run {change.run.run_id} on: "
+        f"{figure.title} {what} {signed_percent(change.shift)} from run {change.run.run_id} on: "
         f"{figure.shown(change.before)} to {figure.shown(change.after)} {figure.unit}".rstrip()
         + _what_changed(change)
     )

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
@@ -42,6 +44,7 @@ class RecordedRun:
     facts: Mapping[str, str]
     achieved: Achieved = NOTHING_ACHIEVED
     place: Place | None = None
+    schema_version: int = SCHEMA_VERSIONS[-1]
 
     @property
     def is_void(self) -> bool:
@@ -51,7 +54,7 @@ class RecordedRun:
 
 def is_run(folder: Path) -> bool:
     """Whether the folder is that of a run with a result."""
-    return (folder / RESULT_FILE).is_file()
+    return (folder / RESULT_FILE).exists()
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -79,20 +82,25 @@ def read_run(folder: Path) -> RecordedRun:
     """The run of a folder. UsageError if its result cannot be read."""
     result = _document(folder / RESULT_FILE)
     version = result.get("schema_version")
-    if version not in SCHEMA_VERSIONS:
+    if type(version) is not int or version not in SCHEMA_VERSIONS:
         known = " or ".join(str(number) for number in SCHEMA_VERSIONS)
         raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
     try:
         return _run_of(folder, result)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise UsageError(f"{folder / RESULT_FILE} is no result of a run: {error}; leave the folder out") from error
 
 
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
-    verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
-    for name in ("run_id", "workload", "started"):
-        if not isinstance(result[name], str):
-            raise TypeError(f"{name} is {result[name]!r}")
+    verdict, reasons, achieved = Verdict(result["verdict"]), tuple(result["reasons"]), Achieved.of_result(result)
+    for each in (result["run_id"], result["workload"], *reasons):
+        if not isinstance(each, str):
+            raise TypeError(f"{each!r} is no text")
+    rates = (achieved.offered_rate_per_s, achieved.achieved_rate_per_s, achieved.lost)
+    for value in (*achieved.latency_ns.values(), *rates, *achieved.clusters.values()):
+        if value is not None and type(value) not in (int, float):
+            raise TypeError(f"{value!r} is no number")
+    datetime.fromisoformat(result["started"]).timestamp()
     failing = {
         question: [each for each in assessment["evidence"] if each["holds"] is False]
         for question, assessment in result["verdicts"].items()
@@ -112,15 +120,16 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
         wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
         figures=dict(_numbers(result)),
         facts=_facts(folder, result),
-        achieved=Achieved.of_result(result),
+        achieved=achieved,
         place=read_place(folder),
+        schema_version=result["schema_version"],
     )
 
 
 def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
     """Of the manifest if there is one, else what the result itself says."""
     manifest = folder / MANIFEST_FILE
-    if manifest.is_file():
+    if manifest.exists():
         return dict(_texts(_document(manifest).get("sections", {})))
     known = {"machine": result["machine"], "settings": result["settings"]}
     return {**dict(_texts(known)), "workload": result["workload"], "mode": result["mode"]}
@@ -144,11 +153,8 @@ def _texts(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text())
+        return json_object(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; name a folder of runs") from error
     except ValueError as error:
-        raise UsageError(f"{path} is no JSON: {error}; leave its run out") from error
-    if not isinstance(document, dict):
-        raise UsageError(f"{path} is no JSON object; leave its run out")
-    return document
+        raise UsageError(f"{path} is no document of a run: {error}; leave its run out") from error

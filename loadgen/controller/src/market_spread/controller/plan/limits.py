@@ -17,7 +17,7 @@ class Limits:
 
     late_ms: Annotated[float, number(1, 10_000, "How late a frame may be.")] = 10
     late_share: Annotated[float, number(0, 1, "Share of frames that may be later; more make the run void.")] = 0.001
-    stall_ms: Annotated[float, number(100, MS_MAX, "Longest time without alerts; micro-batch mode adds a batch.")] = (
+    stall_ms: Annotated[float, number(1000, MS_MAX, "Longest time without alerts; micro-batch mode adds a batch.")] = (
         2000
     )
     p99_ms: Annotated[float | None, number(0.001, MS_MAX, "Above this p99 the run is failed.")] = None

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+from pydantic import model_validator
 
 from market_spread.common.errors import UsageError
-from market_spread.common.schema import number
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, number
 from market_spread.controller.plan.limits import MS_MAX
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
@@ -22,6 +25,8 @@ def _latency(percentile: str, meaning: str = "The same.") -> Any:
 class Objectives:
     """What the workload's `slo`, or a search, asks for. None: not asked for."""
 
+    __pydantic_config__ = ONLY_KNOWN_KEYS
+
     p50_ms: Annotated[float | None, _latency("p50", "Objective: what this percentile of the latency is at most.")] = (
         None
     )
@@ -30,8 +35,23 @@ class Objectives:
     p99_9_ms: Annotated[float | None, _latency("p99.9")] = None
     p99_99_ms: Annotated[float | None, _latency("p99.99")] = None
     max_ms: Annotated[float | None, _latency("max")] = None
-    rate_share: Annotated[float | None, number(0, 1, "Objective: share of the offered rate that is achieved.")] = None
+    rate_share: Annotated[
+        float | None, number(0, 1, "Objective: share of the offered rate that is achieved, less than 1.")
+    ] = None
     loss: Annotated[int | None, number(0, 2**53, "Objective: messages and alerts that may be lost.")] = None
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        wrong = [
+            f"{higher}_ms={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
+            for (lower, lower_ms), (higher, higher_ms) in pairwise(self.latency_ms.items())
+            if lower_ms > higher_ms
+        ]
+        if self.rate_share == 1:
+            wrong.append("rate_share=1; use less than 1, since the last alert comes after the last message was sent")
+        if wrong:
+            raise ValueError("\n".join(wrong))
+        return self
 
     @staticmethod
     def of(
@@ -52,21 +72,33 @@ class Objectives:
 
     @staticmethod
     def of_options(texts: Sequence[str]) -> "Objectives":
-        """Those of `p99=50ms`, `rate=99%` and `loss=0`; no loss unless told. UsageError for what is none of these."""
-        latency_ms: dict[str, float] = {}
-        rate_share, loss = None, 0
+        """Those of `p99=50ms`, `rate=99%` and `loss=0`; no loss unless told.
+
+        UsageError for what is none of these, stands twice, or contradicts another one.
+        """
+        values: dict[str, float] = {}
+        given: dict[str, str] = {}
         for text in texts:
             name, _, value = text.partition("=")
             if name in PERCENTILES and (matched := _DURATION.fullmatch(value)) and _number(matched[1]) > 0:
-                latency_ms[name] = _number(matched[1]) * _UNIT_MS[matched[2]]
+                key, values[key] = f"{name}_ms", _number(matched[1]) * _UNIT_MS[matched[2]]
             elif name == "rate" and 0 < (share := _share_of(value)) <= 1:
-                rate_share = share
+                key, values[key] = "rate_share", share
             elif name == "loss" and value.isdecimal():
-                loss = int(value)
+                key, values[key] = "loss", int(value)
             else:
                 names = ", ".join(PERCENTILES)
                 raise UsageError(f"--slo {text}; use {names} with a time (p99=50ms), rate=99% or loss=0")
-        return Objectives.of(latency_ms, rate_share=rate_share, loss=loss)
+            if key in given:
+                raise UsageError(f"--slo {text}; --slo {given[key]} asks for that already; leave one of them out")
+            given[key] = text
+        try:
+            return _OBJECTIVES.read({"loss": 0, **values})
+        except UsageError as error:
+            sentence = str(error)
+            for key, text in given.items():
+                sentence = re.sub(rf"(^|; ){re.escape(key)}=[^;]*;", rf"\1--slo {text};", sentence)
+            raise UsageError(re.sub(r"use (\S+) or more", r"use \1ms or more", sentence)) from None
 
     def to_mapping(self) -> dict[str, object]:
         """The part of the workload."""
@@ -83,6 +115,9 @@ class Objectives:
         if self.loss is not None:
             parts.append(f"loss ≤ {self.loss:,}")
         return ", ".join(parts)
+
+
+_OBJECTIVES = Schema(Objectives)
 
 
 def _field(percentile: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import (
@@ -147,8 +147,8 @@ class Workload:
     frames: FrameKeys
     job: JobKeys
     warm_up: WarmUpKeys
-    limits: Limits = field(default_factory=Limits)
-    slo: Objectives = field(default_factory=Objectives)
+    limits: Annotated[Limits, Field(validate_default=True)] = field(default_factory=Limits)
+    slo: Annotated[Objectives, Field(validate_default=True)] = field(default_factory=Objectives)
     void: VoidLimits = field(default_factory=VoidLimits)
     preflight: Annotated[
         str, choice(PREFLIGHTS, "What happens if the machine [differs](run-document.md#preflight).")
@@ -168,17 +168,26 @@ class Workload:
     @field_validator("warm_up")
     @classmethod
     def _settles_within_the_load(cls, warm_up: WarmUpKeys, info: ValidationInfo) -> WarmUpKeys:
-        load_s = info.data["load"].duration_ns / 1e9 if "load" in info.data else inf
+        load_s = _load_s(info)
         if warm_up.settle_s >= load_s:
             raise ValueError(f"settle_s={warm_up.settle_s:g}; use less than the load's {load_s:g} s")
         return warm_up
 
     @field_validator("limits")
     @classmethod
-    def _probes_come_before_a_stall(cls, limits: Limits, info: ValidationInfo) -> Limits:
+    def _stalls_can_be_seen(cls, limits: Limits, info: ValidationInfo) -> Limits:
         apart_ms = 1000 / info.data["market"].probes_per_s if "market" in info.data else 0
+        # The default is right for every load, however short.
+        most_ms = max(_load_s(info) * 1000, Limits().stall_ms)
+        wrong = []
         if limits.stall_ms <= apart_ms:
-            raise ValueError(f"stall_ms={limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
+            wrong.append(f"stall_ms={limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
+        if limits.stall_ms > most_ms:
+            wrong.append(f"stall_ms={limits.stall_ms:g}; use at most {most_ms:g}, since the load ends before")
+        if (linger_ms := _linger_ms(info)) > limits.stall_ms:
+            wrong.append(f".frames.linger_ms={linger_ms:g}; use at most {limits.stall_ms:g}, what limits.stall_ms is")
+        if wrong:
+            raise ValueError("\n".join(wrong))
         return limits
 
     @field_validator("slo")
@@ -187,14 +196,32 @@ class Workload:
         p99_ms = info.data["limits"].p99_ms if "limits" in info.data else None
         if slo.p99_ms not in (None, p99_ms) and p99_ms is not None:
             raise ValueError(f"p99_ms={slo.p99_ms:g}; limits.p99_ms is {p99_ms:g}, so leave one of them out")
+
+        def key(percentile: str) -> str:
+            return ".limits.p99_ms" if percentile == "p99" and slo.p99_ms is None else f"{percentile}_ms"
+
+        asked, linger_ms = slo.with_p99(p99_ms).latency_ms, _linger_ms(info)
         wrong = [
-            f"{higher}_ms={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
-            for (lower, lower_ms), (higher, higher_ms) in pairwise(slo.with_p99(p99_ms).latency_ms.items())
+            f"{key(higher)}={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
+            for (lower, lower_ms), (higher, higher_ms) in pairwise(asked.items())
             if lower_ms > higher_ms
+        ]
+        wrong += [
+            f"{key(name)}={limit_ms:g}; use {linger_ms:g} or more, since frames.linger_ms lets a message wait so long"
+            for name, limit_ms in asked.items()
+            if limit_ms < linger_ms
         ]
         if wrong:
             raise ValueError("\n".join(wrong))
         return slo
+
+
+def _load_s(info: ValidationInfo) -> float:
+    return info.data["load"].duration_ns / 1e9 if "load" in info.data else inf
+
+
+def _linger_ms(info: ValidationInfo) -> float:
+    return info.data["frames"].linger_ms if "frames" in info.data else 0
 
 
 WORKLOAD = Schema(Workload)
@@ -282,6 +309,8 @@ def overridden(workload: Workload, overrides: Overrides) -> Workload:
         del mapping["job"]["batch_s"]
     if overrides.duration_s is not None:
         mapping["warm_up"]["settle_s"] = max(0, min(workload.warm_up.settle_s, overrides.duration_s / 4))
+        longest_ms = max(Limits().stall_ms, overrides.duration_s * 1000)
+        mapping["limits"]["stall_ms"] = min(workload.limits.stall_ms, longest_ms)
     try:
         return WORKLOAD.read(mapping)
     except UsageError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.run_folder.folder import write_whole
 
@@ -41,7 +42,7 @@ class Manifest:
     def read(path: Path) -> "Manifest":
         """What was written. UsageError if it cannot be read, is of another version, or does not fit its hash."""
         try:
-            values = json.loads(path.read_text())
+            values = json_object(path.read_bytes())
             if values["version"] != VERSION:
                 raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
             manifest = Manifest(values["sections"])

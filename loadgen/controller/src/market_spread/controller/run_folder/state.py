@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.run_folder.folder import write_whole
 
@@ -86,12 +87,11 @@ class State:
     def read(path: Path) -> Mapping[str, Any] | None:
         """What was written; None if there is nothing. UsageError if it cannot be read."""
         try:
-            values = json.loads(path.read_text())
+            values = json_object(path.read_bytes())
             if values["version"] != VERSION:
                 raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise UsageError(f"{path} cannot be read: {error}; start the run anew") from error
-        found: Mapping[str, Any] = values
-        return found
+        return values

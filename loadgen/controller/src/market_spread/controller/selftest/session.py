@@ -35,11 +35,15 @@ from market_spread.controller.session.run import Run
 from market_spread.controller.views.progress import live_progress
 
 DELAY_US = 10_000
+# The workload of the runs that `history --anchor` takes.
+ANCHOR = "null"
 _PROBES_PER_S = 200
 
 
 class NullStack(LocalStack):
     """The processes of a run, with the null system in place of the job, and the witness beside the receiver."""
+
+    delay_us = DELAY_US
 
     @property
     def witnessed(self) -> Path:
@@ -52,11 +56,21 @@ class NullStack(LocalStack):
 
     def _start_job(self, replica: int, port: int = 0) -> None:
         servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
-        partitions = self._workload.market.partitions
-        config = NullConfig(bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=DELAY_US)
+        config = NullConfig(
+            bootstrap_servers=servers,
+            ports_file=ports_file,
+            partitions=self._workload.market.partitions,
+            delay_us=self.delay_us,
+        )
         self._start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
         self._start("witness", "market_spread.controller.selftest.witness", witness)
+
+
+class PromptNullStack(NullStack):
+    """Whose system holds nothing back: all of a latency is of the machine."""
+
+    delay_us = 0
 
 
 def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
@@ -121,6 +135,30 @@ def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPla
     return look
 
 
+def anchor_plan(rate_per_s: int, duration_s: float) -> RunPlan:
+    """What is offered to a system that answers at once. UsageError if rate or duration are out of range."""
+    plan = plan_at(rate_per_s, duration_s)
+    return replace(plan, workload=plan.workload.changed(name=ANCHOR))
+
+
+def prompt_system(plan: RunPlan, java: Java) -> Callable[[str, Path], LocalStack]:
+    """What makes the processes of a run of that system, by the run's id and folder."""
+
+    def stack(run_id: str, folder: Path) -> LocalStack:
+        require_room(folder, plan)
+        return PromptNullStack(
+            folder=folder / "processes",
+            java=java,
+            jars=JarCache(),
+            workload=plan.workload,
+            clock=SystemClock(),
+            run_id=run_id,
+            runs_folder=folder.parent,
+        )
+
+    return stack
+
+
 def self_test(
     rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], Looked]
 ) -> SelfTestRecord:
@@ -151,11 +189,21 @@ def self_test(
 def record_table(record: SelfTestRecord) -> Table:
     """The figures, for a terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "95% within, ms", "samples"):
+    for name in (
+        "messages/s",
+        "floor p50",
+        "p95",
+        "p99, ms",
+        "injected",
+        "error",
+        "of all",
+        "95% within, ms",
+        "samples",
+    ):
         table.add_column(name, justify="right")
     for each in record.looked:
         times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
-        times += [each.injected_ns, each.error_ns, each.error_ns_p95]
+        times += [each.injected_ns, each.error_ns, each.error_ns_all, each.error_ns_p95]
         cells = ("-" if value is None else f"{value / 1e6:,.2f}" for value in times)
         table.add_row(f"{each.rate_per_s:,}", *cells, f"{each.samples:,}")
     return table

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from market_spread.common.documents import json_object
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
@@ -113,8 +114,8 @@ def _last_finding(points: Sequence[RatePoint], rate: int) -> str:
 
 def _require_options(plan: Path, options: Sequence[str]) -> None:
     try:
-        before = json.loads(plan.read_text())["options"]
-    except (ValueError, KeyError, TypeError) as error:
+        before = list(map(str, json_object(plan.read_bytes())["options"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{plan} is damaged; name another --folder") from error
     if before != list(options):
         given = " ".join(before) or "(none)"

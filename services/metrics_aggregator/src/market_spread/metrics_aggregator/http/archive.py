@@ -1,6 +1,5 @@
 """The runs whose logs are on disk: which there are, and the few of them that are open for reading."""
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Entry, Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
@@ -173,8 +173,8 @@ def _told(text: bytes) -> list[dict[str, object]]:
     found = []
     for block in hlog.whole_blocks(text.splitlines(keepends=True), Reading()):
         with suppress(ValueError):
-            head = json.loads(block[0].split(b" ", 1)[1])
-            if isinstance(head, dict) and ("kind" in head or {"start_unix_ns", "end_unix_ns"} <= head.keys()):
+            head = json_object(block[0].split(b" ", 1)[1])
+            if "kind" in head or {"start_unix_ns", "end_unix_ns"} <= head.keys():
                 found.append(head)
     return found
 

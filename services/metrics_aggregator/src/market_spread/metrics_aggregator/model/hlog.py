@@ -149,7 +149,7 @@ def decode(block: list[bytes]) -> Entry | None:
         push.histograms.extend(_histogram(*pair) for pair in zip(told["histograms"], lines, strict=True))
         push.counters.extend(_sample(sample) for sample in told["counters"])
         push.gauges.extend(_sample(sample) for sample in told["gauges"])
-    except (LookupError, TypeError, ValueError, Base64Error, ParseError):
+    except (LookupError, TypeError, ValueError, RecursionError, Base64Error, ParseError):
         return None
     return push
 

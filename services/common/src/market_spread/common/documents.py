@@ -1,0 +1,48 @@
+"""JSON that someone else may have written: an object is read whole, or what is wrong with it is one error."""
+
+import json
+from typing import Any
+
+DEPTH_MAX = 100
+_TOO_DEEP = f"it is more than {DEPTH_MAX} levels deep"
+_INTEGER_MAX = 2**64
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """The object of a JSON text. ValueError with the reason for whatever else the text holds.
+
+    None of its numbers is beyond 64 bits or not finite, none of its texts beyond UTF-8, and it is at most DEPTH_MAX
+    deep: whoever goes through it meets none of that.
+    """
+    if isinstance(text, bytes):
+        text = text.decode()
+    try:
+        values = json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    level = [values]
+    for _ in range(DEPTH_MAX):
+        level = [inner for value in level if isinstance(value, dict | list) for inner in _inner(value)]
+    if level:
+        raise ValueError(_TOO_DEEP)
+    if not isinstance(values, dict):
+        raise ValueError("it is no JSON object")
+    if "\\u" in text:
+        json.dumps(values, ensure_ascii=False).encode()
+    return values
+
+
+def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 21 or abs(number := int(text)) > _INTEGER_MAX:
+        raise ValueError(f"{text[:21]}… is no number of 64 bits")
+    return number
+
+
+def _finite(text: str) -> float:
+    if not abs(number := float(text)) < float("inf"):
+        raise ValueError(f"{text} is no finite number")
+    return number

@@ -17,7 +17,7 @@ from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.keys import parts_of, state_partitions
-from market_spread.controller.analysis.observed import Observed, judge_run, replays_of
+from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls
 from market_spread.controller.analysis.validity import Seen, slope_per_s
@@ -797,6 +797,87 @@ def test_how_long_batches_take_is_told_of_the_measured_ones(plan: RunPlan, obser
     result = result_of(plan, observed, "a-run")
 
     assert (result.batch_duration_ns_median, result.batch_duration_ns_max) == (500_000_000, 600_000_000)
+
+
+CUT_SHORT: dict[str, Callable[[Observed], None]] = {
+    "interrupted": having(interrupted=True, judgement=None),
+    "the broker died": having(error=RunVoidError("the broker ended"), drained=False, judgement=None),
+}
+
+
+@pytest.mark.parametrize("how", CUT_SHORT)
+def test_what_is_certainly_wrong_is_found_in_a_run_that_was_cut_short(
+    plan: RunPlan, observed: Observed, alerts: Alerts, how: str
+) -> None:
+    CUT_SHORT[how](observed)
+    came = alerts[: len(alerts) // 2]
+    unknown = dataclasses.replace(came[:1], order_id=np.array([8_999_999_999], np.int64))
+    observed.alerts = Alerts.concatenate([dataclasses.replace(came, price=came.price + 1), unknown])
+    judge(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
+    assert result.decisive[:2] == ("alerts_unexpected", "alerts_wrong")
+    assert result.reasons[:2] == ("1 alerts are unexpected", f"{len(came)} alerts are wrong")
+    assert len(result.faults["wrong"]) == 10
+    assert (result.alerts_missing, alerts_text(result).endswith("not judged")) == (None, True)
+
+
+@pytest.mark.parametrize("how", CUT_SHORT)
+def test_what_is_missing_from_a_run_that_was_cut_short_is_no_fault(
+    plan: RunPlan, observed: Observed, alerts: Alerts, how: str
+) -> None:
+    CUT_SHORT[how](observed)
+    observed.alerts = alerts[: len(alerts) // 2]
+    judge(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, len(result.reasons)) == (Verdict.VOID, 1)
+    assert [each["check"] for each in result.verdicts["correct"]["evidence"] if each["holds"] is False] == []
+
+
+@pytest.mark.parametrize(
+    ("component", "until_s", "verdict"),
+    [("broker", 300, Verdict.VOID), ("broker", 60, Verdict.FAILED), ("sender", 300, Verdict.FAILED)],
+)
+def test_a_drain_that_the_broker_stood_still_for_is_not_the_jobs(
+    plan: RunPlan, observed: Observed, component: str, until_s: int, verdict: Verdict
+) -> None:
+    begin_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.error, observed.failed_step = RunFailedError("the job says: Deadline Exceeded"), "draining"
+    observed.measured_until_unix_ns, observed.failed_unix_ns = begin_ns, begin_ns + 300_000_000_000
+    observed.drained, observed.judgement, observed.alerts = False, None, None
+    observed.silences = (Silence(component, begin_ns // 1_000, begin_ns // 1_000 + until_s * 1_000_000),)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is verdict
+    if verdict is Verdict.VOID:
+        assert result.reasons == (
+            "the broker stood still for 300.0 s, from 12.0 s of the load on, and the job failed: the job says: "
+            "Deadline Exceeded (step: draining)",
+        )
+
+
+def test_a_job_that_fails_while_the_broker_stands_still_is_not_to_blame(plan: RunPlan, observed: Observed) -> None:
+    failed_us = STARTS_NS["measured"] // 1_000 + 9_000_000
+    observed.error, observed.failed_step = RunFailedError("the job ended with status 1"), "measuring"
+    observed.failed_unix_ns, observed.drained, observed.judgement = failed_us * 1_000, False, None
+    observed.silences = (Silence("broker", failed_us - 4_000_000, failed_us + 500_000),)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("rig_stalled",))
+    assert "the broker stood still for 4.5 s" in result.reasons[0]
+    assert "and the job failed: the job ended with status 1" in result.reasons[0]
+
+
+def test_nothing_is_said_of_the_rigs_standstills_where_there_are_no_alerts(
+    plan: RunPlan, nothing_happened: Observed
+) -> None:
+    assert evidence(result_of(plan, nothing_happened, "a-run"), "valid")["rig_stalled"]["holds"] is None
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from market_spread.loadgen.columns import Alerts
 
 # Of a standstill, so much must lie within one of the rig's, or of a larger part's, for that to be its cause.
 _EXPLAINED_SHARE_MIN = 0.5
+# A job that is ended by an outage may be noticed when that is over.
+_JUST_US = 1_000_000
 # Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
 _RUN_US_MAX = 2**40
 
@@ -80,6 +82,22 @@ def find_stalls(
         alone = _gaps(alerts, boundaries, groups, longer_than_us, silences, fetch)
         found += [stall for stall in alone if not any(_explains(each, stall) for each in found)]
     return tuple(found)
+
+
+def outage_of(silences: Sequence[Silence], *, begin_us: int, failed_us: int, longer_than_us: int) -> Silence | None:
+    """What of the rig a job may have failed by: broker or machine stood still until then, or for half of the time.
+
+    begin_us: from when on the job had to do what it did not do.
+    """
+    until = Silence("job", begin_us, failed_us)
+    found = [
+        each
+        for each in silences
+        if each.component in ("broker", "machine")
+        and each.duration_us > longer_than_us
+        and (each.end_us >= failed_us - _JUST_US >= each.begin_us or _explains(each, until))
+    ]
+    return max(found, key=lambda each: each.duration_us, default=None)
 
 
 def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | None:
@@ -183,9 +201,9 @@ def _blamed(stall: Stall, waited: Alerts, silences: Sequence[Silence], fetch: Hd
     return None
 
 
-def _explains(other: Silence | Stall, stall: Stall) -> bool:
+def _explains(other: Silence | Stall, stall: Silence | Stall) -> bool:
     return _shared_us(stall, other) >= _EXPLAINED_SHARE_MIN * stall.duration_us
 
 
-def _shared_us(stall: Stall, other: Silence | Stall) -> int:
+def _shared_us(stall: Silence | Stall, other: Silence | Stall) -> int:
     return min(stall.end_us, other.end_us) - max(stall.begin_us, other.begin_us)

@@ -20,6 +20,7 @@ from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.stalls import Stall
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
+from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.plan import RunPlan
@@ -68,17 +69,19 @@ def validity(
     judged: Alerts | None,
     steady: Steadiness,
     stalls: Sequence[Stall],
+    outage: Silence | None,
     seen: Seen | None,
 ) -> Assessment:
     """Whether the run is valid; every reason to call it void is evidence that does not hold.
 
-    judged: the alerts whose latencies count, None if the run did not come to any.
+    judged: the alerts whose latencies count, None if the run did not come to any. outage: what of the rig stood still
+    when the job failed.
     """
     from_s = observed.starts_unix_ns.get("measured", 0) / 1e9
     evidence = [
         *_broken_off(observed),
         *_not_judged(observed),
-        _rig_stalled(plan, observed, stalls),  # before what it brings about
+        _rig_stalled(plan, observed, judged, stalls, outage),  # before what it brings about
         _late_generator(plan, observed),
         _lost_by_sender(observed),
         _generator_queue(plan, observed),
@@ -198,16 +201,23 @@ def _lost_by_sender(observed: Observed) -> Evidence:
     return at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=text)
 
 
-def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+def _rig_stalled(
+    plan: RunPlan, observed: Observed, judged: Alerts | None, stalls: Sequence[Stall], outage: Silence | None
+) -> Evidence:
     """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
     limit_ms = run_limits(plan.workload).stall_us / 1000
     silences = [stall.of_rig for stall in stalls if stall.of_rig]
-    longest = max(silences, key=lambda silence: silence.duration_us, default=None)
+    longest = outage or max(silences, key=lambda silence: silence.duration_us, default=None)
+    if longest is None and judged is None:
+        text = "not evaluated: there are no alerts by which it would show"
+        return Evidence(Criterion.RIG_STALLED, None, text, None, limit_ms, "ms")
     if longest is None:
         return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")
     at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
     found_ms = longest.duration_us / 1000
     text = f"the {longest.component} stood still for {found_ms / 1000:.1f} s, from {at_s:.1f} s of the load on"
+    if outage is not None and not isinstance(observed.error, RunVoidError):
+        text += f", and the job failed: {_with_step(observed)}"
     return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
 
 

@@ -11,14 +11,13 @@ from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.load.schedule import Constant
 from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.controller.analysis.agreement import rig_agrees
-from market_spread.controller.analysis.clocks import clock_bounds, clocks_apart
 from market_spread.controller.analysis.cpu import cpu_us_by_look
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
 from market_spread.controller.analysis.generator import generator_queue
 from market_spread.controller.analysis.keys import one_key
-from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.stalls import Stall
+from market_spread.controller.analysis.stamps import clock_offset
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
@@ -30,7 +29,6 @@ from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import PushRequest
 
 _PAGE_BYTES = 4096
-_FALSE_STAMPS_MAX = 0.001
 _Z95 = 1.96
 _SLOPE_POINTS_MAX = 600
 
@@ -94,11 +92,10 @@ def validity(
                 _not_steady(plan, steady, from_s=from_s),
                 _slower_between(steady, from_s=from_s),
                 _cpu_unsteady(observed, from_s=from_s),
-                _stamps(judged),
                 one_key(plan, judged.symbol),
             ]
         ),
-        _clock_offset(plan, observed),
+        clock_offset(observed, plan.workload.void.clock_ms),
         *rig_agrees(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
         *([] if seen is None else _of_gate(seen)),
@@ -225,36 +222,6 @@ def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
     sent = observed.sent
     acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
     return generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
-
-
-def _stamps(judged: Alerts) -> Evidence:
-    """Whether sent <= read <= emitted <= received: a job's stamps and the clocks of hosts are evidence, not truth."""
-    if not len(judged):
-        return Evidence(Criterion.STAMPS, None, "not evaluated: there are no alerts", None, _FALSE_STAMPS_MAX, "share")
-    stage, count = max(stamp_faults(judged).items(), key=lambda each: each[1])
-    share = count / len(judged)
-    text = f"no stage of more than {share:.2%} of the alerts ends before it begins"
-    if share > _FALSE_STAMPS_MAX:
-        text = (
-            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
-            f"of {len(judged):,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
-        )
-    return Evidence(Criterion.STAMPS, share <= _FALSE_STAMPS_MAX, text, share, _FALSE_STAMPS_MAX, "share")
-
-
-def _clock_offset(plan: RunPlan, observed: Observed) -> Evidence:
-    """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
-    limit_ms = plan.workload.void.clock_ms
-    apart = clocks_apart(clock_bounds(observed.round_trips))
-    if apart is None:
-        text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
-        return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
-    ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
-    text = f"the receiver's clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
-    holds = abs(ahead_ms) - bound_ms <= limit_ms
-    if not holds:
-        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
-    return Evidence(Criterion.CLOCK_OFFSET, holds, text, ahead_ms, limit_ms, "ms")
 
 
 def _stolen(plan: RunPlan, observed: Observed) -> Evidence:

@@ -27,7 +27,8 @@ from market_spread.controller.analysis.latency import (
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, batches_of
 from market_spread.controller.analysis.result import LatencyNs, Result
-from market_spread.controller.analysis.stalls import Stall, find_stalls, longest_pause_us, outage_of
+from market_spread.controller.analysis.stalls import RigTimes, Stall, find_stalls, longest_pause_us, outage_of
+from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
 from market_spread.controller.clients.watch import Silence
@@ -93,9 +94,10 @@ def result_of(
         clusters.get("latency_ns", {}),
     )
     outage = _outage(plan, observed)
+    stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms)
     verdicts = Verdicts(
-        correct=correctness(observed, outage),
-        valid=validity(plan, observed, judged, steady, stalls, outage, seen),
+        correct=correctness(observed, outage).with_evidence(*stamped[:1]),
+        valid=validity(plan, observed, judged, steady, stalls, outage, seen).with_evidence(*stamped[1:]),
         objectives=Assessment(
             (
                 *(
@@ -204,8 +206,11 @@ def _stalls(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
         find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
         parts=parts_of(plan, alerts),
         longer_than_us=run_limits(plan.workload).stall_us,
-        silences=observed.silences,
-        fetch=HdrCounts.of_status(observed.received.fetch_histogram),
+        rig=RigTimes(
+            observed.silences,
+            HdrCounts.of_status(observed.sent.send_lag_histogram),
+            HdrCounts.of_status(observed.received.fetch_histogram),
+        ),
     )
 
 

@@ -77,13 +77,15 @@ def _slow(name: str, sentence: str, criterion: Criterion, delay_us: Callable[[Al
 
 
 def _stamped(name: str, sentence: str, **shifts_us: int) -> WrongWay:
-    """All alerts have stamps that are off by so much."""
+    """All alerts have stamps that are off by so much: the job's, whose clock is known, or the sender's."""
 
     def on(alerts: Alerts, _: Int64s) -> Parts:
         shifted = {stamp: np.maximum(getattr(alerts, stamp) + shift, 0) for stamp, shift in shifts_us.items()}
         return [(0, replace(alerts, **shifted))]
 
-    return WrongWay(name, sentence, on, Verdict.VOID, frozenset({Criterion.STAMPS}))
+    if "sent_us" in shifts_us:
+        return WrongWay(name, sentence, on, Verdict.VOID, frozenset({Criterion.STAMPS}))
+    return _failed(name, sentence, Criterion.JOB_STAMPS, on)
 
 
 def _between(age_us: Int64s, from_s: float, to_s: float) -> Bools:

@@ -113,6 +113,42 @@ def test_process_that_died_is_the_better_reason(refusing: Callable[[Any], FakeCl
     assert run.carry_out().error is cause
 
 
+def test_job_that_dies_of_what_spoiled_the_run_does_not_replace_it(refusing: Callable[[Any], FakeClients]) -> None:
+    error = RunVoidError("the sender failed: the broker did not take 17 messages")
+    refusing(error)
+
+    assert a_run(RunFailedError("the job ended with status 1")).carry_out().error is error
+
+
+def test_receiver_that_has_given_up_makes_the_run_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process lives on, so no alert would come for the probes."""
+    clients = FakeClients(UsageError("not asked"))
+    failed = ReceiverStatusResponse(phase=Phase.PHASE_FAILED, detail="No space left on device")
+    monkeypatch.setattr(clients, "receiver_status", lambda: failed)
+    observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC))
+
+    with pytest.raises(RunVoidError, match=r"^the receiver failed: No space left on device$"):
+        a_run()._wait_until_ready(cast(Clients, clients), observed, {})
+    with pytest.raises(RunVoidError, match=r"^the receiver failed: No space left on device$"):
+        a_run()._look(cast(Clients, clients), observed, "measuring")
+
+
+def test_what_came_before_the_run_broke_off_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, clients = a_run(), FakeClients(UsageError("not asked"))
+    order_ids: list[str] = []
+    monkeypatch.setattr(clients, "ledger", lambda run_id, name: order_ids.append(name) or b"", raising=False)
+    observed = Observed(
+        started=datetime(2026, 11, 21, tzinfo=UTC), starts_unix_ns={"measured": 1_700_000_000_000_000_000}
+    )
+    observed.error = RunVoidError("the broker ended with status 137; killed")
+
+    run._salvage(cast(Clients, clients), observed)
+
+    assert order_ids == ["alerts"]
+    assert observed.alerts is not None
+    assert (observed.judgement, observed.partly is None) == (None, False)
+
+
 def test_sender_that_fails_makes_the_run_void() -> None:
     clients = cast(Clients, FakeClients(UsageError("not asked")))
     observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC))

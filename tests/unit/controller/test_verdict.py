@@ -17,7 +17,7 @@ from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.keys import parts_of, state_partitions
-from market_spread.controller.analysis.observed import Observed, judge_run, replays_of
+from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls
 from market_spread.controller.analysis.validity import Seen, slope_per_s
@@ -329,6 +329,114 @@ SPOILED_STAMPS: dict[str, Callable[[Alerts], Alerts]] = {
 }
 
 
+def same_clocks(bound_us: int = 500, **ahead_us: int) -> dict[str, dict[str, RoundTrip]]:
+    """Round trips to sender, receiver and job, whose clocks are ahead by so much."""
+    start_ns, way_ns = STARTS_NS["measured"], bound_us * 1_000
+    return {
+        "during": {
+            process: RoundTrip.of_status(
+                start_ns, start_ns + way_ns + ahead_us.get(process, 0) * 1_000, start_ns + 2 * way_ns
+            )
+            for process in ("sender", "receiver", "job")
+        }
+    }
+
+
+@pytest.mark.parametrize("fault", list(SPOILED_STAMPS)[:2])
+def test_stamps_of_the_job_that_no_clock_explains_are_its_fault(
+    plan: RunPlan, observed: Observed, alerts: Alerts, fault: str
+) -> None:
+    observed.alerts = SPOILED_STAMPS[fault](alerts)
+    observed.round_trips = same_clocks()
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.decisive) == (Verdict.FAILED, Cause.SYSTEM, ("job_stamps",))
+    assert result.reasons[0].startswith("the job's stamps are false: stage ")
+    assert result.reasons[0].endswith("though clocks are apart by 1.00 ms at most")
+
+
+def test_stamps_of_executors_whose_clocks_nobody_knows_are_not_laid_to_the_job(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = SPOILED_STAMPS["read_us is 0"](alerts)
+    observed.round_trips = same_clocks()
+    observed.looks = tuple(dataclasses.replace(look, executors_cpu_us=look.job_cpu_us) for look in observed.looks)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("stamps",))
+
+
+def test_a_receiver_that_stamps_too_soon_is_not_laid_to_the_job(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    """The clocks agree, but what it calls received is before the broker has it."""
+    observed.alerts = dataclasses.replace(alerts, received_us=alerts.emitted_us - 30)
+    observed.received.fetch_histogram = histogram(*[-800] * len(alerts))
+    observed.round_trips = same_clocks(1)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("stamps",))
+
+
+@pytest.mark.parametrize("slow", ["stalled", "lag_growing", "latency_p50", "rate"])
+def test_false_stamps_do_not_excuse_what_is_told_without_them(
+    plan: RunPlan, observed: Observed, alerts: Alerts, slow: str
+) -> None:
+    age_us = alerts.intended_us - STARTS_NS["measured"] // 1_000
+    observed.alerts = {
+        "stalled": standing_still(alerts, 5.0),
+        "lag_growing": late_by(alerts, np.maximum(0, age_us - 1_500_000) // 6),
+        "rate": late_by(alerts, np.where(alerts.intended_us == alerts.intended_us.max(), 1_500_000, 0)),
+    }.get(slow, alerts)
+    observed.alerts = dataclasses.replace(observed.alerts, read_us=np.zeros(len(alerts), np.int64))
+    asked = {"latency_p50": {"latency_ms": {"p50": 0.5}}, "rate": {"rate_share": 0.95}}.get(slow, {})
+
+    result = result_of(asking(plan, **asked), observed, "a-run")
+
+    assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
+    assert result.decisive == (slow, "stamps")
+
+
+@pytest.mark.parametrize(("false", "holds"), [(0, True), (1, None), (5, None), (6, False)])
+def test_a_handful_of_false_stamps_of_few_alerts_tells_nothing(
+    plan: RunPlan, observed: Observed, alerts: Alerts, false: int, holds: bool | None
+) -> None:
+    few = alerts[-300:]
+    is_false = np.arange(300) < false
+    observed.alerts = dataclasses.replace(few, emitted_us=np.where(is_false, few.received_us + 1, few.emitted_us))
+
+    result = result_of(plan, observed, "a-run")
+
+    assert evidence(result, "valid")["stamps"]["holds"] is holds
+    assert result.verdict is (Verdict.VOID if holds is False else Verdict.PASSED)
+
+
+@pytest.mark.parametrize(
+    ("ahead_us", "bound_us", "holds"), [(0, 500, True), (60_000, 50_000, None), (0, 9_000, None), (60_000, 500, False)]
+)
+def test_clocks_are_within_the_limit_only_if_the_bound_is_too(
+    plan: RunPlan, observed: Observed, ahead_us: int, bound_us: int, holds: bool | None
+) -> None:
+    observed.round_trips = same_clocks(bound_us, receiver=ahead_us, job=ahead_us)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert evidence(result, "valid")["clock_offset"]["holds"] is holds
+    assert "cannot be told" in evidence(result, "valid")["clock_offset"]["text"] or holds is not None
+
+
+def test_a_job_whose_clock_is_not_the_senders_is_told(plan: RunPlan, observed: Observed) -> None:
+    observed.round_trips = same_clocks(job=60_000)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("stamps",))
+    assert result.reasons[0].startswith("the job's clock is +60.00 ms ahead of the sender's, to within 1.00 ms;")
+
+
 @pytest.mark.parametrize("fault", SPOILED_STAMPS)
 def test_stamps_that_cannot_be_are_seen(plan: RunPlan, observed: Observed, alerts: Alerts, fault: str) -> None:
     observed.alerts = SPOILED_STAMPS[fault](alerts)
@@ -484,6 +592,12 @@ def test_a_stall_whose_time_went_to_the_sending_is_the_senders(
     still = standing_still(alerts, 3.0)
     late_us = still.received_us - alerts.received_us
     observed.alerts = dataclasses.replace(still, sent_us=alerts.sent_us + late_us)
+    assert result_of(plan, observed, "a-run").verdict is Verdict.FAILED  # that it was sent late, only the alerts say
+
+    observed.sent.send_lag_histogram = histogram(
+        *[1_250] * (SENT - 1_000), *late_us[late_us > 0], *[3_000] * (1_000 - int((late_us > 0).sum()))
+    )
+    observed.sent.frame_delay_histogram = histogram(*[500] * 999, 3_000_000)
 
     result = result_of(plan, observed, "a-run")
 
@@ -797,6 +911,87 @@ def test_how_long_batches_take_is_told_of_the_measured_ones(plan: RunPlan, obser
     result = result_of(plan, observed, "a-run")
 
     assert (result.batch_duration_ns_median, result.batch_duration_ns_max) == (500_000_000, 600_000_000)
+
+
+CUT_SHORT: dict[str, Callable[[Observed], None]] = {
+    "interrupted": having(interrupted=True, judgement=None),
+    "the broker died": having(error=RunVoidError("the broker ended"), drained=False, judgement=None),
+}
+
+
+@pytest.mark.parametrize("how", CUT_SHORT)
+def test_what_is_certainly_wrong_is_found_in_a_run_that_was_cut_short(
+    plan: RunPlan, observed: Observed, alerts: Alerts, how: str
+) -> None:
+    CUT_SHORT[how](observed)
+    came = alerts[: len(alerts) // 2]
+    unknown = dataclasses.replace(came[:1], order_id=np.array([8_999_999_999], np.int64))
+    observed.alerts = Alerts.concatenate([dataclasses.replace(came, price=came.price + 1), unknown])
+    judge(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
+    assert result.decisive[:2] == ("alerts_unexpected", "alerts_wrong")
+    assert result.reasons[:2] == ("1 alerts are unexpected", f"{len(came)} alerts are wrong")
+    assert len(result.faults["wrong"]) == 10
+    assert (result.alerts_missing, alerts_text(result).endswith("not judged")) == (None, True)
+
+
+@pytest.mark.parametrize("how", CUT_SHORT)
+def test_what_is_missing_from_a_run_that_was_cut_short_is_no_fault(
+    plan: RunPlan, observed: Observed, alerts: Alerts, how: str
+) -> None:
+    CUT_SHORT[how](observed)
+    observed.alerts = alerts[: len(alerts) // 2]
+    judge(plan, observed)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, len(result.reasons)) == (Verdict.VOID, 1)
+    assert [each["check"] for each in result.verdicts["correct"]["evidence"] if each["holds"] is False] == []
+
+
+@pytest.mark.parametrize(
+    ("component", "until_s", "verdict"),
+    [("broker", 300, Verdict.VOID), ("broker", 60, Verdict.FAILED), ("sender", 300, Verdict.FAILED)],
+)
+def test_a_drain_that_the_broker_stood_still_for_is_not_the_jobs(
+    plan: RunPlan, observed: Observed, component: str, until_s: int, verdict: Verdict
+) -> None:
+    begin_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.error, observed.failed_step = RunFailedError("the job says: Deadline Exceeded"), "draining"
+    observed.measured_until_unix_ns, observed.failed_unix_ns = begin_ns, begin_ns + 300_000_000_000
+    observed.drained, observed.judgement, observed.alerts = False, None, None
+    observed.silences = (Silence(component, begin_ns // 1_000, begin_ns // 1_000 + until_s * 1_000_000),)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert result.verdict is verdict
+    if verdict is Verdict.VOID:
+        assert result.reasons == (
+            "the broker stood still for 300.0 s, from 12.0 s of the load on, and the job failed: the job says: "
+            "Deadline Exceeded (step: draining)",
+        )
+
+
+def test_a_job_that_fails_while_the_broker_stands_still_is_not_to_blame(plan: RunPlan, observed: Observed) -> None:
+    failed_us = STARTS_NS["measured"] // 1_000 + 9_000_000
+    observed.error, observed.failed_step = RunFailedError("the job ended with status 1"), "measuring"
+    observed.failed_unix_ns, observed.drained, observed.judgement = failed_us * 1_000, False, None
+    observed.silences = (Silence("broker", failed_us - 4_000_000, failed_us + 500_000),)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, ("rig_stalled",))
+    assert "the broker stood still for 4.5 s" in result.reasons[0]
+    assert "and the job failed: the job ended with status 1" in result.reasons[0]
+
+
+def test_nothing_is_said_of_the_rigs_standstills_where_there_are_no_alerts(
+    plan: RunPlan, nothing_happened: Observed
+) -> None:
+    assert evidence(result_of(plan, nothing_happened, "a-run"), "valid")["rig_stalled"]["holds"] is None
 
 
 @pytest.fixture

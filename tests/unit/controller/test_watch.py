@@ -1,8 +1,11 @@
 """Who stood still, as the run controller sees it."""
 
+import threading
+
 import pytest
 
-from market_spread.common.clock import ManualClock
+from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.controller.clients import watch as watching
 from market_spread.controller.clients.watch import Silence, Watch
 
 SECOND_NS = 1_000_000_000
@@ -47,6 +50,45 @@ def test_a_broker_that_has_nothing_to_acknowledge_is_not_silent(clock: ManualClo
     seen(watch, clock, [(100, 100)] * 20)
 
     assert watch.silences() == ()
+
+
+def test_a_look_that_came_late_does_not_make_a_silence_longer(clock: ManualClock) -> None:
+    """The run controller waited for a job that stood still, after one look without progress."""
+    watch = Watch(clock=clock)
+
+    seen(watch, clock, [(100, 95)])
+    seen(watch, clock, [(150, 95)], every_ns=10 * SECOND_NS)
+    seen(watch, clock, [(2_200, 2_190)])
+
+    assert watch.silences() == ()
+
+
+def test_a_broker_is_silent_from_when_it_was_seen_to_owe_an_answer(clock: ManualClock) -> None:
+    watch = Watch(clock=clock)
+
+    seen(watch, clock, [(100, 100)], every_ns=10 * SECOND_NS)
+    seen(watch, clock, [(150, 100)] * 4)
+
+    assert durations_ms(watch.silences()) == [("broker", 1_000)]
+
+
+def test_a_broker_that_was_sent_nothing_is_silent_while_it_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_BROKER_EVERY_S", 0.0)
+    monkeypatch.setattr(watching, "SILENCE_NS_MIN", 1)
+    asked, answer = threading.Event(), threading.Event()
+    watch = Watch(clock=SystemClock())
+
+    def look() -> None:
+        asked.set()
+        answer.wait(10)
+
+    watch.ask_broker(look)
+    assert asked.wait(10)
+    silences = watch.silences()
+    answer.set()
+    watch.close()
+
+    assert [silence.component for silence in silences] == ["broker"]
 
 
 def test_what_was_not_looked_at_is_no_silence(clock: ManualClock) -> None:

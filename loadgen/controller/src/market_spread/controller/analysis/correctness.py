@@ -3,17 +3,20 @@
 from market_spread.common.errors import RunVoidError
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
 from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.clients.watch import Silence
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
 
 Conservation = dict[str, int]
 
 
-def correctness(observed: Observed) -> Assessment:
-    """Every alert as the oracle says, and no message lost or made up on the way."""
+def correctness(observed: Observed, outage: Silence | None = None) -> Assessment:
+    """Every alert as the oracle says, and no message lost or made up. outage: what may have ended the job."""
     evidence: list[Evidence] = []
     if observed.error is not None and not isinstance(observed.error, RunVoidError):
-        evidence.append(Evidence(Criterion.JOB_FAILED, False, f"{observed.error}{_when(observed)}"))
-    judgement = observed.judgement
+        meanwhile = f"; the {outage.component} stood still meanwhile" if outage else ""
+        holds = None if outage else False
+        evidence.append(Evidence(Criterion.JOB_FAILED, holds, f"{observed.error}{_when(observed)}{meanwhile}"))
+    judgement = observed.judgement or observed.partly
     if judgement is not None:
         counts = {
             Criterion.ALERTS_MISSING: (judgement.missing, "alerts are missing"),
@@ -24,6 +27,7 @@ def correctness(observed: Observed) -> Assessment:
         evidence += [
             at_most(criterion, count, 0, unit="alerts", text=f"{count or 'no'} {what}")
             for criterion, (count, what) in counts.items()
+            if criterion is not Criterion.ALERTS_MISSING or observed.judgement is not None
         ]
     if observed.decisions is not None:
         evidence += _decisions(observed.decisions)
@@ -34,7 +38,7 @@ def correctness(observed: Observed) -> Assessment:
         at_most(Criterion.MALFORMED, invalid, 0, unit="messages", text=f"{invalid or 'no'} messages were malformed"),
         _conserved(observed),
     ]
-    return Assessment(tuple(evidence), known=judgement is not None)
+    return Assessment(tuple(evidence), known=observed.judgement is not None)
 
 
 def _when(observed: Observed) -> str:

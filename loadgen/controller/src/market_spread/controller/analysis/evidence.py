@@ -1,6 +1,6 @@
 """What a run is judged by: criteria with their causes, evidence, and the verdict that follows from all of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -39,6 +39,7 @@ class Criterion(StrEnum):
     DECISIONS_MISSING = "decisions_missing"
     MALFORMED = "malformed"
     CONSERVATION = "conservation"
+    JOB_STAMPS = "job_stamps"
     # Objectives: how fast and how steadily.
     LAG_GROWING = "lag_growing"
     STALLED = "stalled"
@@ -132,6 +133,10 @@ class Assessment:
             return False
         return True if self.known and any(each.holds for each in self.evidence) else None
 
+    def with_evidence(self, *more: Evidence) -> "Assessment":
+        """This, with more of it."""
+        return replace(self, evidence=(*self.evidence, *more))
+
     @property
     def failing(self) -> tuple[Evidence, ...]:
         """What does not hold."""
@@ -174,13 +179,16 @@ def conclude(verdicts: Verdicts) -> Conclusion:
 
     What is certainly the system's fault fails the run, whatever else spoiled it. Where the rig spoiled it, what the
     system seems to have done too slowly counts for nothing. A system that stalls or falls behind also causes what would
-    otherwise be laid to the rig (undecided orders, unsteady latencies).
+    otherwise be laid to the rig (undecided orders, unsteady latencies). False stamps excuse no slowness, as they spoil
+    the stages alone: what was too slow is told by the rig's clocks.
     """
     system = [*verdicts.correct.failing, *verdicts.objectives.failing]
     behind = any(each.criterion in (Criterion.STALLED, Criterion.LAG_GROWING) for each in system)
     rig = [each for each in verdicts.valid.failing if not (behind and each.criterion in _CONSEQUENCES)]
     lost_by_rig = any(each.criterion in _LOST_BY_RIG for each in rig)
     certain = [each for each in system if each.criterion in _CERTAIN or (each.criterion in _LOST and not lost_by_rig)]
+    if all(each.criterion is Criterion.STAMPS for each in rig):
+        certain = system
     if rig and certain:
         verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
     elif rig:

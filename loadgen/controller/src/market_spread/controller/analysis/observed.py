@@ -32,6 +32,8 @@ _BATCHES_TOLD_MAX = 1000
 # How far the clocks of job and receiver may be apart, rounding of the job's times included.
 _CLOCKS_US = 1_000_000
 _PAUSE_NS_MAX = 1_000_000_000
+# By it an order can have met any quote of its symbol: 35 years. What is wrong all the same is certainly wrong.
+_ANY_DELAY_US = 2**50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,12 @@ class Observed:
     """What a run has brought to light, filled in as it goes; an interrupted run is judged by what is there.
 
     sent: the measured load; sent_before: messages of the phases before it. job: the job's newest status; job_restarts:
-    of its processes, beside those within them; failed_step: the step at which the error came; measured_until_unix_ns:
-    when the measured load was sent, 0 before; restarts_before: restarts that the job counts from before this run;
-    silences: of the rig, while it was measured; decisions: None unless the workload wants all; looks: see
-    `analysis.cpu`, of the measured load from settling on; round_trips: the best of each process before, during and
-    after it.
+    of its processes, beside those within them; failed_step, failed_unix_ns: at which step and when the error came;
+    partly: what is wrong with the alerts of a run that was not carried through, which says nothing of what is missing;
+    measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
+    from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
+    workload wants all; looks: see `analysis.cpu`, of the measured load from settling on; round_trips: the best of each
+    process before, during and after it.
     """
 
     started: datetime
@@ -76,6 +79,8 @@ class Observed:
     interrupted: bool = False
     error: MarketSpreadError | None = None
     failed_step: str = ""
+    failed_unix_ns: int = 0
+    partly: Judgement | None = None
     job_restarts: int = 0
     measured_until_unix_ns: int = 0
     restarts_before: int = 0
@@ -105,22 +110,31 @@ def alerts_of(ledger: LedgerColumns) -> Alerts:
 
 
 def judge(plan: RunPlan, observed: Observed) -> None:
-    """Have the oracle judge what was observed, if all of the measured load was carried through."""
-    if "measured" in observed.starts_unix_ns and observed.drained and not observed.interrupted:
+    """Have the oracle judge what was observed; only what came of it, if the measured load was not carried through."""
+    if "measured" not in observed.starts_unix_ns or observed.alerts is None:
+        return
+    if not observed.drained or observed.interrupted:
+        observed.partly = judge_run(plan, observed, delay_us=_ANY_DELAY_US)
+    else:
         observed.judgement = judge_run(plan, observed)
         if plan.workload.decisions == ALL_DECISIONS:
             observed.decisions = judge_decisions(plan, observed)
 
 
-def judge_run(plan: RunPlan, observed: Observed) -> Judgement:
-    """The oracle's judgement: the input is made again from the plan, and the alerts held against it."""
+def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None) -> Judgement:
+    """The oracle's judgement: the input is made again from the plan, and the alerts held against it.
+
+    delay_us: how long a message may have taken; by default what the alerts themselves say.
+    """
     assert observed.alerts is not None
     workload = plan.workload
     replayed, paths = replays_of(observed), None
+    if observed.error is not None:
+        replayed = WHOLE_RUN  # what was started again since the job's last status is not known
     if workload.job.replicas > 1:
         replayed, shuffled = WHOLE_RUN, workload.job.shuffle_partitions
         paths = partial(path_of, mode=workload.job.mode, buckets=workload.market.partitions, partitions=shuffled)
-    delay_us = 0 if plan.is_fenced else None
+    delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
     oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
     _add_input(oracle, plan, observed)
     return oracle.judgement()

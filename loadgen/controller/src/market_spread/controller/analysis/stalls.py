@@ -1,7 +1,7 @@
 """Where the output stood still: for how long, where the time went, and whether the system or the rig is to blame."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from market_spread.loadgen.columns import Alerts
 
 # Of a standstill, so much must lie within one of the rig's, or of a larger part's, for that to be its cause.
 _EXPLAINED_SHARE_MIN = 0.5
+# A job that is ended by an outage may be noticed when that is over.
+_JUST_US = 1_000_000
 # Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
 _RUN_US_MAX = 2**40
 
@@ -29,6 +31,17 @@ class Groups:
     within: Int64s
     name: Callable[[int], str]
     orders_min: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RigTimes:
+    """When the rig stood still, and what it waited: its silences, how late the sender sent each message, and from the
+    broker's append of each alert to its receipt.
+    """
+
+    silences: Sequence[Silence] = ()
+    send_lags: HdrCounts = field(default_factory=HdrCounts)
+    fetch: HdrCounts = field(default_factory=HdrCounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +72,7 @@ def find_stalls(
     *,
     parts: Sequence[Groups] = (),
     longer_than_us: int,
-    silences: Sequence[Silence] = (),
-    fetch: HdrCounts | None = None,
+    rig: RigTimes = RigTimes(),
 ) -> tuple[Stall, ...]:
     """The stalls of first alerts that are longer than the given time, in order; then those of one part alone.
 
@@ -69,17 +81,32 @@ def find_stalls(
     when the next alert could be expected. In a part (larger ones first) a gap counts from the moment at which others
     had passed such an order by; and not if a larger one, or all, stood still for at least half of it.
 
-    silences, fetch: of the rig, and from the broker's append of each alert to its receipt: what tells whose a stall is.
+    rig: what tells whether a stall is its own.
     """
     if not len(alerts):
         return ()
-    fetch = fetch or HdrCounts()
     everything = np.zeros(len(alerts), np.int64)
-    found = _gaps(alerts, boundaries, Groups(everything, everything, lambda _: ""), longer_than_us, silences, fetch)
+    found = _gaps(alerts, boundaries, Groups(everything, everything, lambda _: ""), longer_than_us, rig)
     for groups in parts:
-        alone = _gaps(alerts, boundaries, groups, longer_than_us, silences, fetch)
+        alone = _gaps(alerts, boundaries, groups, longer_than_us, rig)
         found += [stall for stall in alone if not any(_explains(each, stall) for each in found)]
     return tuple(found)
+
+
+def outage_of(silences: Sequence[Silence], *, begin_us: int, failed_us: int, longer_than_us: int) -> Silence | None:
+    """What of the rig a job may have failed by: broker or machine stood still until then, or for half of the time.
+
+    begin_us: from when on the job had to do what it did not do.
+    """
+    until = Silence("job", begin_us, failed_us)
+    found = [
+        each
+        for each in silences
+        if each.component in ("broker", "machine")
+        and each.duration_us > longer_than_us
+        and (each.end_us >= failed_us - _JUST_US >= each.begin_us or _explains(each, until))
+    ]
+    return max(found, key=lambda each: each.duration_us, default=None)
 
 
 def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | None:
@@ -95,12 +122,7 @@ def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | No
 
 
 def _gaps(
-    alerts: Alerts,
-    boundaries: Sequence[Boundary],
-    groups: Groups,
-    longer_than_us: int,
-    silences: Sequence[Silence],
-    fetch: HdrCounts,
+    alerts: Alerts, boundaries: Sequence[Boundary], groups: Groups, longer_than_us: int, rig: RigTimes
 ) -> list[Stall]:
     _, group_of = np.unique(groups.of, return_inverse=True)
     order = np.lexsort((alerts.received_us, group_of))
@@ -130,7 +152,7 @@ def _gaps(
         shares = {name: value / total for name, value in spent.items()}
         at_boundary = any(boundary.begin_us < end and boundary.end_us > begin for boundary in boundaries)
         stall = Stall(begin, end, at_boundary, shares, groups.name(int(order[place])))
-        stalls.append(replace(stall, of_rig=_blamed(stall, waited, silences, fetch)))
+        stalls.append(replace(stall, of_rig=_blamed(stall, waited, rig)))
     return stalls
 
 
@@ -162,30 +184,33 @@ def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
     return numbers
 
 
-def _blamed(stall: Stall, waited: Alerts, silences: Sequence[Silence], fetch: HdrCounts) -> Silence | None:
+def _blamed(stall: Stall, waited: Alerts, rig: RigTimes) -> Silence | None:
     """What of the rig stood still and explains the stall; None if nothing does, so that it is the system's own.
 
     While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells. A
-    sender may answer whose load is late, and a receiver that does not get to its alerts: then the orders' time went to
-    their sending, or as many alerts as there are orders that waited lay at the broker for as long.
+    sender may answer whose load is late, and a receiver that does not get to its alerts. Both tell their waits apart
+    from what the alerts say: for as long as orders waited, as many were not sent, or their alerts lay at the broker.
     """
     priority = {"machine": 1, "broker": -1}
-    explaining = [each for each in silences if _explains(each, stall)]
+    explaining = [each for each in rig.silences if _explains(each, stall)]
     if explaining:
         return max(explaining, key=lambda each: (priority.get(each.component, 0), _shared_us(stall, each)))
     waits_us = waited.received_us - waited.intended_us
-    if (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum():
-        return Silence("sender", stall.begin_us, stall.end_us)
     long_us = round(_EXPLAINED_SHARE_MIN * stall.duration_us)
-    lay = int(fetch.counts[int(bucket_indices(np.array([long_us]))[0]) :].sum())
-    if lay and lay >= _EXPLAINED_SHARE_MIN * int((waits_us >= long_us).sum()):
-        return Silence("receiver", stall.begin_us, stall.end_us)
-    return None
+    least = max(1, _EXPLAINED_SHARE_MIN * int((waits_us >= long_us).sum()))
+
+    def as_many(waits: HdrCounts) -> bool:
+        return int(waits.counts[int(bucket_indices(np.array([long_us]))[0]) :].sum()) >= least
+
+    was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
+    if was_late and as_many(rig.send_lags):
+        return Silence("sender", stall.begin_us, stall.end_us)
+    return Silence("receiver", stall.begin_us, stall.end_us) if as_many(rig.fetch) else None
 
 
-def _explains(other: Silence | Stall, stall: Stall) -> bool:
+def _explains(other: Silence | Stall, stall: Silence | Stall) -> bool:
     return _shared_us(stall, other) >= _EXPLAINED_SHARE_MIN * stall.duration_us
 
 
-def _shared_us(stall: Stall, other: Silence | Stall) -> int:
+def _shared_us(stall: Silence | Stall, other: Silence | Stall) -> int:
     return min(stall.end_us, other.end_us) - max(stall.begin_us, other.begin_us)

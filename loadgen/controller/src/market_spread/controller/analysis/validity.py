@@ -11,18 +11,17 @@ from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.load.schedule import Constant
 from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.controller.analysis.agreement import rig_agrees
-from market_spread.controller.analysis.clocks import clock_bounds, clocks_apart
 from market_spread.controller.analysis.cpu import cpu_us_by_look
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
 from market_spread.controller.analysis.generator import generator_queue
 from market_spread.controller.analysis.keys import one_key
-from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.stalls import Stall
+from market_spread.controller.analysis.stamps import clock_offset
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
+from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
-from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.loadgen.columns import Alerts
@@ -68,17 +67,19 @@ def validity(
     judged: Alerts | None,
     steady: Steadiness,
     stalls: Sequence[Stall],
+    outage: Silence | None,
     seen: Seen | None,
 ) -> Assessment:
     """Whether the run is valid; every reason to call it void is evidence that does not hold.
 
-    judged: the alerts whose latencies count, None if the run did not come to any.
+    judged: the alerts whose latencies count, None if the run did not come to any. outage: what of the rig stood still
+    when the job failed.
     """
     from_s = observed.starts_unix_ns.get("measured", 0) / 1e9
     evidence = [
         *_broken_off(observed),
         *_not_judged(observed),
-        _rig_stalled(plan, observed, stalls),  # before what it brings about
+        _rig_stalled(plan, observed, judged, stalls, outage),  # before what it brings about
         _late_generator(plan, observed),
         _lost_by_sender(observed),
         _generator_queue(plan, observed),
@@ -91,11 +92,10 @@ def validity(
                 _not_steady(plan, steady, from_s=from_s),
                 _slower_between(steady, from_s=from_s),
                 _cpu_unsteady(observed, from_s=from_s),
-                _stamps(judged),
                 one_key(plan, judged.symbol),
             ]
         ),
-        _clock_offset(plan, observed),
+        clock_offset(observed, plan.workload.void.clock_ms),
         *rig_agrees(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
         *([] if seen is None else _of_preflight(seen)),
@@ -198,16 +198,23 @@ def _lost_by_sender(observed: Observed) -> Evidence:
     return at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=text)
 
 
-def _rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+def _rig_stalled(
+    plan: RunPlan, observed: Observed, judged: Alerts | None, stalls: Sequence[Stall], outage: Silence | None
+) -> Evidence:
     """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
     limit_ms = run_limits(plan.workload).stall_us / 1000
     silences = [stall.of_rig for stall in stalls if stall.of_rig]
-    longest = max(silences, key=lambda silence: silence.duration_us, default=None)
+    longest = outage or max(silences, key=lambda silence: silence.duration_us, default=None)
+    if longest is None and judged is None:
+        text = "not evaluated: there are no alerts by which it would show"
+        return Evidence(Criterion.RIG_STALLED, None, text, None, limit_ms, "ms")
     if longest is None:
         return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")
     at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
     found_ms = longest.duration_us / 1000
     text = f"the {longest.component} stood still for {found_ms / 1000:.1f} s, from {at_s:.1f} s of the load on"
+    if outage is not None and not isinstance(observed.error, RunVoidError):
+        text += f", and the job failed: {_with_step(observed)}"
     return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
 
 
@@ -215,38 +222,6 @@ def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
     sent = observed.sent
     acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
     return generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
-
-
-def _stamps(judged: Alerts) -> Evidence:
-    """Whether sent <= read <= emitted <= received: a job's stamps and the clocks of hosts are evidence, not truth."""
-    if not len(judged):
-        return Evidence(
-            Criterion.STAMPS, None, "not evaluated: there are no alerts", None, FALSE_STAMPS_SHARE_MAX, "share"
-        )
-    stage, count = max(stamp_faults(judged).items(), key=lambda each: each[1])
-    share = count / len(judged)
-    text = f"no stage of more than {share:.2%} of the alerts ends before it begins"
-    if share > FALSE_STAMPS_SHARE_MAX:
-        text = (
-            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
-            f"of {len(judged):,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
-        )
-    return Evidence(Criterion.STAMPS, share <= FALSE_STAMPS_SHARE_MAX, text, share, FALSE_STAMPS_SHARE_MAX, "share")
-
-
-def _clock_offset(plan: RunPlan, observed: Observed) -> Evidence:
-    """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
-    limit_ms = plan.workload.void.clock_ms
-    apart = clocks_apart(clock_bounds(observed.round_trips))
-    if apart is None:
-        text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
-        return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
-    ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
-    text = f"the receiver's clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
-    holds = abs(ahead_ms) - bound_ms <= limit_ms
-    if not holds:
-        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
-    return Evidence(Criterion.CLOCK_OFFSET, holds, text, ahead_ms, limit_ms, "ms")
 
 
 def _stolen(plan: RunPlan, observed: Observed) -> Evidence:

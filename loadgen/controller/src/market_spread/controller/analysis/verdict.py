@@ -27,9 +27,11 @@ from market_spread.controller.analysis.latency import (
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, batches_of
 from market_spread.controller.analysis.result import LatencyNs, Result
-from market_spread.controller.analysis.stalls import Stall, find_stalls, longest_pause_us
+from market_spread.controller.analysis.stalls import RigTimes, Stall, find_stalls, longest_pause_us, outage_of
+from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
+from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.machine import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
@@ -91,9 +93,11 @@ def result_of(
         lost(observed),
         clusters.get("latency_ns", {}),
     )
+    outage = _outage(plan, observed)
+    stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms)
     verdicts = Verdicts(
-        correct=correctness(observed),
-        valid=validity(plan, observed, judged, steady, stalls, seen),
+        correct=correctness(observed, outage).with_evidence(*stamped[:1]),
+        valid=validity(plan, observed, judged, steady, stalls, outage, seen).with_evidence(*stamped[1:]),
         objectives=Assessment(
             (
                 *(
@@ -107,6 +111,7 @@ def result_of(
     )
     conclusion = conclude(verdicts)
     sent, judgement = observed.sent, observed.judgement
+    found = judgement or observed.partly
     processed = max(0, observed.job.messages_processed - observed.sent_before)
     frame_delay, send_lag = (
         HdrCounts.of_status(sent.frame_delay_histogram),
@@ -123,7 +128,7 @@ def result_of(
         latencies_void=conclusion.latencies_void,
         decisive=conclusion.decisive,
         reasons=conclusion.reasons,
-        faults={**(judgement.sentences if judgement else {}), **_decision_faults(observed)},
+        faults={**(found.sentences if found else {}), **_decision_faults(observed)},
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
         mode=workload.job.mode,
@@ -201,8 +206,24 @@ def _stalls(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
         find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
         parts=parts_of(plan, alerts),
         longer_than_us=run_limits(plan.workload).stall_us,
-        silences=observed.silences,
-        fetch=HdrCounts.of_status(observed.received.fetch_histogram),
+        rig=RigTimes(
+            observed.silences,
+            HdrCounts.of_status(observed.sent.send_lag_histogram),
+            HdrCounts.of_status(observed.received.fetch_histogram),
+        ),
+    )
+
+
+def _outage(plan: RunPlan, observed: Observed) -> Silence | None:
+    """What of the rig stood still when the job failed in the measured load or after it."""
+    begin_ns = observed.starts_unix_ns.get("measured")
+    if observed.error is None or begin_ns is None:
+        return None
+    return outage_of(
+        observed.silences,
+        begin_us=(observed.measured_until_unix_ns if observed.failed_step == "draining" else begin_ns) // 1000,
+        failed_us=observed.failed_unix_ns // 1000,
+        longer_than_us=run_limits(plan.workload).stall_us,
     )
 
 

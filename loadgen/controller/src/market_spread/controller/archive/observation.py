@@ -28,6 +28,7 @@ _STATUSES = {
 _VALUES = (
     "starts_unix_ns", "sent_before", "stolen_share", "time_to_first_order_s",
     "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
+    "failed_unix_ns",
 )  # fmt: skip
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 

@@ -9,6 +9,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.clock import Clock
+from market_spread.common.errors import MarketSpreadError
 from market_spread.common.grpc.calls import channel_to
 
 
@@ -30,9 +31,12 @@ class Silence:
 SILENCE_NS_MIN = 500_000_000
 _KEPT_MAX = 1_000
 _EVERY_S = 0.1
+_BROKER_EVERY_S = 2.0
 _ANSWER_S = 300.0
+# What was not looked at for longer is not known.
+_LOOKS_APART_NS_MAX = 1_000_000_000
 
-Check = Callable[..., object]
+Check = Callable[[], object]
 
 
 class Watch:
@@ -47,8 +51,9 @@ class Watch:
         self._lock = threading.Lock()
         self._silences: list[Silence] = []
         self._asked_ns: dict[str, int] = {}
-        self._acknowledged = (0, -1)
-        self._broker_is_silent = False
+        self._acknowledged = -1
+        self._unacknowledged_ns: int | None = None
+        self._still_ns: int | None = None
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._channels: list[grpc.Channel] = []
@@ -59,21 +64,23 @@ class Watch:
         for component, address in addresses.items():
             channel = channel_to(address)
             self._channels.append(channel)
-            self._thread(component, partial(self._ask, component, _check_on(channel)))
+            self._thread(component, partial(self._ask, component, _check_on(channel), _EVERY_S))
+
+    def ask_broker(self, look: Check) -> None:
+        """Watch the broker from now on by what needs an answer of it: nothing is sent that it could acknowledge."""
+        self._thread("broker", partial(self._ask, "broker", look, _BROKER_EVERY_S))
 
     def acknowledged(self, sent: int, acknowledged: int) -> None:
         """So many of the frames that were sent are acknowledged now; to be called some times a second."""
         now_ns = self._clock.monotonic_ns()
         with self._lock:
-            progressed_ns, before = self._acknowledged
-            if acknowledged == before and sent > acknowledged:
-                self._broker_is_silent = True
+            if acknowledged == self._acknowledged and sent > acknowledged:
+                self._still_ns = now_ns
+                self._unacknowledged_ns = self._unacknowledged_ns or now_ns
                 return
-            # Nothing seen in between is no silence: this process may have waited for another one.
-            if self._broker_is_silent:
-                self._keep("broker", progressed_ns, now_ns)
-            self._broker_is_silent = False
-            self._acknowledged = (now_ns, acknowledged)
+            self._keep_broker(now_ns)
+            self._still_ns, self._acknowledged = None, acknowledged
+            self._unacknowledged_ns = now_ns if sent > acknowledged else None
 
     def silences(self) -> tuple[Silence, ...]:
         """Those so far, by their begin; what is silent still is silent until now."""
@@ -81,8 +88,7 @@ class Watch:
         with self._lock:
             for component, since_ns in self._asked_ns.items():
                 self._keep(component, since_ns, now_ns)
-            if self._broker_is_silent:
-                self._keep("broker", self._acknowledged[0], now_ns)
+            self._keep_broker(now_ns)
             return tuple(sorted(self._silences, key=lambda silence: silence.begin_us))
 
     def close(self) -> None:
@@ -106,18 +112,24 @@ class Watch:
                 self._keep("machine", before_ns, now_ns)
             before_ns = now_ns
 
-    def _ask(self, component: str, check: Check) -> None:
+    def _ask(self, component: str, check: Check, every_s: float) -> None:
         """Ask again and again; a call that fails is asked again, and the silence goes on."""
-        while not self._closing.wait(_EVERY_S):
+        while not self._closing.wait(every_s):
             with self._lock:
                 begun_ns = self._asked_ns.setdefault(component, self._clock.monotonic_ns())
             try:
-                check(health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)
-            except (grpc.RpcError, ValueError):  # ValueError: the channel was closed
+                check()
+            except (grpc.RpcError, MarketSpreadError, ValueError):  # ValueError: the channel was closed
                 continue
             with self._lock:
                 del self._asked_ns[component]
                 self._keep(component, begun_ns, self._clock.monotonic_ns())
+
+    def _keep_broker(self, now_ns: int) -> None:
+        """Its silence, not beyond the last look at it: this process may have waited for another one since."""
+        if self._still_ns is not None and self._unacknowledged_ns is not None:
+            until_ns = now_ns if now_ns - self._still_ns <= _LOOKS_APART_NS_MAX else self._still_ns
+            self._keep("broker", self._unacknowledged_ns, until_ns)
 
     def _keep(self, component: str, begin_ns: int, end_ns: int) -> None:
         """By monotonic time, since a step of the clock is no silence."""
@@ -127,5 +139,5 @@ class Watch:
 
 
 def _check_on(channel: grpc.Channel) -> Check:
-    check: Check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
-    return check
+    check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
+    return partial(check, health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 import psutil
@@ -85,12 +85,13 @@ class Run:
                 self._drain(clients, observed)
                 self._say("judging")
                 self._collect(clients, observed)
-                observed.silences = self._watch.silences()
                 self._on_drained(observed)
                 judge(self.plan, observed)
+            if observed.error is not None:
+                self._salvage(clients, observed)
         finally:
+            clients.close()  # ends the calls of those that watch
             self._watch.close()
-            clients.close()
         return observed
 
     def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
@@ -169,6 +170,7 @@ class Run:
             clients.drain_job(self._ends, _DRAIN_TIMEOUT_S)
             clients.drain_receiver(60)
 
+        self._watch.ask_broker(clients.describe_topics)
         self._look_on_while(drain, clients, observed, "draining")
         observed.round_trips["after"] = clients.take_round_trips()
         observed.drained = True
@@ -193,7 +195,17 @@ class Run:
         if problem:
             raise problem[0]
 
+    def _salvage(self, clients: Clients, observed: Observed) -> None:
+        """What came before it went wrong, as far as it is to be had: what is wrong in it is so whatever happened."""
+        observed.silences = self._watch.silences()
+        if "measured" in observed.starts_unix_ns:
+            with suppress(MarketSpreadError):
+                observed.received = clients.receiver_status()
+                self._collect(clients, observed)
+                judge(self.plan, observed)
+
     def _collect(self, clients: Clients, observed: Observed) -> None:
+        observed.silences = self._watch.silences()
         observed.ledger = clients.ledger(self._run_id, "alerts")
         observed.alerts = alerts_of(decode_ledger(observed.ledger))
         if self.plan.workload.decisions == ALL_DECISIONS:
@@ -270,7 +282,7 @@ class Run:
         deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
         while not self._interrupted.is_set():
             self._environment.check_alive()
-            job, receiver = clients.job_status(), clients.receiver_status()
+            job, receiver = clients.job_status(), _receiving(clients.receiver_status())
             self._show(self._progress("working off the warm-up", receiver=receiver, job=job))
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
             silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
@@ -291,7 +303,7 @@ class Run:
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
-        observed.received, observed.job = clients.receiver_status(), clients.job_status()
+        observed.received, observed.job = _receiving(clients.receiver_status()), clients.job_status()
         observed.job_restarts = self._environment.job_restarts
         before = observed.sent_before
         self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
@@ -322,7 +334,17 @@ class Run:
             raise
         except MarketSpreadError as error:
             observed.error, observed.failed_step = error, self._step
+            observed.failed_unix_ns = self._clock.unix_ns()
             try:
                 self._environment.check_alive()
             except MarketSpreadError as cause:
-                observed.error = cause
+                # A job that has died may have died of what spoiled the run.
+                if isinstance(cause, RunVoidError) or not isinstance(error, RunVoidError):
+                    observed.error = cause
+
+
+def _receiving(status: ReceiverStatusResponse) -> ReceiverStatusResponse:
+    """The status of a receiver that receives. RunVoidError if it has given up, though its process lives on."""
+    if status.phase == Phase.PHASE_FAILED:
+        raise RunVoidError(f"the receiver failed: {status.detail}")
+    return status

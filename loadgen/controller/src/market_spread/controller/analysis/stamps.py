@@ -1,0 +1,127 @@
+"""Whether stamps can be true, sent <= read <= emitted <= received, and whether the clocks that they are of agree.
+
+The rig stamps what is sent and received, the job what is read and emitted.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.controller.analysis.clocks import ClockOffset, clock_bounds, clocks_apart
+from market_spread.controller.analysis.evidence import Criterion, Evidence
+from market_spread.controller.analysis.latency import stages_us
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.faults import Bools
+
+# Of fewer alerts the share is less than one, so that a single one would decide, which the slewing of a clock makes.
+_ALERTS_MIN = 1_000
+_FEW = 5
+
+
+def clock_offset(observed: Observed, limit_ms: float) -> Evidence:
+    """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
+    apart = clocks_apart(clock_bounds(observed.round_trips))
+    if apart is None:
+        text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
+        return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
+    text, holds = _ahead("receiver", apart), None
+    if abs(apart.offset_us) - apart.bound_us > limit_ms * 1000:
+        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
+        holds = False
+    elif _at_most_us(apart) <= limit_ms * 1000:
+        holds = True
+    else:
+        text = f"not evaluated: {text}, so it cannot be told whether it is within {limit_ms:g} ms"
+    return Evidence(Criterion.CLOCK_OFFSET, holds, text, apart.offset_us / 1000, limit_ms, "ms")
+
+
+def stamps(observed: Observed, alerts: Alerts, limit_ms: float) -> tuple[Evidence, Evidence]:
+    """On the job's own stamps, and on what else has a stage end before it begins: clocks, or the rig's stamps.
+
+    A stamp that is false by more than the clocks can be apart, by round trips and steps, is the job's doing. Where they
+    are not known, as those of executors are not, it is nobody's. limit_ms: how far the job's clock may be from the
+    sender's.
+    """
+    bounds = clock_bounds(observed.round_trips)
+    of_job, to_receiver = clocks_apart(bounds, "job"), clocks_apart(bounds, "receiver", "job")
+    has_executors = any(look.executors_cpu_us != 0 for look in observed.looks)
+    stages = stages_us(alerts)
+    false: dict[str, Bools] = {}
+    slack_us = 0.0
+    if of_job and to_receiver and not has_executors:
+        slack_us = max(map(_at_most_us, (of_job, to_receiver))) + abs(observed.sent.clock_deviation_us_max)
+        false = {"ingest": stages["ingest"] < -slack_us, "compute": stages["compute"] < 0}
+        if not _received_too_soon(observed, alerts):
+            false["delivery"] = stages["delivery"] < -slack_us
+    others = {name: (us < 0) & ~false.get(name, np.zeros(len(us), np.bool_)) for name, us in stages.items()}
+    return _of_job(false, len(alerts), slack_us), _of_others(others, len(alerts), of_job, has_executors, limit_ms)
+
+
+def _received_too_soon(observed: Observed, alerts: Alerts) -> bool:
+    """Whether alerts were received before their orders were sent, or before the broker had them: the rig's doing."""
+    fetch = HdrCounts.of_status(observed.received.fetch_histogram)  # what is below 0 is in the first bucket
+    early = int((alerts.received_us < alerts.sent_us).sum())
+    return fetch.counts[0] > FALSE_STAMPS_SHARE_MAX * fetch.count or early > FALSE_STAMPS_SHARE_MAX * len(alerts)
+
+
+def _of_job(false: Mapping[str, Bools], alerts: int, slack_us: float) -> Evidence:
+    stage, count, holds = _worst(false, alerts)
+    text = "the job's stamps are as true as the clocks tell"
+    if not false:
+        text = "not evaluated: nobody knows how far the clock of the job's tasks is from the rig's"
+    elif holds is None:
+        text = f"not evaluated: {count} of {alerts:,} alerts have false stamps, too few to tell"
+    elif not holds:
+        text = (
+            f"the job's stamps are false: stage {stage} ends before it begins in {count:,} of {alerts:,} alerts, "
+            f"though clocks are apart by {slack_us / 1000:.2f} ms at most"
+        )
+    return Evidence(
+        Criterion.JOB_STAMPS, holds if false else None, text, count, FALSE_STAMPS_SHARE_MAX * alerts, "alerts"
+    )
+
+
+def _of_others(
+    false: Mapping[str, Bools], alerts: int, of_job: ClockOffset | None, has_executors: bool, limit_ms: float
+) -> Evidence:
+    stage, count, holds = _worst(false, alerts)
+    share = count / alerts if alerts else None
+    text = f"no stage of more than {share or 0:.2%} of the alerts ends before it begins"
+    if of_job is not None:
+        text += f"; {_ahead('job', of_job)}"
+    if has_executors:
+        text += "; the clocks of its executors are not known"
+    if holds is None:
+        text = f"not evaluated: stage {stage} ends before it begins in {count} of {alerts:,} alerts, too few to tell"
+    elif not holds:
+        text = (
+            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
+            f"of {alerts:,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
+        )
+    elif of_job is not None and abs(of_job.offset_us) - of_job.bound_us > limit_ms * 1000:
+        text = f"{_ahead('job', of_job)}; its stages are wrong by as much: synchronise the hosts' clocks"
+        holds = False
+    return Evidence(Criterion.STAMPS, holds, text, share, FALSE_STAMPS_SHARE_MAX, "share")
+
+
+def _worst(false: Mapping[str, Bools], alerts: int) -> tuple[str, int, bool | None]:
+    """The stage that most alerts are false in, how many, and whether so few may be; None if that is not to be told."""
+    counts = {name: int(of.sum()) for name, of in false.items()}
+    stage = max(counts, key=lambda name: counts[name], default="")
+    count = counts.get(stage, 0)
+    holds: bool | None = count <= FALSE_STAMPS_SHARE_MAX * alerts
+    if alerts < _ALERTS_MIN and (0 < count <= _FEW or not alerts):
+        holds = None
+    return stage, count, holds
+
+
+def _ahead(process: str, apart: ClockOffset) -> str:
+    ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
+    return f"the {process}'s clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
+
+
+def _at_most_us(apart: ClockOffset) -> float:
+    return abs(apart.offset_us) + apart.bound_us

@@ -7,44 +7,39 @@ observed is kept there, and judged again without being done again. Without --wri
 """
 
 import argparse
-import itertools
 import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from market_spread.controller.analysis.latency import stamp_faults
+from market_spread.controller.analysis.evidence import Verdict
 from tests.mutants.inputs import generated, hand_made
+from tests.mutants.parts import WRONG_PARTS
 from tests.mutants.real import SESSIONS, carried_out
 from tests.mutants.rig import WRONG_RIGS
-from tests.mutants.system import MICRO_BATCH, REAL_TIME, System
-from tests.mutants.test_mutants import KINDS, LIVES, SEEDS, STANDSTILLS_US, judged, right_system
-from tests.mutants.wrong import MUTANTS, STAMPS
+from tests.mutants.right import right_systems
+from tests.mutants.verdicts import result
+from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS
 
 README = Path(__file__).parents[2] / "README.md"
-_PLACE = re.compile(r"(<!-- mutants -->\n).*?(\n<!-- /mutants -->)", re.DOTALL)
+_PLACE = re.compile(r"(?<=<!-- mutants -->\n)(?P<simulated>.*?)(?P<real>\nOf [^\n]*)?(?=\n<!-- /mutants -->)")
 
 
 def caught() -> int:
-    """How many of the wrong systems and rigs are found by a fault of their kind, or by the stages that they spoil."""
-    found = sum(rig.is_found(rig.result()) for rig in WRONG_RIGS)
-    for mutant in MUTANTS:
-        _, judgement = judged(mutant.system, hand_made(1))
-        found += bool({kind for kind in KINDS if getattr(judgement, kind)} & set(mutant.caught))
-    for mutant in STAMPS:
-        alerts, _ = judged(mutant.system, hand_made(1))
-        found += {name for name, count in stamp_faults(alerts).items() if count > 0.001 * len(alerts)} == set(
-            mutant.caught
-        )
+    """How many of the wrong systems and rigs are called what they are, by what is wrong."""
+    found = sum(rig.is_found(rig.result()) for rig in WRONG_RIGS) + sum(part.is_found() for part in WRONG_PARTS)
+    for mutants, given in (((*MUTANTS, *STAMPS), hand_made(1)), ((*SLOW, *DECISIONS), generated(1))):
+        found += sum(mutant.is_found(result(mutant.system, given, mutant.decided)[1]) for mutant in mutants)
     return found
 
 
 def blamed() -> tuple[int, int]:
-    """Of how many right systems how many are called failed or void."""
-    cases = itertools.product((hand_made, generated), LIVES, (REAL_TIME, MICRO_BATCH), STANDSTILLS_US, SEEDS)
-    systems = [(right_system(life, mode, us, seed), make(seed % 3)) for make, life, mode, us, seed in cases]
-    systems += [(System(seed=seed, hiccup_us=60_000), generated(seed % 3)) for seed in range(24)]
-    return sum(not judged(system, given)[1].ok for system, given in systems), len(systems)
+    """Of how many right systems how many are failed or void."""
+    verdicts = [
+        result(right.system, right.make(), (lambda it: it) if right.decides else None)[1].verdict
+        for right in right_systems()
+    ]
+    return sum(verdict is not Verdict.PASSED for verdict in verdicts), len(verdicts)
 
 
 def on_real_ones(names: Sequence[str], kept: Path | None) -> str:
@@ -75,17 +70,27 @@ def main() -> None:
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
+    if given.write and given.real:
+        parser.error("some sessions alone are not what the README tells; leave out their names, or --write")
     wrong, right = blamed()
-    total = len(MUTANTS) + len(STAMPS) + len(WRONG_RIGS)
+    rigs = len(WRONG_RIGS) + len(WRONG_PARTS)
+    total = len(MUTANTS) + len(STAMPS) + len(SLOW) + len(DECISIONS) + rigs
     sentence = (
-        f"Of {total} wrong systems, simulated, {len(WRONG_RIGS)} of them with a wrong rig, {caught()} are found; "
-        f"of {right} right ones {wrong} are blamed (`python -m tests.mutants`)."
+        f"Of {total} wrong systems, simulated, {rigs} of them with a wrong rig, {caught()} are failed or void by what "
+        f"is wrong; of {right} right ones {wrong} are failed or void (`python -m tests.mutants`)."
     )
-    if given.real is not None:
-        sentence += "\n" + on_real_ones(given.real, given.kept)
-    print(sentence)
+    real = on_real_ones(given.real, given.kept) if given.real is not None else ""
+    print(sentence, *([real] if real else []), sep="\n")
     if given.write:
-        README.write_text(_PLACE.sub(rf"\g<1>{sentence}\g<2>", README.read_text()))
+        README.write_text(written(README.read_text(), sentence, real))
+
+
+def written(page: str, simulated: str, real: str) -> str:
+    """The page with these sentences; that of real systems stays as it is where none were tried."""
+    page, places = _PLACE.subn(lambda place: simulated + (f"\n{real}" if real else place["real"] or ""), page)
+    if places != 1:
+        raise ValueError("the page has no place for the sentences, or two")
+    return page
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from market_spread.loadgen.market.parameters import MarketParameters
 BEGIN_US = 1_700_000_000_000_000
 SECONDS = 15
 _SECOND_US = 1_000_000
-_INITIAL_US = BEGIN_US - 10 * _SECOND_US
+INITIAL_US = BEGIN_US - 10 * _SECOND_US
 _PROBES, _TIGHT = 60, 20
 _PERIOD_US = 6 * _SECOND_US
 _QUOTES_PER_S, _ORDERS_PER_S = 1_000, 400
@@ -41,7 +41,7 @@ def hand_made(seed: int) -> Input:
     count = _QUOTES_PER_S * SECONDS
     ids = np.concatenate([np.arange(len(names)), drawn.integers(0, len(names), count)])
     intended_us = np.concatenate(
-        [_INITIAL_US + np.arange(len(names)) * 20, BEGIN_US + np.arange(count) * _SECOND_US // _QUOTES_PER_S]
+        [INITIAL_US + np.arange(len(names)) * 20, BEGIN_US + np.arange(count) * _SECOND_US // _QUOTES_PER_S]
     )
     phase_us = (intended_us + ids * _PERIOD_US // _PROBES) % _PERIOD_US
     wide = (ids < _PROBES) & (phase_us < 0.8 * _PERIOD_US)
@@ -91,18 +91,18 @@ def _orders(drawn: np.random.Generator, names: npt.NDArray[np.bytes_]) -> Orders
 
 
 @cache
-def generated(seed: int, changing_symbols: int = 8) -> Input:
+def generated(seed: int, changing_symbols: int = 8, seconds: int = SECONDS) -> Input:
     """A generated market, 3,000 messages a second, with some symbols whose every quote is wide or tight by a coin."""
     quotes, orders = [], []
-    for phase, start_us in (("initial", _INITIAL_US), ("measured", BEGIN_US)):
-        for theirs, these in _rows(seed, phase, start_us, changing_symbols):
+    for phase, start_us in (("initial", INITIAL_US), ("measured", BEGIN_US)):
+        for theirs, these in _rows(seed, phase, start_us, changing_symbols, seconds):
             quotes.append(theirs)
             orders.append(these)
     return Input(Quotes.concatenate(quotes), Orders.concatenate(orders))
 
 
-def _rows(seed: int, phase: str, start_us: int, changing_symbols: int) -> Iterator[tuple[Quotes, Orders]]:
-    profile = {"profile": "constant", "messages_per_s": 3_000, "duration_s": SECONDS}
+def _rows(seed: int, phase: str, start_us: int, changing_symbols: int, seconds: int) -> Iterator[tuple[Quotes, Orders]]:
+    profile = {"profile": "constant", "messages_per_s": 3_000, "duration_s": seconds}
     parameters = {
         "seed": seed, "buckets": 4, "phase": phase, "profile": profile, "changing_symbols": changing_symbols,
     }  # fmt: skip

@@ -145,7 +145,7 @@ def measured(conditions: Conditions = Conditions()) -> Result:
 # The sender
 
 
-class _Producer:
+class Producing:
     """Acknowledges what it is given, in pairs and the later one first; keeps when each order was sent."""
 
     def __init__(self, lost: int) -> None:
@@ -178,12 +178,12 @@ class _Producer:
 
 @dataclass(frozen=True, slots=True)
 class _Broker:
-    made: _Producer
+    made: Producing
 
     def partition_counts(self, topics: list[str]) -> dict[str, int]:
         return dict.fromkeys(topics, 2)
 
-    def producer(self, topics: list[str]) -> _Producer:
+    def producer(self, topics: list[str]) -> Producing:
         return self.made
 
     def consumer(self) -> Any:
@@ -205,7 +205,7 @@ class _Interrupted(ManualClock):
 def _sent(conditions: Conditions) -> tuple[SenderStatusResponse, dict[int, int]]:
     """The sender's status in the end, and when each order was sent that the broker has."""
     clock = _Interrupted(_STARTS_NS["measured"] - 500_000_000, conditions.late_frame_ns)
-    producer = _Producer(conditions.lost)
+    producer = Producing(conditions.lost)
     service: Any = SenderService(broker=_Broker(producer), recorder=Recorder(source="sender", clock=clock), clock=clock)
     load, workload = plan().measured, plan().workload
     request = StartSendingRequest(

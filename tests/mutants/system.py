@@ -1,5 +1,6 @@
 """A simulated job: no broker, no Spark, only when each message comes, which quote each order meets, and its alert."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -7,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import ACCEPTED, REJECTED
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, symbol_codes
+from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.oracle.decisions import Decisions
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 from tests.mutants.inputs import BEGIN_US, SECONDS, Input
 
@@ -41,8 +45,9 @@ class System:
     """A right system, unless one of its hooks makes it a wrong one.
 
     standstill_us: how long nothing is read at the end of a batch of 5 s, in Real-Time Mode; replicas: jobs that read
-    the same, standing still at different times; slower_by: by how much of each second it falls behind; hiccup_us: the
-    mean time for which, every 10 s or so, one partition of one topic stands still alone.
+    the same, standing still at different times; slower_by: by how much of each second it falls behind; later_us: by how
+    much later it reads everything; hiccup_us: the mean time for which, every 10 s or so, one partition of one topic
+    stands still alone. seconds: how long the load takes. decides: whether all orders leave, accepted ones too.
 
     Hooks: heard changes the quotes and when they come to the state (n,); rule says which prices reject; by_sequence:
     whether the state holds the quote with the highest sequence or the one that came last; asked: the symbol by which
@@ -55,6 +60,7 @@ class System:
     restart: Restart | None = None
     replicas: int = 1
     slower_by: float = 0
+    later_us: int = 0
     hiccup_us: int = 25_000
     heard: Callable[[Quotes, Int64s], Heard] = lambda quotes, came_us: (quotes, came_us)
     rule: Callable[[Int64s, Int64s], Bools] = rejected
@@ -62,15 +68,29 @@ class System:
     asked: Callable[[npt.NDArray[np.bytes_]], npt.NDArray[np.bytes_]] = lambda symbols: symbols
     said: Callable[[Alerts], Alerts] = lambda alerts: alerts
     batches_after_us: int = 0
+    seconds: int = SECONDS
+    decides: bool = False
 
-    def run(self, given: Input) -> Alerts:
-        """The alerts that a receiver gets, in order of receipt."""
-        jobs = [
+    @property
+    def jobs(self) -> "list[System]":
+        """One for each replica."""
+        return [
             replace(self, seed=self.seed + 1000 * number, batches_after_us=number * BATCH_US // self.replicas)
             for number in range(self.replicas)
         ]
-        alerts = self.said(Alerts.concatenate([job._run(given) for job in jobs]))
+
+    def run(self, given: Input) -> Alerts:
+        """The alerts that a receiver gets, in order of receipt."""
+        alerts = self.said(Alerts.concatenate([job._run(given) for job in self.jobs]))
         return alerts[np.argsort(alerts.received_us, kind="stable")]
+
+    def decide(self, given: Input) -> tuple[Alerts, Decisions]:
+        """The alerts of a job that tells all decisions, and these."""
+        told = replace(self, decides=True).run(given)
+        rejects = self.rule(told.bid, told.offer)
+        names = (each.name for each in dataclasses.fields(Decisions) if each.name != "verdict")
+        verdict = np.where(rejects, np.uint8(ord(REJECTED)), np.uint8(ord(ACCEPTED)))
+        return told[rejects], Decisions(**{name: getattr(told, name) for name in names}, verdict=verdict)
 
     @property
     def replayed(self) -> tuple[tuple[int, int], ...]:
@@ -82,6 +102,18 @@ class System:
         still_us = self.standstill_us if self.mode == REAL_TIME else 0
         committed_us = self._batch_before(self.restart.killed_us) + still_us
         return ((committed_us, self.restart.killed_us + self.restart.down_us),)
+
+    @property
+    def batches_us(self) -> list[tuple[int, int]]:
+        """Begin and end of the batches that were committed."""
+        begins_us = [begin for job in self.jobs for begin in job._boundaries().tolist()]
+        batches = [(begin, begin + BATCH_US) for begin in sorted(begins_us)]
+        if self.restart is None:
+            return batches
+        back_us = self.restart.killed_us + self.restart.down_us
+        before = [batch for batch in batches if batch[1] <= self.restart.killed_us]
+        after = [(max(begin, back_us), end) for begin, end in batches if end > back_us]
+        return [*before, *after]
 
     def _run(self, given: Input) -> Alerts:
         drawn = np.random.default_rng(self.seed)
@@ -115,9 +147,14 @@ class System:
             heard_us, met_us, emitted_us = self._in_batches(drawn, heard, heard_us, orders, orders_us)
         at = self._newest(heard, heard_us, self.asked(orders.symbol), met_us)
         bid, offer, sequence = (np.where(at >= 0, values[at], 0) for values in (heard.bid, heard.offer, heard.sequence))
-        leaves = np.flatnonzero(self.rule(bid, offer))
+        leaves = np.flatnonzero(self.rule(bid, offer) | self.decides)
         theirs, emitted_us = orders[leaves], emitted_us[leaves]
         received_us = emitted_us + 800 + drawn.exponential(2_000, len(leaves)).astype(np.int64)
+        partition = _partition_of(theirs.symbol)
+        for number in range(PARTITIONS):  # what a partition of the job sends later does not come earlier
+            own = np.flatnonzero(partition == number)
+            own = own[np.argsort(emitted_us[own], kind="stable")]
+            received_us[own] = np.maximum.accumulate(received_us[own])
         return Alerts(
             theirs.order_id, theirs.symbol, theirs.side, theirs.account, theirs.quantity, theirs.price,
             bid[leaves], offer[leaves], sequence[leaves], theirs.intended_us,
@@ -129,22 +166,22 @@ class System:
     ) -> Int64s:
         """When messages come to the state: in order within a partition, each of which has hiccups of its own."""
         came_us = sent_us + 500 + drawn.exponential(1_500, len(sent_us)).astype(np.int64)
-        partition = symbol_codes(symbols) % 1_000_003 % PARTITIONS
+        partition = _partition_of(symbols)
         speed = drawn.uniform(0.05, 0.6)
         for number in range(PARTITIONS):
             own = partition == number
             times_us = came_us[own]
-            for _ in range(drawn.poisson(SECONDS / 10)):
-                hiccup_us = BEGIN_US + int(drawn.uniform(0, SECONDS * 1e6))
+            for _ in range(drawn.poisson(self.seconds / 10)):
+                hiccup_us = BEGIN_US + int(drawn.uniform(0, self.seconds * 1e6))
                 times_us = _still(times_us, hiccup_us, int(drawn.exponential(self.hiccup_us)), 0.1)
             for boundary_us in self._boundaries() if self.mode == REAL_TIME else ():
                 times_us = _still(times_us, boundary_us, self.standstill_us, speed)
-            came_us[own] = np.maximum.accumulate(times_us)
+            came_us[own] = np.maximum.accumulate(times_us) + self.later_us
         came_us += (np.maximum(came_us - BEGIN_US, 0) * self.slower_by).astype(np.int64)
         return np.where(initial, sent_us, came_us)
 
     def _boundaries(self) -> Int64s:
-        return BEGIN_US + self.batches_after_us + np.arange(-2, SECONDS * 1_000_000 // BATCH_US + 1) * BATCH_US
+        return BEGIN_US + self.batches_after_us + np.arange(-2, self.seconds * 1_000_000 // BATCH_US + 1) * BATCH_US
 
     def _batch_before(self, unix_us: int) -> int:
         boundaries = self._boundaries()
@@ -157,7 +194,7 @@ class System:
         length_us = drawn.uniform(600_000, 1_000_000, 200).astype(np.int64)
         begins_us = BEGIN_US - 1_000_000 + np.cumsum(length_us)
         batch_of_quotes, batch_of_orders = (np.searchsorted(begins_us, times) for times in (quotes_us, orders_us))
-        partition = symbol_codes(orders.symbol) % 1_000_003 % PARTITIONS
+        partition = _partition_of(orders.symbol)
         share = drawn.uniform(0.6, 0.99, (200, PARTITIONS))[batch_of_orders, partition]
         emitted_us = begins_us[batch_of_orders] + (length_us[np.minimum(batch_of_orders + 1, 199)] * share).astype(
             np.int64
@@ -189,6 +226,11 @@ class System:
         found = np.where(before >= 0, held[before], -1)
         found[(found >= 0) & (of_quotes[found] != of_orders)] = -1
         return found
+
+
+def _partition_of(symbols: npt.NDArray[np.bytes_]) -> Int64s:
+    """The partition of topic and state, as the product has it."""
+    return buckets_of(np.ascontiguousarray(symbols).view(np.uint8).reshape(-1, 6), PARTITIONS)
 
 
 def _sent(intended_us: Int64s) -> Int64s:

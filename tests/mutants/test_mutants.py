@@ -1,6 +1,6 @@
-"""Every wrong system is found, by a fault of the right kind; no right one is called failed or void."""
+"""Every wrong system is failed, or void where the rig is wrong, by what is wrong; no right one is failed or void."""
 
-from collections.abc import Callable
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,99 +9,122 @@ import pytest
 from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.result import Verdict
 from market_spread.controller.cli.checking import verdict_of
-from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import judge
-from tests.mutants.inputs import BEGIN_US, SECONDS, Input, generated, hand_made
+from tests.mutants.__main__ import written
+from tests.mutants.inputs import BEGIN_US, generated, hand_made
+from tests.mutants.parts import WRONG_PARTS, WrongPart
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
-from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, System
-from tests.mutants.wrong import LATE_KEYS, MUTANTS, STAMPS, Mutant
+from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_systems
+from tests.mutants.system import MICRO_BATCH, Restart, System
+from tests.mutants.verdicts import result
+from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
 
 KINDS = ("missing", "unexpected", "wrong", "duplicated")
-SEEDS = range(6)
-STANDSTILLS_US = (0, 400_000, 1_200_000)
-LIVES = ("plain", "restart", "pair", "too slow")
 # Their faults are in symbols of the hand-made market, or in quotes that are sent again, as the generated one's are not.
 ONLY_BY_HAND = {"one_key_frozen", "swapped", "wrong_key", "last_not_highest"}
 
 
-def judged(system: System, given: Input) -> tuple[Alerts, Judgement]:
-    alerts = system.run(given)
-    return alerts, judge(given.quotes, given.orders, alerts, replayed=system.replayed)
-
-
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_wrong_system_is_found(mutant: Mutant) -> None:
-    _, judgement = judged(mutant.system, hand_made(1))
+def test_wrong_system_is_failed_by_its_fault(mutant: Mutant) -> None:
+    observed, found = result(mutant.system, hand_made(1))
 
-    found = [kind for kind in KINDS if getattr(judgement, kind)]
+    judgement = observed.judgement
+    assert judgement is not None
+    assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
     assert judgement.void_reason is None
-    assert set(found) & set(mutant.caught), (mutant.sentence, judgement)
-    assert all(judgement.sentences[kind] for kind in found)
+    assert all(found.faults[kind] for kind in KINDS if getattr(judgement, kind))
 
 
 @pytest.mark.parametrize(
     "mutant", [mutant for mutant in MUTANTS if mutant.name not in ONLY_BY_HAND], ids=lambda m: m.name
 )
-def test_wrong_system_is_found_on_the_market_that_ships(mutant: Mutant) -> None:
-    _, judgement = judged(mutant.system, generated(1))
+def test_wrong_system_is_failed_on_the_market_that_ships(mutant: Mutant) -> None:
+    _, found = result(mutant.system, generated(1))
 
-    assert {kind for kind in KINDS if getattr(judgement, kind)} & set(mutant.caught), (mutant.sentence, judgement)
+    assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 
 @pytest.mark.parametrize("mutant", STAMPS, ids=lambda mutant: mutant.name)
-def test_wrong_clock_shows_in_the_stages_and_is_no_fault_of_the_alerts(mutant: Mutant) -> None:
-    alerts, judgement = judged(mutant.system, hand_made(1))
+def test_wrong_clock_voids_the_run_by_its_stage_and_is_no_fault_of_the_alerts(mutant: Mutant) -> None:
+    observed, found = result(mutant.system, hand_made(1))
 
-    faults = stamp_faults(alerts)
-    assert {name for name, count in faults.items() if count > 0.001 * len(alerts)} == set(mutant.caught)
-    assert judgement.ok, judgement
+    assert observed.alerts is not None
+    assert observed.judgement is not None
+    faults = stamp_faults(observed.alerts)
+    assert {name for name, count in faults.items() if count > 0.001 * len(observed.alerts)} == set(mutant.caught)
+    assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
+    assert observed.judgement.ok, observed.judgement
 
 
-def test_late_keys_are_no_fault_of_the_alerts_and_show_in_the_latency() -> None:
+@pytest.mark.parametrize("mutant", SLOW, ids=lambda mutant: mutant.name)
+def test_slow_system_is_failed_by_its_latency_and_its_alerts_are_right(mutant: Mutant) -> None:
     """Such a job is right, and slow: its latency has to tell, and it can only if no key has most of the samples."""
-    alerts, judgement = judged(LATE_KEYS.system, hand_made(1))
+    observed, found = result(mutant.system, generated(1))
 
-    assert judgement.ok, judgement
-    assert np.median(alerts.received_us - alerts.intended_us) > 3_000_000
+    assert observed.judgement is not None
+    assert observed.judgement.ok, observed.judgement
+    assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 
-def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
-    drawn = np.random.default_rng(seed)
-    system = System(seed=seed, mode=mode, standstill_us=standstill_us)
-    if life == "restart":
-        killed_us = BEGIN_US + int(drawn.uniform(8.4, 9.9) * 1e6)
-        return replace(system, restart=Restart(killed_us, down_us=int(drawn.uniform(1, 4) * 1e6)))
-    if life == "pair":
-        return replace(system, replicas=2)
-    return replace(system, slower_by=float(drawn.choice([0.02, 0.3, 1.5]))) if life == "too slow" else system
+@pytest.mark.parametrize("mutant", DECISIONS, ids=lambda mutant: mutant.name)
+def test_wrong_decisions_fail_the_run_though_the_alerts_are_right(mutant: Mutant) -> None:
+    observed, found = result(mutant.system, generated(1), mutant.decided)
+
+    assert observed.judgement is not None
+    assert observed.judgement.ok, observed.judgement
+    assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 
 @pytest.mark.parametrize("standstill_us", STANDSTILLS_US)
-@pytest.mark.parametrize("mode", [REAL_TIME, MICRO_BATCH])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("life", LIVES)
-@pytest.mark.parametrize("make", [hand_made, generated], ids=["hand_made", "generated"])
-def test_right_systems_are_never_failed_or_void(
-    make: Callable[[int], Input], life: str, mode: str, standstill_us: int
-) -> None:
+def test_right_systems_are_never_failed_or_void(life: str, mode: str, standstill_us: int) -> None:
     undecided = 0
-    for seed in SEEDS:
-        alerts, judgement = judged(right_system(life, mode, standstill_us, seed), make(seed % 3))
+    for right in of_life(life, mode, standstill_us):
+        observed, found = result(right.system, right.make(), (lambda it: it) if right.decides else None)
 
-        assert judgement.ok, (seed, judgement)
-        assert sum(stamp_faults(alerts).values()) == 0
-        assert judgement.received > 100 * SECONDS
+        judgement = observed.judgement
+        assert judgement is not None
+        assert found.verdict is Verdict.PASSED, (right.name, found.reasons)
+        assert judgement.ok, (right.name, judgement)
+        assert judgement.received > 100 * right.system.seconds
+        assert not right.decides or found.orders_decided == judgement.orders
         undecided += judgement.undecided
     assert undecided > 0  # else there was no race to be mistaken about
 
 
-def test_right_systems_whose_partitions_stand_still_alone_are_not_failed() -> None:
+def test_a_minute_of_a_right_system_is_judged_by_all_that_needs_a_minute() -> None:
+    """What is not evaluated in a short run blames nobody either."""
+    right = next(right for right in right_systems() if right.name == "a minute")
+
+    _, found = result(right.system, right.make())
+
+    held = {each["check"]: each["holds"] for part in found.verdicts.values() for each in part["evidence"]}
+    assert all(held[name] is True for name in ("not_steady", "lag_growing", "stalled", "one_key", "stamps"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_alerts_of_a_job_that_was_away_for_long_are_right(seed: int) -> None:
+    """It stood still, and for nothing else it may be blamed."""
+    drawn = np.random.default_rng(seed)
+    killed_us = BEGIN_US + int(drawn.uniform(8.4, 9.9) * 1e6)
+    for mode, standstill_us in itertools.product(MODES, STANDSTILLS_US):
+        restart = Restart(killed_us, down_us=int(drawn.uniform(1, 4) * 1e6))
+        system = System(seed=seed, mode=mode, standstill_us=standstill_us, restart=restart)
+        for given in (hand_made(seed % 3), generated(seed % 3)):
+            judgement = judge(given.quotes, given.orders, system.run(given), replayed=system.replayed)
+
+            assert judgement.ok, (mode, standstill_us, judgement)
+
+
+def test_right_systems_whose_partitions_stand_still_alone_name_quotes_that_are_excused() -> None:
     stale = 0
     for seed in range(24):
-        _, judgement = judged(System(seed=seed, hiccup_us=60_000), generated(seed % 3))
+        observed, found = result(System(seed=seed, hiccup_us=60_000), generated(seed % 3))
 
-        assert judgement.ok, (seed, judgement)
-        stale += judgement.stale
+        assert found.verdict is Verdict.PASSED, (seed, found.reasons)
+        assert observed.judgement is not None
+        stale += observed.judgement.stale
     assert stale > 0  # else this shows nothing of what is allowed
 
 
@@ -109,10 +132,12 @@ def test_wrong_system_is_failed_though_it_lets_nothing_be_decided() -> None:
     """What is certain is a fault, however little can be said of the rest."""
     mutant = next(mutant for mutant in MUTANTS if mutant.name == "rejecting_lost")
 
-    _, judgement = judged(replace(mutant.system, mode=MICRO_BATCH), hand_made(1))
+    observed, found = result(replace(mutant.system, mode=MICRO_BATCH), hand_made(1))
 
-    assert judgement.void_reason is not None
-    assert verdict_of(judgement) is Verdict.FAILED
+    assert observed.judgement is not None
+    assert observed.judgement.void_reason is not None
+    assert verdict_of(observed.judgement) is Verdict.FAILED
+    assert mutant.is_found(found)
 
 
 @pytest.mark.parametrize("wrong", WRONG_RIGS, ids=lambda wrong: wrong.name)
@@ -120,6 +145,21 @@ def test_wrong_rig_is_found(wrong: WrongRig) -> None:
     result = wrong.result()
 
     assert wrong.is_found(result), (wrong.sentence, result.verdict, result.reasons)
+
+
+@pytest.mark.parametrize("wrong", WRONG_PARTS, ids=lambda wrong: wrong.name)
+def test_wrong_part_of_the_rig_is_found_and_the_right_one_is_not(wrong: WrongPart) -> None:
+    assert wrong.holds()
+    assert wrong.is_found(), wrong.sentence
+
+
+def test_sentence_of_real_systems_stays_where_none_were_tried() -> None:
+    page = "a\n<!-- mutants -->\nOf 1, simulated.\nOf 2, real.\n<!-- /mutants -->\nb\n"
+
+    assert written(page, "Of 3.", "") == "a\n<!-- mutants -->\nOf 3.\nOf 2, real.\n<!-- /mutants -->\nb\n"
+    assert written(page, "Of 3.", "Of 4.") == "a\n<!-- mutants -->\nOf 3.\nOf 4.\n<!-- /mutants -->\nb\n"
+    once = written(page, "Of 3.", "Of 4.")
+    assert written(once, "Of 5.", "") == "a\n<!-- mutants -->\nOf 5.\nOf 4.\n<!-- /mutants -->\nb\n"
 
 
 @pytest.mark.parametrize(
@@ -132,5 +172,5 @@ def test_right_rig_is_not_blamed(conditions: Conditions) -> None:
 
 
 def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
-    everything = (*MUTANTS, *STAMPS, LATE_KEYS, *WRONG_RIGS)
+    everything = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
     assert len({mutant.name for mutant in everything}) == len({mutant.sentence for mutant in everything}) >= 50

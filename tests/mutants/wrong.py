@@ -6,11 +6,25 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import ACCEPTED, REJECTED
+from market_spread.controller.analysis.evidence import Criterion, Verdict
+from market_spread.controller.analysis.latency import STAGES
+from market_spread.controller.analysis.result import Result
 from market_spread.loadgen.columns import Alerts, Quotes, symbol_codes
+from market_spread.loadgen.oracle.decisions import Decisions
 from tests.mutants.inputs import BEGIN_US
 from tests.mutants.system import BATCH_US, Bools, Heard, Restart, System, rejected
 
 Texts = np.ndarray[tuple[int], np.dtype[np.bytes_]]
+
+# By which a kind of fault fails a run.
+CRITERIA = {
+    "missing": frozenset({Criterion.ALERTS_MISSING}),
+    "unexpected": frozenset({Criterion.ALERTS_UNEXPECTED}),
+    "wrong": frozenset({Criterion.ALERTS_WRONG}),
+    "duplicated": frozenset({Criterion.ALERTS_DUPLICATED}),
+    "slow": frozenset({Criterion.LAG_GROWING, Criterion.STALLED, Criterion.LATENCY_P95}),
+}
 
 RESTART_LATE = Restart(killed_us=BEGIN_US + 13_000_000, down_us=1_000_000)
 RESTART = Restart(killed_us=BEGIN_US + 8_600_000, down_us=2_000_000)
@@ -18,12 +32,28 @@ RESTART = Restart(killed_us=BEGIN_US + 8_600_000, down_us=2_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong system. caught: the kinds of faults of which one must be found."""
+    """A wrong system. caught: the kinds of faults, or the stages, of which one must be found.
+
+    decided: changes the decisions, of a job that tells all of them.
+    """
 
     name: str
     sentence: str
     system: System
     caught: tuple[str, ...]
+    decided: Callable[[Decisions], Decisions] | None = None
+
+    def is_found(self, result: Result) -> bool:
+        """Whether a run of it is called what it is, for a reason that names the fault."""
+        if self.decided is not None:
+            named = any(getattr(result, f"decisions_{kind}") for kind in self.caught)
+            return result.verdict is Verdict.FAILED and named and result.decisive[0].startswith(Criterion.DECISIONS)
+        if set(self.caught) <= set(STAGES):
+            said = " ".join(result.reasons)
+            named = any(f"stage {stage.replace('_', ' ')}" in said for stage in self.caught)
+            return result.verdict is Verdict.VOID and named and Criterion.STAMPS in result.decisive
+        expected = frozenset[Criterion]().union(*(CRITERIA[kind] for kind in self.caught))
+        return result.verdict is Verdict.FAILED and bool(expected & set(result.decisive))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,10 +392,86 @@ stamps.add("sent_early", "sent_us is 100 ms early", "send_lag", said=_shifted(se
 
 
 def _cold_late(alerts: Alerts) -> Alerts:
-    late_us = np.where(symbol_codes(alerts.symbol) % 10 != 0, 3_000_000, 0)
+    late_us = np.where(symbol_codes(alerts.symbol) % 10 != 0, 5_000_000, 0)
     return replace(alerts, emitted_us=alerts.emitted_us + late_us, received_us=alerts.received_us + late_us)
 
 
-LATE_KEYS = Mutant("late_keys", "alerts of all but the hot keys are 3 s late", System(said=_cold_late), ("latency",))
+slow = _List()
+slow.add("late_keys", "alerts of all but the hot keys are 5 s late", "slow", said=_cold_late)
+slow.add("falls_behind", "it falls behind by 0.3 s in each second", "slow", slower_by=0.3)
+slow.add("far_behind", "it falls behind by 1.5 s in each second", "slow", slower_by=1.5)
+slow.add("stands_still", "nothing is read for 4 s at the end of a batch", "slow", standstill_us=4_000_000)
+slow.add("away", "it is away for 4 s when it is started again", "slow", restart=replace(RESTART, down_us=4_000_000))
+
+
+# All decisions: the alerts are right, and what is told of the orders is not.
+
+
+decisions = _List()
+
+
+def _decisions(name: str, sentence: str, *caught: str, decided: Callable[[Decisions], Decisions]) -> None:
+    decisions.mutants.append(Mutant(name, sentence, System(standstill_us=400_000), caught, decided))
+
+
+def _told(
+    **changes: Callable[[Decisions], np.ndarray[tuple[int], np.dtype[np.generic]]],
+) -> Callable[[Decisions], Decisions]:
+    """The named fields of every 500th decision."""
+
+    def decided(right: Decisions) -> Decisions:
+        some = np.arange(len(right)) % 500 == 250
+        values = {name: np.where(some, change(right), getattr(right, name)) for name, change in changes.items()}
+        return replace(right, **values)
+
+    return decided
+
+
+def _told_again(right: Decisions) -> Decisions:
+    return Decisions.concatenate([right, right[::500]])
+
+
+def _on_an_older_quote(right: Decisions) -> Decisions:
+    """Each symbol's decisions after the first second name the quote of its first one."""
+    _, first, of_symbol = np.unique(symbol_codes(right.symbol), return_index=True, return_inverse=True)
+    late = right.intended_us > BEGIN_US + 1_000_000
+    named = ("bid", "offer", "quote_sequence", "verdict")
+    return replace(
+        right,
+        **{name: np.where(late, getattr(right, name)[first][of_symbol], getattr(right, name)) for name in named},
+    )
+
+
+_ACCEPTED = ord(ACCEPTED)
+_decisions(
+    "accepted_forgotten", "every 500th accepted order has no decision", "missing",
+    decided=lambda right: right[(right.verdict != _ACCEPTED) | (np.arange(len(right)) % 500 != 250)],
+)  # fmt: skip
+_decisions(
+    "rejected_alone", "accepted orders have no decision", "missing",
+    decided=lambda right: right[right.verdict != _ACCEPTED],
+)  # fmt: skip
+_decisions("decided_twice", "every 500th decision comes twice", "duplicated", decided=_told_again)
+_decisions(
+    "decisions_invented", "every 500th decision has an id that no order has", "unknown",
+    decided=_told(order_id=lambda right: right.order_id + 10**8),
+)  # fmt: skip
+_decisions(
+    "verdict_turned", "every 500th decision says the other verdict", "wrong",
+    decided=_told(verdict=lambda right: (ord(ACCEPTED) + ord(REJECTED) - right.verdict).astype(np.uint8)),
+)  # fmt: skip
+_decisions(
+    "all_accepted", "every decision accepts", "wrong",
+    decided=lambda right: replace(right, verdict=np.full(len(right), _ACCEPTED, np.uint8)),
+)  # fmt: skip
+for _name in ("account", "quantity", "price", "bid", "offer", "quote_sequence", "intended_us"):
+    _decisions(
+        f"decided_{_name}_off_by_one", f"every 500th decision has another {_name}", "wrong", "stale",
+        decided=_told(**{_name: lambda right, name=_name: getattr(right, name) + 1}),
+    )  # fmt: skip
+_decisions("decided_on_older", "decisions name the first quote that was met", "stale", decided=_on_an_older_quote)
+
 MUTANTS = tuple(_all.mutants)
 STAMPS = tuple(stamps.mutants)
+SLOW = tuple(slow.mutants)
+DECISIONS = tuple(decisions.mutants)

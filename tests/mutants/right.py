@@ -1,0 +1,61 @@
+"""The right systems: what the verdict must call passed, in as many circumstances as there are."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tests.mutants.inputs import BEGIN_US, Input, generated, hand_made
+from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, System
+
+MODES = (REAL_TIME, MICRO_BATCH)
+STANDSTILLS_US = (0, 400_000, 1_200_000)
+SEEDS = range(6)
+LIVES = ("plain", "restart", "pair", "late", "hiccups")
+_LONG_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A right system, and what it is given. decides: it tells all decisions."""
+
+    name: str
+    system: System
+    make: Callable[[], Input]
+    decides: bool = False
+
+
+def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
+    """A system of that life: it is always there, is started again, has a second one beside it, reads everything up to
+    1.5 s later, or has partitions that stand still alone.
+
+    A restart, with what is read again, is shorter than the time for which a job may stand still.
+    """
+    drawn = np.random.default_rng(seed)
+    system = System(seed=seed, mode=mode, standstill_us=standstill_us)
+    if life == "restart":
+        killed_us = BEGIN_US + int(drawn.uniform(6.4, 7.4) * 1e6)
+        return replace(system, restart=Restart(killed_us, down_us=int(drawn.uniform(0.2, 1) * 1e6)))
+    if life == "pair":
+        return replace(system, replicas=2)
+    if life == "late":
+        return replace(system, later_us=int(drawn.uniform(0.2, 1.5) * 1e6))
+    return replace(system, hiccup_us=60_000) if life == "hiccups" else system
+
+
+def of_life(life: str, mode: str, standstill_us: int) -> Iterator[Right]:
+    """On either market and with each seed; one a minute long, in which steadiness and growth are judged as well."""
+    for make, seed in itertools.product((hand_made, generated), SEEDS):
+        system = right_system(life, mode, standstill_us, seed)
+        yield Right(f"{make.__name__} {seed}", system, lambda make=make, seed=seed: make(seed % 3))  # type: ignore[misc]
+    system = replace(right_system(life, mode, standstill_us, 3), seconds=_LONG_S)
+    yield Right("a minute", system, lambda: generated(1, seconds=_LONG_S))
+    deciding = right_system(life, mode, standstill_us, 5)
+    yield Right("all decisions", deciding, lambda: generated(2), decides=True)
+
+
+def right_systems() -> Iterator[Right]:
+    """All of them."""
+    for life, mode, standstill_us in itertools.product(LIVES, MODES, STANDSTILLS_US):
+        yield from of_life(life, mode, standstill_us)

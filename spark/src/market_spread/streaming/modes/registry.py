@@ -30,7 +30,7 @@ def open_session(
     """
     more = dict(more or {})
     # Else Spark and RocksDB unpack into /tmp, where a JVM that is killed leaves it.
-    java_options = f"-Djava.io.tmpdir={folder} {more.pop('spark.driver.extraJavaOptions', '')}".strip()
+    java_options = f"'-Djava.io.tmpdir={folder}' {more.pop('spark.driver.extraJavaOptions', '')}".strip()
     settings = {
         **mode.session_settings,
         "spark.ui.enabled": "false",

@@ -464,8 +464,8 @@ with open_session("micro-batch", cores=2) as spark, MemoryRun(spark, counting(),
 
 
 def test_memory_run_leaves_no_temporary_file() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={folder}"
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a blank ") as folder:
+        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} '-Djava.io.tmpdir={folder}'"
         environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
         environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
 

@@ -71,6 +71,12 @@ def test_executors_as_pods_are_described_and_get_no_volume_at_tmp(settings: dict
     assert not {"spark.local.dir", "spark.python.unix.domain.socket.dir"} & settings.keys()
 
 
+def test_the_jvm_unpacks_into_the_folder_of_the_job(settings: dict[str, str], tmp_path: Path) -> None:
+    open_with(folder=tmp_path, java_options="-Xlog:gc")
+
+    assert settings["spark.driver.extraJavaOptions"] == f"'-Djava.io.tmpdir={tmp_path}' -Xlog:gc"
+
+
 def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str, str]) -> None:
     open_with(executor_java_options="-XX:+UseSerialGC")
 

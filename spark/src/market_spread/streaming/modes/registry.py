@@ -28,6 +28,9 @@ def open_session(
 
     memory: of the driver; folder: where Spark writes; more: settings that override the others; an empty one is unset.
     """
+    more = dict(more or {})
+    # Else Spark and RocksDB unpack into /tmp, where a JVM that is killed leaves it.
+    java_options = f"'-Djava.io.tmpdir={folder}' {more.pop('spark.driver.extraJavaOptions', '')}".strip()
     settings = {
         **mode.session_settings,
         "spark.ui.enabled": "false",
@@ -37,7 +40,8 @@ def open_session(
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
-        **(more or {}),
+        "spark.driver.extraJavaOptions": java_options,
+        **more,
     }
     builder = SparkSession.builder.master(master).appName("market-spread")
     for name, value in settings.items():

@@ -95,7 +95,7 @@ class SparkEngine:
             topics=self._config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=self._config.checkpoint,
             batch_s=batch_s,
-            security=self._config.kafka_security.java_options(),
+            security=self._config.kafka_java_options(),
         )
 
 
@@ -158,7 +158,7 @@ def _partitions(config: JobConfig, topics: Sequence[str], clock: Clock) -> int:
     """How many partitions the topics have together. In a cluster, where they may come later, they are awaited."""
     while True:
         try:
-            counts = partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
+            counts = partition_counts(config.bootstrap_servers, topics, security=config)
             return sum(counts.values())
         except (UsageError, RunVoidError) as error:
             if not is_on_kubernetes(config.master):
@@ -172,7 +172,7 @@ def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
     checkpoint = Path(config.checkpoint)
     # Read before the topics' ends: a predecessor may still be at work, and its offsets only grow.
     if known := newest_offsets(checkpoint):
-        ends = end_offsets(config.bootstrap_servers, topics, security=config.kafka_security)
+        ends = end_offsets(config.bootstrap_servers, topics, security=config)
         refuse_other_kafka(checkpoint, known, ends)
 
 

@@ -32,7 +32,7 @@ def read_topic(
 ) -> DataFrame:
     """The records of a topic from its beginning, with their headers; streaming.
 
-    security: settings of Kafka's client; see `KafkaSecurity.java_options`.
+    security: settings of Kafka's client; see `KafkaSecurity.kafka_java_options`.
     """
     reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_client(security))
     return reader.option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", topic).load()

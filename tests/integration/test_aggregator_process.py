@@ -23,7 +23,7 @@ from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import MESSAGES_DUE, SEND_LAG
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import GrpcPushStream, StreamEndedError
+from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
@@ -126,7 +126,7 @@ def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(la
     def push_on(source: str) -> None:
         recorder = recorder_of(source)
         with channel_to(aggregator.address) as channel:
-            stream = GrpcPushStream(channel)
+            stream = PushStream(channel)
             while not ended.is_set():
                 recorder.histogram(SEND_LAG).record_us(np.arange(1, 2_000, 7))
                 recorder.counter(MESSAGES_DUE).add(286)

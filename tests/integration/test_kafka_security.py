@@ -49,7 +49,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
 
 @pytest.fixture
 def security(broker: SecuredBroker) -> KafkaSecurity:
-    return broker.security.kafka_security
+    return broker.security
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from market_spread.common.grpc.calls import channel_to
 from market_spread.common.telemetry.metrics import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import GrpcPushStream, StreamEndedError
+from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 from tests.support.aggregators import (
     DEADLINE_S,
@@ -91,7 +91,7 @@ def test_a_stream_is_told_that_the_aggregator_stops(launch: Launch) -> None:
     aggregator, recorder = launch(), recorder_of("sender-0")
     recorder.counter(MESSAGES_DUE).add(1)
     with channel_to(aggregator.address) as channel:
-        stream = GrpcPushStream(channel)
+        stream = PushStream(channel)
         stream.send(taken(recorder))
         answer = stream.answer(DEADLINE_S)
         begin = time.monotonic()

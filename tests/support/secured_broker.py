@@ -9,7 +9,7 @@ from pathlib import Path
 from market_spread.common.config import inherited_environment
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.security import KafkaSecurityConfig
+from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.controller.deploy.local.process import Child
 from tests.support.waiting import eventually
@@ -63,8 +63,8 @@ class SecuredBroker:
         return f"127.0.0.1:{self._port}"
 
     @property
-    def security(self) -> KafkaSecurityConfig:
-        return KafkaSecurityConfig(**self.settings)  # type: ignore[arg-type]
+    def security(self) -> KafkaSecurity:
+        return KafkaSecurity(**self.settings)  # type: ignore[arg-type]
 
     @property
     def settings(self) -> dict[str, object]:

@@ -21,7 +21,7 @@ from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.delivery import IN_FLIGHT_MAX
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import GrpcPushStream
+from market_spread.common.telemetry.stream import PushStream
 from market_spread.controller.deploy.local.services import Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model.hlog import push_block
@@ -128,7 +128,7 @@ def running(*, on_disk: bool) -> Iterator[Aggregator]:
 
 def _push_all(address: str, source: str, each: list[PushRequest], in_flight: int) -> None:
     with channel_to(address) as channel:
-        stream = GrpcPushStream(channel)
+        stream = PushStream(channel)
         for number, push in enumerate(each):
             copy = PushRequest()
             copy.CopyFrom(push)
@@ -140,7 +140,7 @@ def _push_all(address: str, source: str, each: list[PushRequest], in_flight: int
             _require_taken(stream)
 
 
-def _require_taken(stream: GrpcPushStream) -> None:
+def _require_taken(stream: PushStream) -> None:
     answer = stream.answer(30)
     if answer is None or answer.refusal:
         raise RunFailedError(f"a push was not taken: {answer}")

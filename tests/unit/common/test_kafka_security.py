@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity, KafkaSecurityConfig
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
 
 @pytest.fixture
@@ -19,22 +19,22 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def scram(files: dict[str, Path], **changes: Any) -> KafkaSecurity:
-    settings = {"protocol": "SASL_SSL", "mechanism": "SCRAM-SHA-512", "username": "spread"}
-    return KafkaSecurity(**{**settings, "password_file": files["password"], "ca_file": files["ca"], **changes})
+    settings = {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "username": "spread"}
+    settings |= {"password_file": files["password"], "ca_file": files["ca"], **changes}
+    return KafkaSecurity(**{f"kafka_{name}": value for name, value in settings.items()})
 
 
 def test_without_settings_kafka_is_open_to_all() -> None:
-    config = from_environment(KafkaSecurityConfig, {})
+    config = from_environment(KafkaSecurity, {})
 
-    assert config.kafka_security == PLAINTEXT
+    assert config == PLAINTEXT
     assert PLAINTEXT.client_options() == {"security_protocol": "PLAINTEXT"}
-    assert PLAINTEXT.java_options() == {}
+    assert PLAINTEXT.kafka_java_options() == {}
 
 
 def test_login_and_certificates_reach_our_client(files: dict[str, Path]) -> None:
     security = scram(files, certificate_file=files["certificate"], key_file=files["key"])
 
-    assert security.errors() == []
     assert security.client_options() == {
         "security_protocol": "SASL_SSL",
         "sasl_mechanism": "SCRAM-SHA-512",
@@ -49,7 +49,7 @@ def test_login_and_certificates_reach_our_client(files: dict[str, Path]) -> None
 def test_login_and_certificates_reach_the_jvm_as_texts(files: dict[str, Path]) -> None:
     security = scram(files, certificate_file=files["certificate"], key_file=files["key"])
 
-    assert security.java_options() == {
+    assert security.kafka_java_options() == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.jaas.config": (
@@ -66,10 +66,13 @@ def test_login_and_certificates_reach_the_jvm_as_texts(files: dict[str, Path]) -
 
 def test_plain_login_has_its_own_module(files: dict[str, Path]) -> None:
     security = KafkaSecurity(
-        protocol="SASL_PLAINTEXT", mechanism="PLAIN", username="spread", password_file=files["password"]
+        kafka_security_protocol="SASL_PLAINTEXT",
+        kafka_sasl_mechanism="PLAIN",
+        kafka_username="spread",
+        kafka_password_file=files["password"],
     )
 
-    assert security.java_options()["sasl.jaas.config"].startswith(
+    assert security.kafka_java_options()["sasl.jaas.config"].startswith(
         "org.apache.kafka.common.security.plain.PlainLoginModule required "
     )
 
@@ -82,7 +85,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     }
 
     with pytest.raises(UsageError) as raised:
-        from_environment(KafkaSecurityConfig, environment)
+        from_environment(KafkaSecurity, environment)
 
     assert str(raised.value) == (
         "kafka_username is not set; SASL_SSL needs it; kafka_password_file is not set; SASL_SSL needs it; "
@@ -93,16 +96,16 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
 
 def test_what_the_protocol_does_not_use_is_refused() -> None:
     with pytest.raises(ValueError, match="kafka_username is set, but kafka_security_protocol=SSL does not"):
-        KafkaSecurityConfig(kafka_security_protocol="SSL", kafka_username="spread")
+        KafkaSecurity(kafka_security_protocol="SSL", kafka_username="spread")
 
 
 def test_unknown_protocol_is_refused() -> None:
     with pytest.raises(ValueError, match="kafka_security_protocol='TLS'; use one of PLAINTEXT, SSL, SASL_PLAINTEXT"):
-        KafkaSecurityConfig(kafka_security_protocol="TLS")
+        KafkaSecurity(kafka_security_protocol="TLS")
 
 
 def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    security = KafkaSecurity(protocol="SSL", ca_file=tmp_path / "none.pem")
+    security = KafkaSecurity(kafka_security_protocol="SSL", kafka_ca_file=tmp_path / "none.pem")
 
     with pytest.raises(UsageError, match=r"none\.pem cannot be read: No such file or directory; name a file"):
-        security.java_options()
+        security.kafka_java_options()

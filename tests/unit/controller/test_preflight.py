@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.host.facts import Host, cpu_list
+from market_spread.common.processes import format_cpus
+from market_spread.controller.host.facts import Host
 from market_spread.controller.host.preflight import MACHINE_CHECKS, HostCheck, MachineKeys, check_host, require_passed
 
 CPU = """\
@@ -131,4 +132,4 @@ def test_checks_that_are_left_out_and_no_gate_look_at_nothing(tmp_path: Path) ->
 
 
 def test_cpus_are_written_as_the_kernel_does() -> None:
-    assert [cpu_list(cpus) for cpus in ((), (3,), (0, 1, 2, 5), (7, 5, 6))] == ["", "3", "0-2,5", "5-7"]
+    assert [format_cpus(cpus) for cpus in ((), (3,), (0, 1, 2, 5), (7, 5, 6))] == ["", "3", "0-2,5", "5-7"]

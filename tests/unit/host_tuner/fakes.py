@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from market_spread.host_tuner.cpus import format_list, parse_list, parse_mask
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import parse_list, parse_mask
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.originals import Originals
 
@@ -82,7 +83,7 @@ class FakeKernel:
                 raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
             return " ".join(f"[{word}]" if word == text else word for word in words) + "\n"
         if path.endswith("smp_affinity_list"):
-            return f"{format_list(parse_list(text))}\n"
+            return f"{format_cpus(parse_list(text))}\n"
         if path.endswith(("default_smp_affinity", "cpumask")):
             width = len(self.files[path].strip())
             return f"{sum(1 << cpu for cpu in parse_mask(text)):0{width}x}\n"

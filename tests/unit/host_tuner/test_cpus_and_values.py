@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.host_tuner.cpus import format_list, format_mask, parse_list, parse_mask
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import format_mask, parse_list, parse_mask
 from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly, to_restore
 
 CPUS = st.frozensets(st.integers(0, 255))
@@ -12,12 +13,12 @@ CPUS = st.frozensets(st.integers(0, 255))
 
 @given(CPUS)
 def test_lists_and_masks_say_the_same_after_a_round_trip(cpus: frozenset[int]) -> None:
-    assert parse_list(format_list(cpus)) == cpus
+    assert parse_list(format_cpus(cpus)) == cpus
     assert parse_mask(format_mask(cpus)) == cpus
 
 
 def test_they_are_written_as_the_kernel_writes_them() -> None:
-    assert format_list({0, 9, 10, 11, 35}) == "0,9-11,35"
+    assert format_cpus({0, 9, 10, 11, 35}) == "0,9-11,35"
     assert format_mask({0, 9}) == "201"
     assert format_mask({0, 40}) == "100,00000001"
     assert parse_mask("00000000,00000201\n") == {0, 9}

@@ -1,4 +1,4 @@
-"""What a process knows about itself: its CPU time, the signals that end it."""
+"""What a process knows about itself: its CPUs and their time, the signals that end it."""
 
 import _thread
 import signal
@@ -47,6 +47,17 @@ def _seconds(process: psutil.Process) -> tuple[float, ...]:
     except psutil.Error:
         return ()
     return times.user, times.system, times.children_user, times.children_system
+
+
+def format_cpus(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel lists them: `0-3,8`."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 def stop_event_on_signals() -> threading.Event:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
@@ -78,8 +79,8 @@ def _on_off(on: bool) -> str:
 
 def _housekeeping(wanted: Cpus, cpus: HostCpus) -> SettingOutcome:
     ok = wanted == cpus.housekeeping and bool(wanted) and bool(cpus.pinned)
-    found = f"online are {format_list(cpus.online)}"
-    return SettingOutcome("housekeeping_cpus", f"{format_list(wanted)} and others", found, AT_LAUNCH, ok=ok)
+    found = f"online are {format_cpus(cpus.online)}"
+    return SettingOutcome("housekeeping_cpus", f"{format_cpus(wanted)} and others", found, AT_LAUNCH, ok=ok)
 
 
 def _kernel_argument(tree: HostTree, argument: str) -> str:
@@ -118,12 +119,12 @@ def _frequency(wanted_mhz: int, tree: HostTree, pinned: Cpus) -> SettingOutcome:
 
 def _placement(tree: HostTree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
     """What the kubelet gives away is what we tune, and no container's CPUs are on two NUMA nodes."""
-    wanted = format_list(cpus.pinned)
+    wanted = format_cpus(cpus.pinned)
     if resources is None or resources.error is not None:
         reason = "the kubelet's socket is not configured" if resources is None else resources.error or ""
         yield SettingOutcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(reason,))
         return
-    found = format_list(resources.allocatable) or "none: its CPU manager is not static"
+    found = format_cpus(resources.allocatable) or "none: its CPU manager is not static"
     ok = bool(resources.allocatable) and resources.allocatable <= cpus.pinned
     yield SettingOutcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=ok)
     yield _on_one_node(tree, resources.exclusive)
@@ -134,7 +135,7 @@ def _on_one_node(tree: HostTree, exclusive: Mapping[str, Cpus]) -> SettingOutcom
         nodes = _numa_nodes(tree).values()
         apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes))
         found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
-        errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_list(exclusive[name])}" for name in apart)
+        errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_cpus(exclusive[name])}" for name in apart)
         return found, not apart, errors
 
     return _guarded("placement", "a NUMA node each", look, BY_KUBELET)

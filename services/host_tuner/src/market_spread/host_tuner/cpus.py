@@ -27,17 +27,6 @@ def parse_list(text: str) -> Cpus:
     return frozenset(cpus)
 
 
-def format_list(cpus: Iterable[int]) -> str:
-    """The shortest list, as the kernel writes it."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-
-
 def parse_mask(text: str) -> Cpus:
     """The CPUs of a mask in hexadecimal words of 32. ValueError if it is not a mask."""
     if not _MASK.fullmatch(text.strip().lower()):

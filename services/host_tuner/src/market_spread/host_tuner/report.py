@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from market_spread.host_tuner.cpus import Cpus, format_list
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import Cpus
 
 APPLIED = "by the tuner"
 AT_LAUNCH = "at launch"
@@ -56,7 +57,7 @@ class Report:
         return {
             "ok": self.ok,
             "wrong": {outcome.setting: outcome.found for outcome in self.outcomes if not outcome.ok},
-            "exclusive": {name: format_list(cpus) for name, cpus in sorted(self.exclusive.items())},
+            "exclusive": {name: format_cpus(cpus) for name, cpus in sorted(self.exclusive.items())},
         }
 
     def table(self) -> str:
@@ -67,7 +68,7 @@ class Report:
         ]
         lines = [*_columns([_HEAD, *rows])]
         lines += [f"{outcome.setting}: {error}" for outcome in self.outcomes for error in outcome.errors]
-        lines += [f"exclusive: {name} has {format_list(cpus)}" for name, cpus in sorted(self.exclusive.items())]
+        lines += [f"exclusive: {name} has {format_cpus(cpus)}" for name, cpus in sorted(self.exclusive.items())]
         wrong = sum(not outcome.ok for outcome in self.outcomes)
         lines.append(f"{wrong} of {len(rows)} settings are not as wanted" if wrong else self.message())
         return "\n".join(lines)

@@ -4,7 +4,8 @@ import errno
 import re
 from dataclasses import dataclass
 
-from market_spread.host_tuner.cpus import Cpus, format_list, parse_list
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.profile import Sysctl, TuningProfile
 from market_spread.host_tuner.tree import HostTree, has
 from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly
@@ -124,13 +125,13 @@ def _interrupts(housekeeping: Cpus, tree: HostTree) -> Setting:
         ),
     ]
     return Setting(
-        "interrupts", f"on {format_list(housekeeping)}", tuple(files) if housekeeping else (), refusable=True
+        "interrupts", f"on {format_cpus(housekeeping)}", tuple(files) if housekeeping else (), refusable=True
     )
 
 
 def _workqueues(housekeeping: Cpus) -> Setting:
     files = (SettingFile(WORKQUEUE_MASK, cpu_mask(housekeeping), "cpumask"),)
-    return Setting("workqueues", f"on {format_list(housekeeping)}", files if housekeeping else ())
+    return Setting("workqueues", f"on {format_cpus(housekeeping)}", files if housekeeping else ())
 
 
 def sysctl_setting(sysctl: Sysctl) -> Setting:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from market_spread.host_tuner.cpus import Cpus, format_list, format_mask, parse_list, parse_mask
+from market_spread.common.processes import format_cpus
+from market_spread.host_tuner.cpus import Cpus, format_mask, parse_list, parse_mask
 
 # A file that offers words and marks the one in force: `always [madvise] never`.
 _CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
@@ -54,13 +55,13 @@ def chosen(word: str) -> Value:
 
 def cpu_list(cpus: Cpus) -> Value:
     """These CPUs, as a list."""
-    return Value(format_list(cpus), lambda found: parse_list(found) == cpus)
+    return Value(format_cpus(cpus), lambda found: parse_list(found) == cpus)
 
 
 def cpu_mask(cpus: Cpus) -> Value:
     """These CPUs, as a mask."""
     return Value(
-        format_mask(cpus), lambda found: parse_mask(found) == cpus, lambda found: format_list(parse_mask(found))
+        format_mask(cpus), lambda found: parse_mask(found) == cpus, lambda found: format_cpus(parse_mask(found))
     )
 
 

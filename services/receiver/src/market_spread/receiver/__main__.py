@@ -26,7 +26,7 @@ def _serve() -> None:
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock)
     service = ReceiverService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source, config.kafka_security),
+        broker=KafkaBroker(config.bootstrap_servers, config.source, config),
         folder=config.data_folder,
         recorder=recorder,
         clock=clock,

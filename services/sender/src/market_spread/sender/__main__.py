@@ -31,7 +31,7 @@ def _serve() -> None:
     clock = SystemClock()
     recorder = Recorder(source=config.source, clock=clock)
     service = SenderService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source, config.kafka_security),
+        broker=KafkaBroker(config.bootstrap_servers, config.source, config),
         recorder=recorder,
         clock=clock,
         unacknowledged_bytes_max=config.unacknowledged_bytes_max,

@@ -88,7 +88,7 @@ class SparkEngine:
             self._spark,
             self._pipeline,
             self._mode,
-            client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_security.java_options()},
+            client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
             topics=config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
             batch_s=batch_s,
@@ -158,7 +158,7 @@ def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) ->
     """How many partitions each topic has. In a cluster, where topics may be created later, waits for them."""
     while True:
         try:
-            return partition_counts(config.bootstrap_servers, topics, security=config.kafka_security)
+            return partition_counts(config.bootstrap_servers, topics, security=config)
         except (UsageError, RunVoidError) as error:
             if not is_on_kubernetes(config.master):
                 raise
@@ -171,7 +171,7 @@ def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
     checkpoint = Path(config.checkpoint)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
     if known := newest_offsets(checkpoint):
-        ends = end_offsets(config.bootstrap_servers, topics, security=config.kafka_security)
+        ends = end_offsets(config.bootstrap_servers, topics, security=config)
         refuse_other_kafka(checkpoint, known, ends)
 
 

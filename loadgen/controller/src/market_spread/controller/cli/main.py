@@ -402,7 +402,7 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
     MARKET_SPREAD_KAFKA_* variables, as for the services.
     """
     from market_spread.common.config import from_environment
-    from market_spread.common.kafka.security import KafkaSecurityConfig
+    from market_spread.common.kafka.security import KafkaSecurity
     from market_spread.controller.deploy.topics import ensure_topics
 
     ensure_topics(
@@ -410,7 +410,7 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
         partitions=partitions,
         decisions=decisions,
         replicas=replicas,
-        security=from_environment(KafkaSecurityConfig).kafka_security,
+        security=from_environment(KafkaSecurity),
         clock=SystemClock(),
         say=click.echo,
     )
@@ -444,10 +444,10 @@ def kafka(bootstrap_servers: str) -> None:
     For a broker with a login or TLS, set the MARKET_SPREAD_KAFKA_* variables.
     """
     from market_spread.common.config import from_environment
-    from market_spread.common.kafka.security import KafkaSecurityConfig
+    from market_spread.common.kafka.security import KafkaSecurity
     from market_spread.controller.clients.probe import PROBE_TOPIC, kafka_round_trip
 
-    security = from_environment(KafkaSecurityConfig).kafka_security
+    security = from_environment(KafkaSecurity)
     offset = kafka_round_trip(bootstrap_servers, security=security)
     click.echo(f"a record went to {PROBE_TOPIC} and came back (offset {offset})")
 

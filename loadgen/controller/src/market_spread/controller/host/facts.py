@@ -1,9 +1,9 @@
 """What the manifest says of the machine, read from /proc and /sys."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
+from market_spread.common.processes import format_cpus
 from market_spread.controller.run_folder.manifest import Section
 
 _ROOT = Path("/")
@@ -100,7 +100,7 @@ class Host:
             "cgroup_cpuset": self._in_cgroup(folder, "cpuset.cpus.effective"),
             "cgroup_memory_max": self._in_cgroup(folder, "memory.max"),
             "cgroup_swap_max": self._in_cgroup(folder, "memory.swap.max"),
-            "affinity": cpu_list(os.sched_getaffinity(0)) if self._root == _ROOT else None,
+            "affinity": format_cpus(os.sched_getaffinity(0)) if self._root == _ROOT else None,
         }
 
     def cgroup(self) -> Path | None:
@@ -162,17 +162,6 @@ class Host:
 
     def _in_cgroup(self, folder: Path | None, name: str) -> str | None:
         return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
-
-
-def cpu_list(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel writes them: 0-3,8."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
 def _kilobytes(text: str | None) -> int | None:

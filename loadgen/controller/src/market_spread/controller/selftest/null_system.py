@@ -127,7 +127,7 @@ class _Loop(JobServicer):
         self._positions: dict[Partition, int] = {
             (topic, number): 0 for topic in (TOPICS.nbbo, TOPICS.orders) for number in range(config.partitions)
         }
-        address, security = config.bootstrap_servers, config.kafka_security
+        address, security = config.bootstrap_servers, config
         self._consumer = Consumer(address, client_id="null", security=security)
         self._producer = Producer(address, client_id="null", security=security)
         self._system = system(self._send, clock=clock, delay_us=config.delay_us)

@@ -16,99 +16,18 @@ _LOGIN_MODULES: Mapping[str, str] = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
 MECHANISMS = tuple(_LOGIN_MODULES)
+_LOGIN = ("kafka_sasl_mechanism", "kafka_username", "kafka_password_file")
+_TLS = ("kafka_ca_file", "kafka_certificate_file", "kafka_key_file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSecurity:
-    """How to speak to a broker. Files are read when a client is made, so that a changed password needs no new value.
+    """How to speak to a broker, as its environment tells a process; open to all without any of it.
 
-    password_file: a line break at its end does not count; ca_file: PEM certificates that the broker's is held to, those
-    of the system if absent; certificate_file, key_file: PEM, the key PKCS #8 and not encrypted, for brokers that ask.
+    Files are read when a client is made, so that a changed password needs no new value. kafka_password_file: a line
+    break at its end does not count; kafka_ca_file: PEM certificates that the broker's is held to, those of the system
+    if absent; kafka_certificate_file, kafka_key_file: PEM, the key PKCS #8 and not encrypted, for brokers that ask.
     """
-
-    protocol: str = "PLAINTEXT"
-    mechanism: str | None = None
-    username: str | None = None
-    password_file: Path | None = None
-    ca_file: Path | None = None
-    certificate_file: Path | None = None
-    key_file: Path | None = None
-
-    @property
-    def has_login(self) -> bool:
-        """Whether there are a user and a password."""
-        return self.protocol.startswith("SASL_")
-
-    @property
-    def has_tls(self) -> bool:
-        """Whether the connection is encrypted."""
-        return self.protocol.endswith("SSL")
-
-    def errors(self, prefix: str = "") -> list[str]:
-        """What is wrong with it, each a sentence; names are the fields' with the prefix."""
-        if self.protocol not in PROTOCOLS:
-            return [f"{prefix}security_protocol={self.protocol!r}; use one of {', '.join(PROTOCOLS)}"]
-        login = {"sasl_mechanism": self.mechanism, "username": self.username, "password_file": self.password_file}
-        tls = {"ca_file": self.ca_file, "certificate_file": self.certificate_file, "key_file": self.key_file}
-        errors = [
-            *_belonging(prefix, self.protocol, login, wanted=self.has_login, required=True),
-            *_belonging(prefix, self.protocol, tls, wanted=self.has_tls, required=False),
-        ]
-        if self.has_login and self.mechanism is not None and self.mechanism not in MECHANISMS:
-            errors.append(f"{prefix}sasl_mechanism={self.mechanism!r}; use one of {', '.join(MECHANISMS)}")
-        if self.has_tls and (self.certificate_file is None) != (self.key_file is None):
-            errors.append(f"{prefix}certificate_file and {prefix}key_file go together; give both or none")
-        return errors
-
-    def client_options(self) -> dict[str, object]:
-        """The settings of kafka-python's clients. UsageError if a file cannot be read."""
-        options: dict[str, object] = {"security_protocol": self.protocol}
-        if self.has_login:
-            options |= {
-                "sasl_mechanism": self.mechanism,
-                "sasl_plain_username": self.username,
-                "sasl_plain_password": self._password(),
-            }
-        files = {"ssl_cafile": self.ca_file, "ssl_certfile": self.certificate_file, "ssl_keyfile": self.key_file}
-        for name, path in files.items():
-            if path is not None:
-                _text(path)
-                options[name] = str(path)
-        return options
-
-    def java_options(self) -> dict[str, str]:
-        """The settings of Kafka's own clients, nothing for PLAINTEXT. UsageError if a file cannot be read.
-
-        Certificates go in as texts: executors have none of the files.
-        """
-        if self.protocol == "PLAINTEXT":
-            return {}
-        options = {"security.protocol": self.protocol}
-        if self.has_login:
-            module = _LOGIN_MODULES[str(self.mechanism)]
-            login = f"username={_quoted(str(self.username))} password={_quoted(self._password())}"
-            options |= {"sasl.mechanism": str(self.mechanism), "sasl.jaas.config": f"{module} required {login};"}
-        if self.ca_file is not None:
-            options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _text(self.ca_file)}
-        if self.certificate_file is not None and self.key_file is not None:
-            options |= {
-                "ssl.keystore.type": "PEM",
-                "ssl.keystore.certificate.chain": _text(self.certificate_file),
-                "ssl.keystore.key": _text(self.key_file),
-            }
-        return options
-
-    def _password(self) -> str:
-        assert self.password_file is not None
-        return _text(self.password_file).removesuffix("\n").removesuffix("\r")
-
-
-PLAINTEXT = KafkaSecurity()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSecurityConfig:
-    """Environment of a process that speaks to Kafka; see `KafkaSecurity`. Without any of it Kafka is open to all."""
 
     kafka_security_protocol: str = "PLAINTEXT"
     kafka_sasl_mechanism: str | None = None
@@ -122,40 +41,93 @@ class KafkaSecurityConfig:
         refuse(self.kafka_errors())
 
     @property
-    def kafka_security(self) -> KafkaSecurity:
-        """The same, as clients take it."""
-        return KafkaSecurity(
-            protocol=self.kafka_security_protocol,
-            mechanism=self.kafka_sasl_mechanism,
-            username=self.kafka_username,
-            password_file=self.kafka_password_file,
-            ca_file=self.kafka_ca_file,
-            certificate_file=self.kafka_certificate_file,
-            key_file=self.kafka_key_file,
-        )
+    def has_login(self) -> bool:
+        """Whether there are a user and a password."""
+        return self.kafka_security_protocol.startswith("SASL_")
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.kafka_security_protocol.endswith("SSL")
 
     def kafka_errors(self) -> list[str]:
-        """What is wrong with it. A subclass that checks more begins its list with this."""
-        return self.kafka_security.errors("kafka_")
+        """What is wrong with it, each a sentence. A subclass that checks more begins its list with this."""
+        protocol, mechanism = self.kafka_security_protocol, self.kafka_sasl_mechanism
+        if protocol not in PROTOCOLS:
+            return [f"kafka_security_protocol={protocol!r}; use one of {', '.join(PROTOCOLS)}"]
+        errors = [
+            *(
+                f"{name} is not set; {protocol} needs it"
+                for name in _LOGIN
+                if self.has_login and not getattr(self, name)
+            ),
+            *(
+                f"{name} is set, but kafka_security_protocol={protocol} does not use it; leave one of them out"
+                for names, used in ((_LOGIN, self.has_login), (_TLS, self.has_tls))
+                for name in names
+                if not used and getattr(self, name) is not None
+            ),
+        ]
+        if self.has_login and mechanism is not None and mechanism not in MECHANISMS:
+            errors.append(f"kafka_sasl_mechanism={mechanism!r}; use one of {', '.join(MECHANISMS)}")
+        if self.has_tls and (self.kafka_certificate_file is None) != (self.kafka_key_file is None):
+            errors.append("kafka_certificate_file and kafka_key_file go together; give both or none")
+        return errors
+
+    def client_options(self) -> dict[str, object]:
+        """The settings of kafka-python's clients. UsageError if a file cannot be read."""
+        options: dict[str, object] = {"security_protocol": self.kafka_security_protocol}
+        if self.has_login:
+            options |= {
+                "sasl_mechanism": self.kafka_sasl_mechanism,
+                "sasl_plain_username": self.kafka_username,
+                "sasl_plain_password": self._password(),
+            }
+        files = {
+            "ssl_cafile": self.kafka_ca_file,
+            "ssl_certfile": self.kafka_certificate_file,
+            "ssl_keyfile": self.kafka_key_file,
+        }
+        for name, path in files.items():
+            if path is not None:
+                _text(path)
+                options[name] = str(path)
+        return options
+
+    def kafka_java_options(self) -> dict[str, str]:
+        """The settings of Kafka's own clients, nothing for PLAINTEXT. UsageError if a file cannot be read.
+
+        Certificates go in as texts: executors have none of the files.
+        """
+        if self.kafka_security_protocol == "PLAINTEXT":
+            return {}
+        options = {"security.protocol": self.kafka_security_protocol}
+        if self.has_login:
+            module = _LOGIN_MODULES[str(self.kafka_sasl_mechanism)]
+            login = f"username={_quoted(str(self.kafka_username))} password={_quoted(self._password())}"
+            options |= {
+                "sasl.mechanism": str(self.kafka_sasl_mechanism),
+                "sasl.jaas.config": f"{module} required {login};",
+            }
+        if self.kafka_ca_file is not None:
+            options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _text(self.kafka_ca_file)}
+        if self.kafka_certificate_file is not None and self.kafka_key_file is not None:
+            options |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": _text(self.kafka_certificate_file),
+                "ssl.keystore.key": _text(self.kafka_key_file),
+            }
+        return options
+
+    def _password(self) -> str:
+        assert self.kafka_password_file is not None
+        return _text(self.kafka_password_file).removesuffix("\n").removesuffix("\r")
 
 
 def refuse(errors: list[str]) -> None:
     """ValueError with all of them, if there are any: how a configuration refuses its values."""
     if errors:
         raise ValueError("; ".join(errors))
-
-
-def _belonging(prefix: str, protocol: str, values: Mapping[str, object], *, wanted: bool, required: bool) -> list[str]:
-    """Errors of values that the protocol does not use, or that it needs."""
-    if not wanted:
-        return [
-            f"{prefix}{name} is set, but {prefix}security_protocol={protocol} does not use it; leave one of them out"
-            for name, value in values.items()
-            if value is not None
-        ]
-    if not required:
-        return []
-    return [f"{prefix}{name} is not set; {protocol} needs it" for name, value in values.items() if not value]
 
 
 def _text(path: Path) -> str:
@@ -170,3 +142,6 @@ def _quoted(text: str) -> str:
     """As the login configuration of Java quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+PLAINTEXT = KafkaSecurity()

@@ -10,7 +10,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import Server
-from market_spread.common.kafka.security import KafkaSecurityConfig, refuse
+from market_spread.common.kafka.security import KafkaSecurity, refuse
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.process.pinning import PinningWatch, own_problem
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceConfig(KafkaSecurityConfig):
+class ServiceConfig(KafkaSecurity):
     """What every such process is told.
 
     grpc_port: 0 takes a free one; ports_file: where to say which (JSON), once it is bound; aggregator_address: where

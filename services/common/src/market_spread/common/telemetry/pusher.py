@@ -15,7 +15,7 @@ from market_spread.common.telemetry.clock_error import host_id, read_clock_error
 from market_spread.common.telemetry.delivery import PushDelivery
 from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import GrpcPushStream, PushStream
+from market_spread.common.telemetry.stream import PushStream
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 
 STOP_S = 2.0
@@ -58,7 +58,7 @@ class Pusher:
         self._channel: grpc.Channel | None = None
         if open_stream is None:
             self._channel = channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
-            open_stream = partial(GrpcPushStream, channel)
+            open_stream = partial(PushStream, channel)
         self._delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
         self._stopping = threading.Event()
         self._stop_by_ns = 0

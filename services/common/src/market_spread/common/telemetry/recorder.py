@@ -49,6 +49,7 @@ class NumberHandle:
         self._lock = lock
         self._kind = kind
         self._changed = False
+        self._value: float | None = None
         self._begin()
 
     def add(self, number: float) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from queue import Empty, SimpleQueue
-from typing import Protocol, cast
+from typing import cast
 
 import grpc
 
@@ -14,21 +14,8 @@ class StreamEndedError(Exception):
     """The stream has ended, for the reason that the message gives. What was not answered is to be sent on another."""
 
 
-class PushStream(Protocol):
-    """Pushes in order, and their answers in the same order."""
-
-    def send(self, push: PushRequest) -> None:
-        """Send a push; does not wait, not even for a connection."""
-
-    def answer(self, timeout_s: float) -> PushResponse | None:
-        """The next answer; None if it does not come in that time. StreamEndedError if none will come any more."""
-
-    def close(self) -> None:
-        """End the stream. What was not answered may have been taken or not. Idempotent."""
-
-
-class GrpcPushStream:
-    """A PushStream on a channel: open once it is made. For one thread."""
+class PushStream:
+    """Pushes in order, and their answers in the same order; open once it is made. For one thread."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._pushes: SimpleQueue[PushRequest | None] = SimpleQueue()
@@ -39,11 +26,11 @@ class GrpcPushStream:
         threading.Thread(target=self._read, name="push-answers", daemon=True).start()
 
     def send(self, push: PushRequest) -> None:
-        """See PushStream."""
+        """Send a push; does not wait, not even for a connection."""
         self._pushes.put(push)
 
     def answer(self, timeout_s: float) -> PushResponse | None:
-        """See PushStream."""
+        """The next answer; None if it does not come in that time. StreamEndedError if none will come any more."""
         if not self._ended:
             try:
                 answer = self._answers.get(timeout=max(0.0, timeout_s))
@@ -55,7 +42,7 @@ class GrpcPushStream:
         raise StreamEndedError(self._reason)
 
     def close(self) -> None:
-        """See PushStream."""
+        """End the stream. What was not answered may have been taken or not. Idempotent."""
         self._call.cancel()
 
     def _read(self) -> None:

@@ -7,15 +7,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
-from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import check_reachable
+from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.deploy.local.broker import remove_data
 from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
@@ -184,6 +181,11 @@ def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
         check_reachable(addresses.bootstrap_servers)
         return "serving", ""
 
+    def aggregator() -> tuple[str, str]:
+        if (problem := service_problem(addresses.aggregator)) is not None:
+            raise RunFailedError(f"the metrics-aggregator says: {problem}")
+        return "serving", addresses.aggregator_http
+
     def of_control(status: Callable[[], _ControlStatus]) -> _Ask:
         def ask() -> tuple[str, str]:
             answer = status()
@@ -196,18 +198,8 @@ def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
         "sender": of_control(clients.sender_status),
         "job": of_control(clients.job_status),
         "receiver": of_control(clients.receiver_status),
-        "metrics_aggregator": lambda: (_health(addresses.aggregator), addresses.aggregator_http),
+        "metrics_aggregator": aggregator,
     }
-
-
-def _health(address: str) -> str:
-    with channel_to(address) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
-        try:
-            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)  # type: ignore[attr-defined]
-        except grpc.RpcError as error:
-            raise RunFailedError(f"the metrics-aggregator says: {error.details()}") from error
-    return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status).lower()
 
 
 def _status(process: Process, address: str, ask: _Ask) -> ProcessStatus:

@@ -12,7 +12,7 @@ from market_spread.common.jvm.gc_log import log_option
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import broker_settings, create_topics
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
@@ -29,7 +29,7 @@ from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
 from market_spread.controller.deploy.topics import topic_partitions
-from market_spread.controller.host.facts import Host, cpu_list
+from market_spread.controller.host.facts import Host
 from market_spread.controller.host.machine import stolen_cpu_s
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.manifest import Section
@@ -189,14 +189,14 @@ class LocalStack:
         """With affinities: the CPUs that each process may run on."""
         spark, jvm = job_settings(describe_job(addresses.job))
         broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
-        pinning = {name: cpu_list(psutil.Process(pid).cpu_affinity() or ()) for name, pid in self.process_ids().items()}
+        affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in self.process_ids().items()}
         return {
             "spark": spark,
             "kafka": stable(broker_settings(addresses.bootstrap_servers)),
             "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
             "jvm_broker": jvm_section(self._java, broker_options),
             "jars": jars(self._jars),
-            "pinning": dict(pinning),
+            "pinning": {name: format_cpus(cpus or ()) for name, cpus in affinities.items()},
         }
 
     def evidence(self) -> Mapping[str, Any]:

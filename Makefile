@@ -44,7 +44,7 @@ lock: $(READY)  ## Write the lock files from requirements/dev.in and what the im
 	@.ci/lock
 
 wheels: $(READY)  ## Build a wheel of each distribution into dist/
-	@for folder in $(OURS); do $(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist "$$folder" || exit; done
+	@for folder in $(OURS); do TMPDIR=$(CURDIR)/.venv $(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist "$$folder" || exit; done
 
 charts:  ## Package the Helm charts into dist/; needs helm
 	@helm package --destination dist charts/host-tuning charts/market-spread charts/monitoring charts/node-pools

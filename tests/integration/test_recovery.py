@@ -13,10 +13,11 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import MODES, REAL_TIME
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Producer
+from market_spread.common.kafka.client import Producer, end_offsets
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
+from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, Workload, read_workload
@@ -24,6 +25,7 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
+from tests.support.jobs import Jobs
 from tests.support.sending import sent
 from tests.support.waiting import eventually
 
@@ -39,6 +41,7 @@ class Rig:
         plan = plan_of_workload(workload)
         # Verdicts that do not change are certain however long a job was away: nothing at all may be missing.
         self.plan: RunPlan = replace(plan, measured=plan.measured.with_parameters(tight_share=0))
+        self.mode = workload.job.mode
         self.stack = LocalStack(
             folder=folder, java=find_java(), jars=JarCache(), workload=workload, clock=SystemClock()
         )
@@ -109,21 +112,19 @@ def rig(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Rig]:
         rig.stop()
 
 
-def test_malformed_messages_are_counted_and_the_query_goes_on(rig: Rig) -> None:
-    rig.send(rig.plan.initial)
-    rig.wait_for_commit()
+def put_noise(rig: Rig) -> list[tuple[str, str]]:
+    """Records with malformed messages in them, and two good quotes; topic and reason of each that must be reported."""
     good_quote = b"Q" + b"AAPL  " + b"0000100000" + b"0000100010" + b"1700000000000000" + b"000000000001"
     bad_number = good_quote.replace(b"0000100010", b"00001O0010")
     noise = bytes(range(256)) * 8192  # 2 MiB: no whole number of messages
     reasons: list[tuple[str, str]] = []
     producer = Producer(rig.addresses.bootstrap_servers, client_id="noise")
 
-    def put(topic: str, value: bytes, reason: str | None, version: bytes = b"1") -> None:
+    def put(topic: str, value: bytes, reason: str, version: bytes = b"1") -> None:
         problems: list[Exception] = []
         headers = [("format", version), ("sent_us", b"1700000000000000")]
         producer.send(topic, 0, value, headers, lambda _, error: problems.append(error) if error else None)
-        if reason:
-            reasons.append((topic, reason))
+        reasons.append((topic, reason))
         assert not problems
 
     put("nbbo", b"", "wrong_length")
@@ -135,31 +136,27 @@ def test_malformed_messages_are_counted_and_the_query_goes_on(rig: Rig) -> None:
     put("orders", good_quote + b"    ", "unknown_kind")
     assert (NBBO.width, ORDER.width) == (55, 59)
     producer.close(10)
-
-    rig.send(rig.plan.measured)
-    rig.wait_for_commit()
-    judgement = rig.judge(duplicates_allowed=False)
-
-    assert judgement.ok, judgement
-    assert judgement.expected > 1_300
-    status = rig.clients.receiver_status()
-    assert status.invalid_records == len(reasons) == 7
-    lines = rig.clients.ledger("recovery", "invalid").splitlines()
-    reports = [json.loads(line)["invalid"] for line in lines]
-    assert sorted((report["topic"], report["reason"]) for report in reports) == sorted(reasons)
-    (unreadable,) = [report for report in reports if report["reason"] == "unreadable_field"]
-    assert unreadable["position"] == 1
-    job = rig.clients.job_status()
-    assert job.restarts == 0
-    assert job.messages_committed == sum(status.messages_sent for status in rig.sent) + 7 + 2
+    return reasons
 
 
-def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) -> None:
+def test_malformed_messages_are_counted_and_a_killed_job_goes_on_and_loses_nothing(
+    rig: Rig,
+) -> None:
+    """One job of each mode for all of it, since each start takes a dozen seconds."""
     rig.send(rig.plan.initial)
     rig.wait_for_commit()
-    rig.begin(rig.plan.measured)
-    rig.wait_for_alerts()
 
+    reasons = put_noise(rig)
+    rig.clients.drain_job(end_offsets(rig.addresses.bootstrap_servers, ["nbbo", "orders"]), 120)
+
+    job = rig.clients.job_status()
+    assert job.restarts == 0
+    assert job.messages_committed == rig.sent[0].messages_sent + 7 + 2
+
+    rig.begin(rig.plan.measured)
+    rig.wait_for_alerts()  # so the query goes on after the noise
+    if rig.mode == REAL_TIME:
+        wait_for_live_counts(rig)
     driver = psutil.Process(rig.stack.children["job"].pid)
     family = [driver, *driver.children(recursive=True)]
     for process in family:
@@ -172,27 +169,17 @@ def test_a_killed_job_goes_on_from_its_checkpoint_and_loses_nothing(rig: Rig) ->
 
     assert judgement.ok, judgement
     assert judgement.received == judgement.expected > 1_300
+    status = rig.clients.receiver_status()
+    assert status.invalid_records == len(reasons) == 7
+    lines = rig.clients.ledger("recovery", "invalid").splitlines()
+    reports = [json.loads(line)["invalid"] for line in lines]
+    assert sorted((report["topic"], report["reason"]) for report in reports) == sorted(reasons)
+    (unreadable,) = [report for report in reports if report["reason"] == "unreadable_field"]
+    assert unreadable["position"] == 1
 
 
-def test_a_checkpoint_of_a_build_that_packed_prices_otherwise_is_refused(tmp_path: Path) -> None:
-    """Of such a build there are batches, but no note of the form: it would be read as other prices."""
-    offsets = tmp_path / "checkpoint" / "offsets"
-    offsets.mkdir(parents=True)
-    (offsets / "0").write_text('v1\n{"batchWatermarkMs":0,"conf":{}}\n{"nbbo":{"0":0}}\n{"orders":{"0":0}}')
-    rig = Rig(tmp_path, read_workload(SMALL))
-
-    try:
-        with pytest.raises(MarketSpreadError, match=r"state in another form .*give the job an empty checkpoint"):
-            rig.start()
-    finally:
-        rig.stop()
-
-
-@pytest.mark.parametrize("rig", [REAL_TIME], indirect=True)
-def test_the_live_counts_are_ahead_of_the_commits(rig: Rig) -> None:
+def wait_for_live_counts(rig: Rig) -> None:
     """Real-Time Mode reports progress only when a batch ends; the aggregator is to know more often."""
-    rig.send(rig.plan.initial)
-    rig.begin(rig.plan.measured)
     counts_of_batch: dict[int, set[int]] = {}
 
     def three_of_one_batch() -> bool:
@@ -202,7 +189,18 @@ def test_the_live_counts_are_ahead_of_the_commits(rig: Rig) -> None:
         return len(counts) == 3
 
     eventually("three counts of one batch", three_of_one_batch, within_s=60, detail=lambda: counts_of_batch)
-    rig.finish()
 
-    committed = rig.wait_for_commit()
-    assert committed.messages_processed == sum(status.messages_sent for status in rig.sent)
+
+def test_a_checkpoint_of_a_build_that_packed_prices_otherwise_is_refused(broker: Broker, tmp_path: Path) -> None:
+    """Of such a build there are batches, but no note of the form: it would be read as other prices."""
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / "0").write_text('v1\n{"batchWatermarkMs":0,"conf":{}}\n{"nbbo":{"0":0}}\n{"orders":{"0":0}}')
+    jobs = Jobs(tmp_path, broker)
+    jobs.create_topics("nbbo", "orders", "alerts", "invalid")
+
+    try:
+        with pytest.raises(MarketSpreadError, match=r"state in another form .*give the job an empty checkpoint"):
+            jobs.wait_for_commit(jobs.start_job("market_spread", tmp_path / "checkpoint", mode=REAL_TIME), "nbbo")
+    finally:
+        jobs.stop()

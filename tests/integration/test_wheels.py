@@ -32,7 +32,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     for project in ["proto", "services/common", *STARTED]:
         command = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", folder, project]
-        subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")})
+        told = {"VIRTUAL_ENV": str(ROOT / ".venv"), "TMPDIR": str(folder)}
+        subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **told})
     return folder
 
 

@@ -37,7 +37,8 @@ def golden_run_in(shared: Path) -> GoldenRun:
 
 
 def _carried_out(runs: Path) -> str:
-    command = [Path(sys.executable).with_name("market-spread"), "run", WORKLOAD, "--runs-folder", runs, "--keep-input"]
+    program = str(Path(sys.executable).with_name("market-spread"))
+    command = [program, "run", str(WORKLOAD), "--runs-folder", str(runs), "--keep-input"]
     wide = {**os.environ, "COLUMNS": "200"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=wide)
     assert ended.returncode == 0, ended.stderr

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
@@ -53,19 +54,26 @@ class Jobs:
         return values
 
     def start_job(
-        self, application: str, checkpoint: Path, *, topics: str = "", cores: int = 2, state_partitions: int = 1
+        self,
+        application: str,
+        checkpoint: Path,
+        *,
+        mode: str = MICRO_BATCH,
+        topics: str = "",
+        cores: int = 2,
+        state_partitions: int = 1,
     ) -> JobClient:
-        """A job in micro-batch mode, from the checkpoint; returns when it answers."""
+        """A job from the checkpoint; returns when it answers."""
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("job"),
             application=application,
             topics=topics,
-            mode="micro-batch",
+            mode=mode,
             master=f"local[{cores}]",
             checkpoint=str(checkpoint),
             connector_jars=connector_jars(self._jars),
-            batch_s=0,
+            batch_s=0 if mode == MICRO_BATCH else 5,
             shuffle_partitions=state_partitions,
             driver_memory="1g",
             local_folder=self.local_folder,

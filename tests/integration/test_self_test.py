@@ -65,7 +65,7 @@ def plan() -> RunPlan:
     made = plan_at(200, 15)
     # Images may be built beside this at idle priority.
     workload = made.workload.changed(
-        limits={"late_ms": 10_000},
+        limits={"late_ms": 10_000, "rise_share": 1000},
         void=VoidLimits(*[1.0] * 3, drift_share=1000, missing_share=1, swap_mb=1e6),
     )
     return dataclasses.replace(made, workload=workload)

@@ -1302,6 +1302,15 @@ def test_latency_that_rises_in_the_end_fails_the_run_by_its_own_measure(plan: Ru
     assert result.reasons[0].startswith("the job does not keep up: from 5")
 
 
+def test_what_the_begin_may_be_higher_by_does_not_allow_the_end_as_much(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: np.where(age_us > 45_000_000, 30_000, 5_000))
+    assert plan.workload.void.drift_share == 6
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("lag_growing",))
+
+
 def test_a_hump_of_the_latency_is_said_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
     observed.alerts = a_minute_of_alerts(
         lambda age_us: np.where((age_us > 20_000_000) & (age_us < 35_000_000), 20_000, 5_000)
@@ -1517,6 +1526,8 @@ def test_objectives_are_held_against_the_figures(
     assert found["holds"] is holds
     assert text is None or found["text"] == text
     assert result.verdict is (Verdict.FAILED if holds is False else Verdict.PASSED)
+    assert result.verdicts["objectives"]["holds"] is holds
+    assert (found["text"] in anomalies(result, Timeline({}))) is (holds is not True)
 
 
 def test_a_rate_below_the_share_misses_the_objective(plan: RunPlan, observed: Observed) -> None:

@@ -28,6 +28,7 @@ warm_up:
 limits:
   late_ms: 10000
   late_share: 1
+  rise_share: 1000000
   stall_ms: 60000
 void:
   drift_share: 1000000

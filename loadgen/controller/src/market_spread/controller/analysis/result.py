@@ -152,6 +152,12 @@ def alerts_text(result: Result) -> str:
     )
 
 
+def unanswered(result: Result) -> list[str]:
+    """A sentence for each objective of the run that could not be evaluated: it was neither met nor missed."""
+    asked = result.verdicts.get("objectives", {"evidence": ()})["evidence"]
+    return [each["text"] for each in asked if each["holds"] is None and each["limit"] is not None]
+
+
 def too_few_clusters(clusters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
     few = {path: {name: n for name, n in each.items() if n < CLUSTERS_MIN} for path, each in clusters.items()}

@@ -93,6 +93,7 @@ def result_of(
         lost(observed),
         clusters.get("latency_ns", {}),
     )
+    asked = assess(workload.objectives, achieved)
     outage = _outage(plan, observed)
     stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms)
     verdicts = Verdicts(
@@ -105,8 +106,9 @@ def result_of(
                     if judged is None
                     else [_lag_growing(plan, observed, growth, steady, backlog), _stalled(plan, observed, stalls)]
                 ),
-                *assess(workload.objectives, achieved),
-            )
+                *asked,
+            ),
+            known=all(each.holds is not None for each in asked),
         ),
     )
     conclusion = conclude(verdicts)
@@ -299,7 +301,7 @@ def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Stea
         text = f"the job does not keep up: {grown}; {advice}"
         return Evidence(criterion, False, text, growth.grown_us / 1000, unit="ms")
     slower = steady.of_kind(Unsteady.SLOWER_AT_END)
-    if slower is not None and slower.share > plan.workload.void.drift_share:
+    if slower is not None and slower.share > plan.workload.limits.rise_share:
         from_s = slower.begin_s - observed.starts_unix_ns["measured"] / 1e9
         text = (
             f"the job does not keep up: from {from_s:.0f} s of the load on the median latency was "

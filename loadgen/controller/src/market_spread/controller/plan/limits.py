@@ -20,6 +20,10 @@ class Limits:
     stall_ms: Annotated[float, number(1000, MS_MAX, "Longest time without alerts; micro-batch mode adds a batch.")] = (
         2000
     )
+    rise_share: Annotated[
+        float,
+        number(0, DRIFT_SHARE_MAX, "Rise of the median latency in the end, as a share of the run's; more is failed."),
+    ] = 1
     p99_ms: Annotated[float | None, number(0.001, MS_MAX, "Above this p99 the run is failed.")] = None
 
 
@@ -34,6 +38,6 @@ class VoidLimits:
     missing_share: Annotated[float, number(0, 1, "Share of samples and pushes that may be missing.")] = 0.05
     drift_share: Annotated[
         float,
-        number(0, DRIFT_SHARE_MAX, "Rise of the median latency at first, or in the end, as a share of the run's."),
+        number(0, DRIFT_SHARE_MAX, "How much higher the median latency may be at first, as a share of the run's."),
     ] = 1
     swap_mb: Annotated[float, number(0, 1_000_000_000, "What may be read from swap and written to it.")] = 16

@@ -53,7 +53,7 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
         market={"symbols": recording.symbols},
         warm_up={"duration_s": 0, "settle_s": 0},
         # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
-        limits=Limits(late_share=1, stall_ms=MS_MAX),
+        limits=Limits(late_share=1, stall_ms=MS_MAX, rise_share=DRIFT_SHARE_MAX),
         void=VoidLimits(
             stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
         ),

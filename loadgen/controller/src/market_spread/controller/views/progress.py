@@ -12,7 +12,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters, unanswered
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
@@ -49,7 +49,7 @@ def result_table(result: Result) -> RenderableType:
         f"  {result.workload}, run {result.run_id}",
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
-    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults)]
+    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *unanswered(result))]
     return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _count_table(result))
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, unanswered
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
@@ -62,6 +62,7 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
         for each in assessment["evidence"]
         if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
+    found += unanswered(result)
     if result.negative_latencies:
         found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
     if result.job_restarts:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from market_spread.controller.analysis.latency import stamp_faults
-from market_spread.controller.analysis.result import Verdict
+from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
 from market_spread.loadgen.oracle.oracle import judge
 from tests.mutants.__main__ import written
@@ -91,6 +91,16 @@ def test_right_systems_are_never_failed_or_void(life: str, mode: str, standstill
         assert not right.decides or found.orders_decided == judgement.orders
         undecided += judgement.undecided
     assert undecided > 0  # else there was no race to be mistaken about
+
+
+def test_tail_of_the_decisions_needs_ten_clusters_as_that_of_the_alerts_does() -> None:
+    """Three standstills make the tail of all decisions; a number for it would be one of three observations."""
+    _, found = result(System(standstill_us=1_200_000), generated(1), lambda right: right)
+
+    shown = {row[0].strip(): row[1:] for row in latency_rows(found, decimals=1)}
+    assert found.decision_latency_ns["p99"] is not None
+    assert 0 < found.latency_clusters["decision_latency_ns"]["p99"] < 10
+    assert "cluster" in shown["to the receipt of a decision"][2]
 
 
 def test_a_minute_of_a_right_system_is_judged_by_all_that_needs_a_minute() -> None:

@@ -21,12 +21,13 @@ import numpy as np
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, Producer, create_topics
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import encode
+from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis import observed as judging
@@ -44,6 +45,7 @@ from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
 from market_spread.receiver.service import _response
+from market_spread.receiver.tally import Tally
 from tests.mutants import rig
 from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay
@@ -93,7 +95,28 @@ def _spoil_poll(receiving: receiver.Receiving) -> None:
     receiving.receive_once = _before_the_poll.__get__(receiving)  # type: ignore[method-assign]
 
 
+class _WithoutNegatives(HdrCounts):
+    def record(self, values_us: Int64s) -> None:
+        super().record(np.maximum(values_us, 0))
+
+
+def _spoil_negatives(receiving: receiver.Receiving) -> None:
+    receiving._tally.end_to_end = {phase: _WithoutNegatives() for phase in receiving._tally.end_to_end}
+
+
+def _spoil_duplicates(receiving: receiver.Receiving) -> None:
+    every_alert = rig.named("duplicates_counted").wrong(Tally._sort_out)
+    receiving._tally._sort_out = every_alert.__get__(receiving._tally)  # type: ignore[method-assign]
+
+
 OF_THE_JOB = tuple(Wrong(each.name, each.sentence, each.topic, Verdict.FAILED, OUTPUT) for each in VARIANTS)
+# Only where each order has two alerts.
+OF_A_PAIR = (
+    Wrong(
+        "duplicates_counted", "the receiver counts each alert of an order", TOPICS.alerts, Verdict.VOID,
+        frozenset({Criterion.RIG_DISAGREES}), spoil=_spoil_duplicates,
+    ),
+)  # fmt: skip
 OF_THE_WAY = (
     *(Wrong(each.name, each.sentence, each.topic, each.verdict, each.decisive) for each in WAYS),
     Wrong(
@@ -103,6 +126,10 @@ OF_THE_WAY = (
     Wrong(
         "receipt_before_poll", "the receipt is stamped before the poll", TOPICS.alerts, Verdict.VOID,
         frozenset({Criterion.STAMPS}), spoil=_spoil_poll,
+    ),
+    Wrong(
+        "negatives_forgotten", "the receiver's clock is behind, and it forgets that latencies were negative",
+        TOPICS.alerts, Verdict.VOID, frozenset({Criterion.STAMPS}), clock=_Behind(), spoil=_spoil_negatives,
     ),
 )  # fmt: skip
 
@@ -152,7 +179,10 @@ SESSIONS = (
     Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch"),
     Session(
         "pair", "two right jobs, one of which is killed and comes back",
-        tuple(wrong for wrong in OF_THE_WAY if wrong.name in ("one_in_40_lost", "bid_off_by_one", "accepted_too")),
+        (
+            *(wrong for wrong in OF_THE_WAY if wrong.name in ("one_in_40_lost", "bid_off_by_one", "accepted_too")),
+            *OF_A_PAIR,
+        ),
         replicas=2, batch_s=20, kills=True,
     ),
     *(_of_rig(name) for name in ("lag_from_plan", "half_recorded", "ledger_loses")),

@@ -1,7 +1,9 @@
 """Every wrong system is failed, or void where the rig is wrong, by what is wrong; no right one is failed or void."""
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ import pytest
 from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
+from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import judge
 from tests.mutants.__main__ import written
 from tests.mutants.inputs import BEGIN_US, generated, hand_made
-from tests.mutants.parts import WRONG_PARTS, WrongPart
+from tests.mutants.on_the_way import WAYS, WrongWay
+from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
+from tests.mutants.real import SESSIONS
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
 from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_systems
 from tests.mutants.system import MICRO_BATCH, Restart, System
@@ -184,3 +189,41 @@ def test_right_rig_is_not_blamed(conditions: Conditions) -> None:
 def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
     everything = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
     assert len({mutant.name for mutant in everything}) == len({mutant.sentence for mutant in everything}) >= 50
+
+
+def test_each_wrong_system_is_tried_on_real_ones_or_the_page_says_why_not() -> None:
+    tried = {session.name for session in SESSIONS} | {wrong.name for session in SESSIONS for wrong in session.wrong}
+    simulated = {each.name for each in (*MUTANTS, *STAMPS, *SLOW, *WRONG_RIGS, *WRONG_PARTS)}
+    told = Path(__file__).with_name("README.md").read_text().partition("## What is tried on real")[2]
+
+    explained = set(re.findall("`([a-z0-9_]+)`", told))
+
+    assert simulated - tried <= explained
+    assert {name for name in explained - simulated if not name.endswith("py")} <= tried
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_wrong_way_of_the_alerts_is_found_without_a_broker(way: WrongWay) -> None:
+    def said(alerts: Alerts) -> Alerts:
+        parts = way.on(alerts, alerts.intended_us - BEGIN_US)
+        return Alerts.concatenate([replace(part, received_us=part.received_us + us) for us, part in parts])
+
+    _, found = result(System(said=said), generated(1))
+
+    assert found.verdict is way.verdict, found.reasons
+    assert way.decisive & set(found.decisive), found.reasons
+
+
+def test_receivers_that_are_spoiled_for_real_ones_count_falsely(tmp_path: Path) -> None:
+    spoils = {wrong.name: wrong.spoil for session in SESSIONS for wrong in session.wrong}
+    alerts = System().run(generated(1))[:20]
+    early = replace(alerts, intended_us=alerts.received_us + 1_000)
+    twice = Alerts.concatenate([early, early])
+
+    right = received(tmp_path / "right", recorded(twice))
+    each = received(tmp_path / "each", recorded(twice), spoils["duplicates_counted"])
+    none = received(tmp_path / "none", recorded(twice), spoils["negatives_forgotten"])
+
+    assert (right.alerts, right.latency.negative) == (20, 20)
+    assert each.alerts == 40
+    assert (none.alerts, none.latency.negative) == (20, 0)

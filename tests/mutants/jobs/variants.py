@@ -81,6 +81,10 @@ STATES = (
         kept=lambda q: (q.sequence < q.first) | (q.sequence >= q.later),
     ),
     Variant(
+        "every_other_lost", "every other quote is lost",
+        kept=lambda q: (q.sequence % 2 == 0) | (q.sequence < q.first),
+    ),
+    Variant(
         "nine_in_ten_lost", "nine quotes in ten are lost",
         kept=lambda q: (q.sequence % 10 == 0) | (q.sequence < q.first),
     ),

@@ -39,7 +39,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import JobSettings
 from market_spread.controller.deploy.local.stack import Ensemble
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
@@ -47,7 +47,7 @@ from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
 from market_spread.receiver.service import _response
 from market_spread.receiver.tally import Tally
 from tests.mutants import rig
-from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
+from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay
 
 HERE = Path(__file__).parent
@@ -139,7 +139,7 @@ class Session:
     """One run of real processes, and who is judged besides what it carries.
 
     patch: what `jobs/sitecustomize.py` makes of them; rig: the criterion by which the run is void, if its rig is a
-    wrong one; kills: a replica, some seconds after the load began.
+    wrong one; kills: a replica, some seconds after the load began; is_quick: on the shipped quick workload.
     """
 
     name: str
@@ -151,6 +151,14 @@ class Session:
     batch_s: float = 8
     rig: Criterion | None = None
     kills: bool = False
+    is_quick: bool = False
+
+    def workload(self) -> Workload:
+        """What is offered: `workload.yaml` of this folder, or the quick workload as it ships, for 15 s."""
+        if self.is_quick:
+            return read_workload(rig.QUICK, Overrides(duration_s=15))
+        workload = read_workload(WORKLOAD, Overrides(mode=self.mode))
+        return workload.changed(job={"replicas": self.replicas, "batch_s": self.batch_s})
 
     def is_right(self, result: Result) -> bool:
         """Whether what it carries is called what it is: passed, or void for the rig's fault."""
@@ -174,6 +182,11 @@ def _of_rig(name: str) -> Session:
 
 SESSIONS = (
     Session("rules", "a right job that tries wrong rules and states besides", OF_THE_JOB, patch="variants"),
+    Session(
+        "quick", "a right job on the shipped quick workload, that tries a wrong rule and a wrong state besides",
+        tuple(wrong for wrong in OF_THE_JOB if wrong.name in ("no_five_percent", "oldest_for_ever", "as_found")),
+        patch="variants", is_quick=True,
+    ),
     Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
     Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
     Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch"),
@@ -205,10 +218,9 @@ def carried_out(session: Session, folder: Path, kept: Path | None = None) -> Ite
 
 def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wrong | None, Observed]]]:
     """What was observed of each; of the one that carries them alone, if it did not come to its end."""
-    workload = read_workload(WORKLOAD, Overrides(mode=session.mode))
-    plan = plan_of_workload(workload.changed(job={"replicas": session.replicas, "batch_s": session.batch_s}))
+    plan = plan_of_workload(session.workload())
     with ExitStack() as stack:
-        stack.enter_context(patch.dict(os.environ, _environment(plan, session.patch)))
+        stack.enter_context(patch.dict(os.environ, _environment(plan, session)))
         # A wrong system's alerts are counted twice a second: there are many receivers in this process.
         stack.enter_context(patch.object(receiver, "_TAKE_EVERY_NS", 500_000_000))
         ensemble = Ensemble(
@@ -260,12 +272,13 @@ class _Input:
         self.orders.append(orders)
 
 
-def _environment(plan: RunPlan, name: str) -> dict[str, str]:
+def _environment(plan: RunPlan, session: Session) -> dict[str, str]:
     path = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
     sequences = np.concatenate([quotes.sequence for quotes in quotes_of(plan.measured.open(0))])
     times_us = np.concatenate([quotes.intended_us for quotes in quotes_of(plan.measured.open(0))])
     later = sequences[np.searchsorted(times_us, times_us[0] + 3_000_000)]
-    return {"PYTHONPATH": path, "WRONG": name, SEQUENCES: f"{sequences.min()},{later}"}
+    tried = ",".join(wrong.name for wrong in session.wrong)
+    return {"PYTHONPATH": path, "WRONG": session.patch, SEQUENCES: f"{sequences.min()},{later}", TRIED: tried}
 
 
 class _Killing:

@@ -100,7 +100,9 @@ def test_verdict_and_percentiles_are_the_same_everywhere(
     written = {title.strip(): [cell.strip() for cell in cells] for title, *cells in rows}
     for shown_page in (page, report):
         latencies = table(shown_page, "Latencies of the result, with their 95% intervals")
-        assert {"95% interval", "clusters of time", "hot keys", "cold keys"} <= {title.strip() for title in latencies}
+        assert {"95% interval", "clusters of time", "hot probes", "cold probes"} <= {
+            title.strip() for title in latencies
+        }
         for title, cells in latencies.items():
             assert list(cells.values())[1:] == written[title.strip()], title
 

@@ -45,3 +45,21 @@ def test_fixish_recording_is_judged_on_last_quotes(tmp_path: Path) -> None:
     assert folder.name == result["run_id"]
     assert all(problem in (folder / "problems.txt").read_text() for problem in problems)
     assert (folder / "order-ids.csv").read_text().splitlines()[:3] == ["ordinal,original", "1,ID0000", "2,ID0001"]
+
+
+def test_replay_at_the_default_rate_passes_however_soon_it_is_over(tmp_path: Path) -> None:
+    """2,000 orders take 0.1 s at 20,000 a second: too short for anything but the alerts to be judged."""
+    (tmp_path / "nbbo.msg").write_bytes(nbbo(b"INSM", 20, 20.06) + nbbo(b" BTU", 20, 20.01))
+    orders = [order(number, (b"INSM", b" BTU")[number % 2]) for number in range(2_000)]
+    (tmp_path / "orders.msg").write_bytes(b"".join(orders))
+    options = ["--nbbo", "nbbo.msg", "--orders", "orders.msg", "--format", "fixish", "--json"]
+
+    ended = subprocess.run(
+        [COMMAND, "replay", *options], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert (result["verdict"], result["reasons"]) == ("passed", [])
+    assert (result["orders_sent"], result["alerts_expected"], result["alerts_received"]) == (2_000, 1_000, 1_000)
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong", "undecided")] == [0, 0, 0, 0]

@@ -280,7 +280,8 @@ def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Pa
     assert isinstance(reasons, list)
     found = re.match(f"the {process} stood still for ([0-9.]+) s, from ([0-9.]+) s of the load on", reasons[0])
     assert found, reasons
-    assert 9.5 < float(found[1]) < 20, reasons  # what has piled up meanwhile comes on top
+    # What has piled up meanwhile comes on top; of a broker there is little, as the sender waited for it.
+    assert 9.5 < float(found[1]) < (11.5 if process == "broker" else 20), reasons
     assert 4 < float(found[2]) < 16, reasons
     assert process != "job" or "% of the time of the orders that waited went to ingest" in reasons[0], reasons
     assert_nothing_left(tmp_path)

@@ -129,6 +129,10 @@ WAYS = (
         lambda some: replace(some, symbol=np.full(len(some), b"ZZZZZZ", "S6")),
     ),
     _changed(
+        "order_ids_mixed_up", "some alerts have the id of another order",
+        lambda some: replace(some, order_id=np.roll(some.order_id, 1)),
+    ),
+    _changed(
         "exchanged_prices", "every 40th alert has bid and offer exchanged",
         lambda some: replace(some, bid=some.offer, offer=some.bid),
     ),

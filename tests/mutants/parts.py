@@ -165,7 +165,16 @@ class _OneWrite:
         return getattr(os, name)
 
 
-def _received(folder: Path, records: list[Record]) -> Received:
+def recorded(alerts: Alerts) -> list[Record]:
+    """The records of these alerts."""
+    rows = encode(ALERT, {each.name: getattr(alerts, each.name) for each in ALERT.fields[1:]})
+    return [Record(offset, row.tobytes()) for offset, row in enumerate(rows)]
+
+
+def received(
+    folder: Path, records: list[Record], spoil: Callable[[Receiving], None] = lambda receiving: None
+) -> Received:
+    """What a receiver counts of them. spoil: makes it a wrong one."""
     written, clock = Ledger(folder, "a-run"), ManualClock(1_000_000_000)
     consumer = _Consumer(records)
     receiving = Receiving(
@@ -173,6 +182,7 @@ def _received(folder: Path, records: list[Record]) -> Received:
         ledger=written, recovered=written.open(), warm_up_order_id_min=10**9,
         recorder=Recorder(source="receiver", clock=clock), clock=clock,
     )  # fmt: skip
+    spoil(receiving)
     try:
         consumer.assign(receiving._positions)
         receiving.receive_once()
@@ -198,13 +208,12 @@ def _alerts_first(right: Any) -> Any:
 
 
 def _kill_between_two_writes_loses_nothing() -> bool:
-    alerts = System().run(hand_made(1))[:1]
-    row = encode(ALERT, {each.name: getattr(alerts, each.name) for each in ALERT.fields[1:]})[0].tobytes()
-    records = [Record(0, b"no alert"), Record(1, row)]
+    (alert,) = recorded(System().run(hand_made(1))[:1])
+    records = [Record(0, b"no alert"), Record(1, alert.value)]
     with tempfile.TemporaryDirectory() as folder:
         with suppress(_KilledError), patch.object(ledger, "os", _OneWrite()):
-            _received(Path(folder), records)
-        found = _received(Path(folder), records)
+            received(Path(folder), records)
+        found = received(Path(folder), records)
     return (found.alerts, found.unreadable) == (1, 1)
 
 

@@ -21,12 +21,13 @@ import numpy as np
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, Producer, create_topics
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import encode
+from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis import observed as judging
@@ -37,13 +38,14 @@ from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
+from market_spread.receiver.tally import Tally
 from tests.mutants import rig
-from tests.mutants.jobs.variants import SEQUENCES, VARIANTS
+from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay
 
 HERE = Path(__file__).parent
@@ -91,7 +93,28 @@ def _spoil_poll(receiving: receiver.Receiving) -> None:
     receiving.receive_once = _before_the_poll.__get__(receiving)  # type: ignore[method-assign]
 
 
+class _WithoutNegatives(HdrCounts):
+    def record(self, values_us: Int64s) -> None:
+        super().record(np.maximum(values_us, 0))
+
+
+def _spoil_negatives(receiving: receiver.Receiving) -> None:
+    receiving._tally.end_to_end = {phase: _WithoutNegatives() for phase in receiving._tally.end_to_end}
+
+
+def _spoil_duplicates(receiving: receiver.Receiving) -> None:
+    every_alert = rig.named("duplicates_counted").wrong(Tally._sort_out)
+    receiving._tally._sort_out = every_alert.__get__(receiving._tally)  # type: ignore[method-assign]
+
+
 OF_THE_JOB = tuple(Wrong(each.name, each.sentence, each.topic, Verdict.FAILED, OUTPUT) for each in VARIANTS)
+# Only where each order has two alerts.
+OF_A_PAIR = (
+    Wrong(
+        "duplicates_counted", "the receiver counts each alert of an order", TOPICS.alerts, Verdict.VOID,
+        frozenset({Criterion.RIG_DISAGREES}), spoil=_spoil_duplicates,
+    ),
+)  # fmt: skip
 OF_THE_WAY = (
     *(Wrong(each.name, each.sentence, each.topic, each.verdict, each.decisive) for each in WAYS),
     Wrong(
@@ -102,6 +125,10 @@ OF_THE_WAY = (
         "receipt_before_poll", "the receipt is stamped before the poll", TOPICS.alerts, Verdict.VOID,
         frozenset({Criterion.STAMPS}), spoil=_spoil_poll,
     ),
+    Wrong(
+        "negatives_forgotten", "the receiver's clock is behind, and it forgets that latencies were negative",
+        TOPICS.alerts, Verdict.VOID, frozenset({Criterion.STAMPS}), clock=_Behind(), spoil=_spoil_negatives,
+    ),
 )  # fmt: skip
 
 
@@ -110,7 +137,7 @@ class Session:
     """One run of real processes, and who is judged besides what it carries.
 
     patch: what `jobs/sitecustomize.py` makes of them; rig: the criterion by which the run is void, if its rig is a
-    wrong one; kills: a replica, some seconds after the load began.
+    wrong one; kills: a replica, some seconds after the load began; is_quick: on the shipped quick workload.
     """
 
     name: str
@@ -122,6 +149,14 @@ class Session:
     batch_s: float = 8
     rig: Criterion | None = None
     kills: bool = False
+    is_quick: bool = False
+
+    def workload(self) -> Workload:
+        """What is offered: `workload.yaml` of this folder, or the quick workload as it ships, for 15 s."""
+        if self.is_quick:
+            return read_workload(rig.QUICK, Overrides(duration_s=15))
+        workload = read_workload(WORKLOAD, Overrides(mode=self.mode))
+        return workload.changed(job={"replicas": self.replicas, "batch_s": self.batch_s})
 
     def is_right(self, result: Result) -> bool:
         """Whether what it carries is called what it is: passed, or void for the rig's fault."""
@@ -145,12 +180,20 @@ def _of_rig(name: str) -> Session:
 
 SESSIONS = (
     Session("rules", "a right job that tries wrong rules and states besides", OF_THE_JOB, patch="variants"),
+    Session(
+        "quick", "a right job on the shipped quick workload, that tries a wrong rule and a wrong state besides",
+        tuple(wrong for wrong in OF_THE_JOB if wrong.name in ("no_five_percent", "oldest_for_ever", "as_found")),
+        patch="variants", is_quick=True,
+    ),
     Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
     Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
     Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch"),
     Session(
         "pair", "two right jobs, one of which is killed and comes back",
-        tuple(wrong for wrong in OF_THE_WAY if wrong.name in ("one_in_40_lost", "bid_off_by_one", "accepted_too")),
+        (
+            *(wrong for wrong in OF_THE_WAY if wrong.name in ("one_in_40_lost", "bid_off_by_one", "accepted_too")),
+            *OF_A_PAIR,
+        ),
         replicas=2, batch_s=20, kills=True,
     ),
     *(_of_rig(name) for name in ("lag_from_plan", "half_recorded", "ledger_loses")),
@@ -173,10 +216,9 @@ def carried_out(session: Session, folder: Path, kept: Path | None = None) -> Ite
 
 def observed_in(session: Session, folder: Path) -> tuple[RunPlan, list[tuple[Wrong | None, Observed]]]:
     """What was observed of each; of the one that carries them alone, if it did not come to its end."""
-    workload = read_workload(WORKLOAD, Overrides(mode=session.mode))
-    plan = plan_of_workload(workload.changed(job={"replicas": session.replicas, "batch_s": session.batch_s}))
+    plan = plan_of_workload(session.workload())
     with ExitStack() as stack:
-        stack.enter_context(patch.dict(os.environ, _environment(plan, session.patch)))
+        stack.enter_context(patch.dict(os.environ, _environment(plan, session)))
         # A wrong system's alerts are counted twice a second: there are many receivers in this process.
         stack.enter_context(patch.object(receiver, "_TAKE_EVERY_NS", 500_000_000))
         processes = LocalStack(folder=folder, java=find_java(), jars=JarCache(), workload=plan.workload, clock=_CLOCK)
@@ -226,12 +268,13 @@ class _Input:
         self.orders.append(orders)
 
 
-def _environment(plan: RunPlan, name: str) -> dict[str, str]:
+def _environment(plan: RunPlan, session: Session) -> dict[str, str]:
     path = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
     sequences = np.concatenate([quotes.sequence for quotes in quotes_of(plan.measured.open(0))])
     times_us = np.concatenate([quotes.intended_us for quotes in quotes_of(plan.measured.open(0))])
     later = sequences[np.searchsorted(times_us, times_us[0] + 3_000_000)]
-    return {"PYTHONPATH": path, "WRONG": name, SEQUENCES: f"{sequences.min()},{later}"}
+    tried = ",".join(wrong.name for wrong in session.wrong)
+    return {"PYTHONPATH": path, "WRONG": session.patch, SEQUENCES: f"{sequences.min()},{later}", TRIED: tried}
 
 
 class _Killing:

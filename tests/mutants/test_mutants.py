@@ -1,18 +1,23 @@
 """Every wrong system is failed, or void where the rig is wrong, by what is wrong; no right one is failed or void."""
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from market_spread.controller.analysis.latency import stamp_faults
-from market_spread.controller.analysis.result import Verdict
+from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
+from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import judge
 from tests.mutants.__main__ import written
 from tests.mutants.inputs import BEGIN_US, generated, hand_made
-from tests.mutants.parts import WRONG_PARTS, WrongPart
+from tests.mutants.on_the_way import WAYS, WrongWay
+from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
+from tests.mutants.real import SESSIONS
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
 from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_systems
 from tests.mutants.system import MICRO_BATCH, Restart, System
@@ -91,6 +96,16 @@ def test_right_systems_are_never_failed_or_void(life: str, mode: str, standstill
         assert not right.decides or found.orders_decided == judgement.orders
         undecided += judgement.undecided
     assert undecided > 0  # else there was no race to be mistaken about
+
+
+def test_tail_of_the_decisions_needs_ten_clusters_as_that_of_the_alerts_does() -> None:
+    """Three standstills make the tail of all decisions; a number for it would be one of three observations."""
+    _, found = result(System(standstill_us=1_200_000), generated(1), lambda right: right)
+
+    shown = {row[0].strip(): row[1:] for row in latency_rows(found, decimals=1)}
+    assert found.decision_latency_ns["p99"] is not None
+    assert 0 < found.latency_clusters["decision_latency_ns"]["p99"] < 10
+    assert "cluster" in shown["to the receipt of a decision"][2]
 
 
 def test_a_minute_of_a_right_system_is_judged_by_all_that_needs_a_minute() -> None:
@@ -174,3 +189,41 @@ def test_right_rig_is_not_blamed(conditions: Conditions) -> None:
 def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
     everything = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
     assert len({mutant.name for mutant in everything}) == len({mutant.sentence for mutant in everything}) >= 50
+
+
+def test_each_wrong_system_is_tried_on_real_ones_or_the_page_says_why_not() -> None:
+    tried = {session.name for session in SESSIONS} | {wrong.name for session in SESSIONS for wrong in session.wrong}
+    simulated = {each.name for each in (*MUTANTS, *STAMPS, *SLOW, *WRONG_RIGS, *WRONG_PARTS)}
+    told = Path(__file__).with_name("README.md").read_text().partition("## What is tried on real")[2]
+
+    explained = set(re.findall("`([a-z0-9_]+)`", told))
+
+    assert simulated - tried <= explained
+    assert {name for name in explained - simulated if not name.endswith("py")} <= tried
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_wrong_way_of_the_alerts_is_found_without_a_broker(way: WrongWay) -> None:
+    def said(alerts: Alerts) -> Alerts:
+        parts = way.on(alerts, alerts.intended_us - BEGIN_US)
+        return Alerts.concatenate([replace(part, received_us=part.received_us + us) for us, part in parts])
+
+    _, found = result(System(said=said), generated(1))
+
+    assert found.verdict is way.verdict, found.reasons
+    assert way.decisive & set(found.decisive), found.reasons
+
+
+def test_receivers_that_are_spoiled_for_real_ones_count_falsely(tmp_path: Path) -> None:
+    spoils = {wrong.name: wrong.spoil for session in SESSIONS for wrong in session.wrong}
+    alerts = System().run(generated(1))[:20]
+    early = replace(alerts, intended_us=alerts.received_us + 1_000)
+    twice = Alerts.concatenate([early, early])
+
+    right = received(tmp_path / "right", recorded(twice))
+    each = received(tmp_path / "each", recorded(twice), spoils["duplicates_counted"])
+    none = received(tmp_path / "none", recorded(twice), spoils["negatives_forgotten"])
+
+    assert (right.alerts, right.latency.negative) == (20, 20)
+    assert each.alerts == 40
+    assert (none.alerts, none.latency.negative) == (20, 0)

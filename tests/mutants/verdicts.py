@@ -9,6 +9,9 @@ from unittest.mock import patch
 import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.wire.codec import encode
+from market_spread.common.wire.layout import DECISION
+from market_spread.common.wire.ledger import encode_ledger
 from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.observed import Observed, judge
 from market_spread.controller.analysis.result import Result
@@ -32,7 +35,7 @@ _FRAMES = 1000
 
 
 @cache
-def plan(mode: str, replicas: int, seconds: int) -> RunPlan:
+def plan(mode: str, replicas: int, seconds: int, decisions: str) -> RunPlan:
     """The shipped workload with an objective for its latency, as long and in such batches as the simulation."""
     workload = read_workload(QUICK, Overrides(rate_per_s=3_000, duration_s=seconds, mode=mode))
     job = {"replicas": replicas, "batch_s": BATCH_US / 1e6 if mode == REAL_TIME else 1}
@@ -40,6 +43,7 @@ def plan(mode: str, replicas: int, seconds: int) -> RunPlan:
     job["batch_s"] *= 4 if replicas > 1 and mode == REAL_TIME else 1
     return plan_of_workload(
         workload.changed(
+            decisions=decisions,
             market={"partitions": PARTITIONS},
             job=job,
             frames={"linger_ms": 10.0},
@@ -57,18 +61,26 @@ def result(
     if decided is not None:
         alerts, decisions = system.decide(given)
         decisions = decided(decisions)
-    run_plan = plan(system.mode, system.replicas, system.seconds)
+    run_plan = plan(system.mode, system.replicas, system.seconds, "rejected" if decisions is None else "all")
     observed = _observed(system, given, alerts)
+    if decisions is not None:
+        observed.decisions_ledger = _ledger(decisions)
+        first = np.unique(decisions.order_id, return_index=True)[1]
+        observed.received.decisions = len(first)
+        latencies = HdrCounts()
+        latencies.record((decisions.received_us - decisions.intended_us)[first])
+        observed.received.decision_latency_histogram = latencies.encode()
     # The input is given, and need not be drawn for each system again.
     with patch.object(judging, "_add_input", lambda oracle, *_: _add(oracle, given)):
         judge(run_plan, observed)
-    if decisions is not None:
-        repeats = system.restart is not None or system.replicas > 1
-        asked = DecisionJudge(decisions, alerted=alerts.order_id, duplicates_allowed=repeats)
-        _add(asked, given)
-        observed.decisions = asked.judgement()
-        observed.received.decisions = len(np.unique(decisions.order_id))
     return observed, result_of(run_plan, observed, "simulated")
+
+
+def _ledger(decisions: Decisions) -> bytes:
+    names = (each.name for each in DECISION.fields[1:])
+    # No decision is judged by its stamps.
+    rows = encode(DECISION, {name: getattr(decisions, name, decisions.intended_us) for name in names})
+    return encode_ledger(rows, 0, np.arange(len(rows)), decisions.received_us)
 
 
 def _add(oracle: Oracle | DecisionJudge, given: Input) -> None:

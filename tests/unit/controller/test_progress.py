@@ -235,7 +235,7 @@ def test_latency_is_shown_by_heat_and_state_partition(result: Result) -> None:
 
     shown = shown_table(several)
 
-    assert cells(shown, "cold keys")[1] == "8.0"
+    assert cells(shown, "cold probes")[1] == "8.0"
     assert [title for title, *_ in latency_rows(several, decimals=1) if "state partition" in title] == [
         f"  state partition {number}" for number in range(8, 40)
     ]

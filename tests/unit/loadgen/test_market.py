@@ -1,6 +1,7 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,14 @@ from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, S
 from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.controller.plan.plan import plan_of_workload
+from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.market.draws import Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
 
+WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
 START_NS = 1_700_000_000_000_000_000
 PARAMETERS = MarketParameters(seed=7, buckets=8, profile=Constant(40_000, 10))
 SHORT = replace(PARAMETERS, profile=Constant(20_000, 1))
@@ -365,46 +369,44 @@ class Met:
     offer: Prices
 
 
+def met_in(initial: Market, market: Market) -> Met:
+    quotes, orders = joined((quotes_of(initial), quotes_of(market)), NBBO.width), orders_of(market)
+    of_quotes, of_orders = decode(NBBO, quotes.rows.tobytes()), decode(ORDER, orders.rows.tobytes())
+    quote_ids, order_ids = (market.symbols.ids_of(found.columns["symbol"]) for found in (of_quotes, of_orders))
+    by_symbol = np.argsort(quote_ids, kind="stable")
+    keys = quote_ids[by_symbol] * 10**12 + (quotes.intended_ns[by_symbol] - START_NS + 10**10)
+    newest = by_symbol[np.searchsorted(keys, order_ids * 10**12 + orders.intended_ns - START_NS + 10**10) - 1]
+    assert (quote_ids[newest] == order_ids).all()
+    bid, offer = of_quotes.ints("bid")[newest], of_quotes.ints("offer")[newest]
+    is_probe = order_ids >= market.symbols.probe_ids[0]
+    return Met((orders.intended_ns - START_NS) / 1e9, is_probe, bid, offer)
+
+
 @pytest.fixture(scope="module")
 def met() -> Met:
     parameters = replace(PARAMETERS, seed=1, profile=Constant(20_000, 60))
-    initial = quotes_of(Market(replace(parameters, phase=Phase.INITIAL), START_NS - 10**10))
-    market = Market(parameters, START_NS)
-    quotes, orders = joined((initial, quotes_of(market)), NBBO.width), orders_of(market)
-    of_quotes, of_orders = decode(NBBO, quotes.rows.tobytes()), decode(ORDER, orders.rows.tobytes())
-    order_ids = ids_of(of_orders)
-    by_symbol = np.argsort(ids_of(of_quotes), kind="stable")
-    keys = ids_of(of_quotes)[by_symbol] * 10**12 + (quotes.intended_ns[by_symbol] - START_NS + 10**10)
-    newest = by_symbol[np.searchsorted(keys, order_ids * 10**12 + orders.intended_ns - START_NS + 10**10) - 1]
-    assert (ids_of(of_quotes)[newest] == order_ids).all()
-    bid, offer = of_quotes.ints("bid")[newest], of_quotes.ints("offer")[newest]
-    return Met((orders.intended_ns - START_NS) / 1e9, order_ids >= 350, bid, offer)
+    initial = Market(replace(parameters, phase=Phase.INITIAL), START_NS - 10**10)
+    return met_in(initial, Market(parameters, START_NS))
 
 
-@pytest.mark.parametrize(
-    ("case", "of_others"),
-    [
-        ("spread = 499", True),
-        ("spread = 500", False),
-        ("spread = 501", False),
-        ("spread from 502 to 799", False),
-        ("spread from 0 to 3 cents", True),
-        ("margin < -1", True),
-        ("margin = -1", True),
-        ("margin = 0", False),
-        ("margin = 1", False),
-        ("margin > 1", False),
-        ("crossed by 5 cents", True),
-        ("crossed by 5 percent", True),
-        ("no market", False),
-    ],
-)
-def test_every_case_of_the_rule_decides_hundreds_of_orders(met: Met, case: str, of_others: bool) -> None:
-    """On probes all cases do; on others those that accept, as next to no order of theirs is rejected."""
+@pytest.fixture(scope="module", params=WORKLOADS, ids=lambda path: path.stem)
+def met_as_shipped(request: pytest.FixtureRequest) -> Met:
+    """What a shipped workload offers at first: 1.2 million messages, or a minute."""
+    shipped = read_workload(request.param)
+    seconds = min(60.0, 1_200_000 / shipped.load.highest_per_s)
+    plan = plan_of_workload(read_workload(request.param, Overrides(duration_s=seconds)))
+    initial, measured = plan.initial.open(START_NS - 10**10), plan.measured.open(START_NS)
+    assert isinstance(initial, Market)
+    assert isinstance(measured, Market)
+    return met_in(initial, measured)
+
+
+def deciding(met: Met, case: str) -> npt.NDArray[np.bool_]:
+    """Which orders a case of the rule decides."""
     spread, margin = met.offer - met.bid, 40 * (met.offer - met.bid) - met.bid - met.offer
     is_dear = met.bid >= 9_999
     by_margin = ~is_dear & (spread > 0) & (spread < 500)
-    decides = {
+    return {
         "spread = 499": is_dear & (spread == 499),
         "spread = 500": is_dear & (spread == 500) & (margin < 0),
         "spread = 501": is_dear & (spread == 501) & (margin < 0),
@@ -420,8 +422,36 @@ def test_every_case_of_the_rule_decides_hundreds_of_orders(met: Met, case: str, 
         "no market": (met.bid == 0) & (met.offer == 0),
     }[case]
 
+
+CASES = {
+    "spread = 499": True,
+    "spread = 500": False,
+    "spread = 501": False,
+    "spread from 502 to 799": False,
+    "spread from 0 to 3 cents": True,
+    "margin < -1": True,
+    "margin = -1": True,
+    "margin = 0": False,
+    "margin = 1": False,
+    "margin > 1": False,
+    "crossed by 5 cents": True,
+    "crossed by 5 percent": True,
+    "no market": False,
+}
+
+
+@pytest.mark.parametrize(("case", "of_others"), CASES.items())
+def test_every_case_of_the_rule_decides_hundreds_of_orders(met: Met, case: str, of_others: bool) -> None:
+    """On probes all cases do; on others those that accept, as next to no order of theirs is rejected."""
+    decides = deciding(met, case)
+
     assert int((decides & met.is_probe).sum()) > 100
     assert (int((decides & ~met.is_probe).sum()) > 500) is of_others
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_of_the_rule_is_met_in_each_workload_that_ships(met_as_shipped: Met, case: str) -> None:
+    assert (deciding(met_as_shipped, case) & met_as_shipped.is_probe).any()
 
 
 def _bounds(cents: int = 500, factor: int = 40) -> Callable[[Prices, Prices], npt.NDArray[np.bool_]]:

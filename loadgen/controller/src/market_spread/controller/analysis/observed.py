@@ -160,16 +160,21 @@ def replays_of(observed: Observed) -> tuple[tuple[int, int], ...]:
 def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
     """The judgement of all decisions on measured orders, by the same input."""
     assert observed.alerts is not None
-    ledger = decode_ledger(observed.decisions_ledger, DECISION)
-    decisions = Decisions.from_rows(ledger.rows, ledger.received_us)
     judge = DecisionJudge(
-        decisions[decisions.order_id < WARM_UP_ORDER_ID_MIN],
+        decisions_of(observed),
         alerted=observed.alerts.order_id,
         delay_us=0 if plan.is_fenced else None,
         duplicates_allowed=_repeats(plan, observed),
     )
     _add_input(judge, plan, observed)
     return judge.judgement()
+
+
+def decisions_of(observed: Observed) -> Decisions:
+    """The decisions on measured orders, in order of receipt."""
+    ledger = decode_ledger(observed.decisions_ledger, DECISION)
+    decisions = Decisions.from_rows(ledger.rows, ledger.received_us)
+    return decisions[decisions.order_id < WARM_UP_ORDER_ID_MIN]
 
 
 def _repeats(plan: RunPlan, observed: Observed) -> bool:

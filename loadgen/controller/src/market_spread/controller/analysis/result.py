@@ -176,10 +176,14 @@ def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
         ("intended send to receipt", "latency_ns", result.latency_ns),
         ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
         *([] if result.pause_ns_max is None else [("  longest pause in between", "", {"max": result.pause_ns_max})]),
-        *((f"  {heat} keys", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
+        *((f"  {heat} probes", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
         *_partition_rows(result),
         ("actual send to receipt", "service_time_ns", result.service_time_ns),
-        *([("to the receipt of a decision", "", result.decision_latency_ns)] if result.orders_decided else []),
+        *(
+            [("to the receipt of a decision", "decision_latency_ns", result.decision_latency_ns)]
+            if result.orders_decided
+            else []
+        ),
     ]
     for name, latency in result.stages_ns.items():
         rows.append((f"  {name.replace('_', ' ')}", f"stages_ns.{name}", latency))

@@ -25,7 +25,7 @@ from market_spread.controller.analysis.latency import (
     stages_us,
 )
 from market_spread.controller.analysis.objectives import Achieved, assess
-from market_spread.controller.analysis.observed import Observed, batches_of
+from market_spread.controller.analysis.observed import Observed, batches_of, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import RigTimes, Stall, find_stalls, longest_pause_us, outage_of
 from market_spread.controller.analysis.stamps import stamps
@@ -83,7 +83,7 @@ def result_of(
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     partitions = state_partitions(plan, judged) if judged is not None else None
     stalls = _stalls(plan, observed)
-    samples = _samples(plan, judged, partitions, latencies)
+    samples = _samples(plan, judged, partitions, latencies) | _decision_samples(observed)
     clusters = {path: tail_clusters(*each, _PERCENTILES) for path, each in samples.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
     achieved = Achieved(
@@ -250,6 +250,15 @@ def _samples(
         **{path: (judged.intended_us, each_us) for path, each_us in values_us.items()},
         **{path: (judged.intended_us[of], latency_us[of]) for path, of in which.items()},
     }
+
+
+def _decision_samples(observed: Observed) -> dict[str, tuple[Int64s, Int64s]]:
+    """The same of all decisions; as the receiver's histogram has them, from the begin of the load on."""
+    if observed.decisions is None:
+        return {}
+    decisions = decisions_of(observed)
+    firsts = decisions[np.unique(decisions.order_id, return_index=True)[1]]
+    return {"decision_latency_ns": (firsts.intended_us, firsts.received_us - firsts.intended_us)}
 
 
 def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[str, LatencyNs]:

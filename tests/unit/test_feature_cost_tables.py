@@ -1,4 +1,4 @@
-"""The tables that `make bench-ladder` writes into docs/performance.md."""
+"""The tables that `make bench-features` writes into docs/performance.md."""
 
 import importlib.util
 import sys
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "ladder"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "feature_cost"))
 
 from document import publish
 
 ROOT = Path(__file__).parents[2]
-LADDER = ROOT / "tests" / "benchmarks" / "ladder"
+BENCHMARK = ROOT / "tests" / "benchmarks" / "feature_cost"
 
 
 def tables() -> list[str]:
-    spec = importlib.util.spec_from_file_location("ladder_main", LADDER / "__main__.py")
+    spec = importlib.util.spec_from_file_location("feature_cost_main", BENCHMARK / "__main__.py")
     assert spec is not None
     assert spec.loader is not None
     main = importlib.util.module_from_spec(spec)

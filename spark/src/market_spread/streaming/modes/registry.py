@@ -1,5 +1,6 @@
 """The modes by name, and a pipeline as a running query."""
 
+import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +17,7 @@ from market_spread.streaming.pipeline import Pipeline
 
 BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in (REAL_TIME, MICRO_BATCH)}
 
-
-# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43. With less room, sockets are in /tmp.
+# A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43.
 _SOCKET_FOLDER_BYTES_MAX = 64
 
 
@@ -39,7 +39,7 @@ def open_session(
         "spark.driver.memory": memory,
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.python.unix.domain.socket.dir": folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else "",
+        "spark.python.unix.domain.socket.dir": socket_folder(folder),
         "spark.driver.extraJavaOptions": java_options,
         **more,
     }
@@ -48,6 +48,11 @@ def open_session(
         if value:
             builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def socket_folder(folder: str) -> str:
+    """Where Spark has its sockets: the folder, or the system's temporary one if their paths would be too long."""
+    return folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else tempfile.gettempdir()
 
 
 def start_query(

@@ -47,7 +47,7 @@ def plan(mode: str, replicas: int, seconds: int, decisions: str) -> RunPlan:
             market={"partitions": PARTITIONS},
             job=job,
             frames={"linger_ms": 10.0},
-            warm_up={"settle_s": 3.75},
+            warm_up={"settle_s": 5.0},
             slo={"p95_ms": 4_500},
         )
     )

@@ -24,9 +24,10 @@ from market_spread.loadgen.oracle import oracle
 from market_spread.metrics_aggregator.http.security import Hosts
 from market_spread.receiver import ledger
 from market_spread.receiver.ledger import INVALID, Ledger
-from market_spread.receiver.receiving import Received, Receiving
+from market_spread.receiver.receiving import Receiving
 from market_spread.sender.frame_queue import FramePlan
 from market_spread.sender.publisher import Publisher
+from market_spread.v1.control_pb2 import ReceiverStatusResponse
 from tests.mutants.inputs import hand_made
 from tests.mutants.rig import Producing
 from tests.mutants.system import System
@@ -173,7 +174,7 @@ def recorded(alerts: Alerts) -> list[Record]:
 
 def received(
     folder: Path, records: list[Record], spoil: Callable[[Receiving], None] = lambda receiving: None
-) -> Received:
+) -> ReceiverStatusResponse:
     """What a receiver counts of them. spoil: makes it a wrong one."""
     written, clock = Ledger(folder, "a-run"), ManualClock(1_000_000_000)
     consumer = _Consumer(records)
@@ -187,7 +188,7 @@ def received(
         consumer.assign(receiving._positions)
         receiving.receive_once()
         receiving._take_held()
-        return receiving.received()
+        return receiving.status()
     finally:
         written.close()
 
@@ -214,7 +215,7 @@ def _kill_between_two_writes_loses_nothing() -> bool:
         with suppress(_KilledError), patch.object(ledger, "os", _OneWrite()):
             received(Path(folder), records)
         found = received(Path(folder), records)
-    return (found.alerts, found.unreadable) == (1, 1)
+    return (found.alerts, found.alerts_unreadable) == (1, 1)
 
 
 # Hosts

@@ -11,8 +11,11 @@ import pytest
 from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
+from market_spread.controller.clients.services import RoundTrip
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import judge
+from market_spread.receiver.receiving import Receiving
+from market_spread.receiver.tally import RunPhase
 from tests.mutants.__main__ import written
 from tests.mutants.inputs import BEGIN_US, generated, hand_made
 from tests.mutants.on_the_way import WAYS, WrongWay
@@ -24,6 +27,11 @@ from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
 
+# Of one machine, told by round trips of a millisecond.
+_SAME_CLOCKS = {
+    process: RoundTrip.of_status(BEGIN_US * 1000, BEGIN_US * 1000 + 500_000, BEGIN_US * 1000 + 1_000_000)
+    for process in ("sender", "receiver", "job")
+}
 KINDS = ("missing", "unexpected", "wrong", "duplicated")
 # Their faults are in symbols of the hand-made market, or in quotes that are sent again, as the generated one's are not.
 ONLY_BY_HAND = {"one_key_frozen", "swapped", "wrong_key", "last_not_highest"}
@@ -64,7 +72,7 @@ def test_wrong_clock_voids_the_run_by_its_stage_and_is_no_fault_of_the_alerts(mu
 @pytest.mark.parametrize("mutant", SLOW, ids=lambda mutant: mutant.name)
 def test_slow_system_is_failed_by_its_latency_and_its_alerts_are_right(mutant: Mutant) -> None:
     """Such a job is right, and slow: its latency has to tell, and it can only if no key has most of the samples."""
-    observed, found = result(mutant.system, generated(1))
+    observed, found = result(mutant.system, generated(1, seconds=mutant.system.seconds))
 
     assert observed.judgement is not None
     assert observed.judgement.ok, observed.judgement
@@ -208,7 +216,7 @@ def test_wrong_way_of_the_alerts_is_found_without_a_broker(way: WrongWay) -> Non
         parts = way.on(alerts, alerts.intended_us - BEGIN_US)
         return Alerts.concatenate([replace(part, received_us=part.received_us + us) for us, part in parts])
 
-    _, found = result(System(said=said), generated(1))
+    _, found = result(System(said=said, seconds=20), generated(1, seconds=20), round_trips={"during": _SAME_CLOCKS})
 
     assert found.verdict is way.verdict, found.reasons
     assert way.decisive & set(found.decisive), found.reasons
@@ -220,10 +228,18 @@ def test_receivers_that_are_spoiled_for_real_ones_count_falsely(tmp_path: Path) 
     early = replace(alerts, intended_us=alerts.received_us + 1_000)
     twice = Alerts.concatenate([early, early])
 
-    right = received(tmp_path / "right", recorded(twice))
-    each = received(tmp_path / "each", recorded(twice), spoils["duplicates_counted"])
-    none = received(tmp_path / "none", recorded(twice), spoils["negatives_forgotten"])
+    kept: list[Receiving] = []
 
-    assert (right.alerts, right.latency.negative) == (20, 20)
-    assert each.alerts == 40
-    assert (none.alerts, none.latency.negative) == (20, 0)
+    def counted(name: str) -> tuple[int, int]:
+        """The alerts, and how many of them have a latency below zero."""
+
+        def spoil(receiving: Receiving) -> None:
+            spoils.get(name, lambda _: None)(receiving)
+            kept.append(receiving)
+
+        alerts = received(tmp_path / name, recorded(twice), spoil).alerts
+        return alerts, kept[-1]._tally.end_to_end[RunPhase.MEASURED].negative
+
+    assert counted("right") == (20, 20)
+    assert counted("duplicates_counted")[0] == 40
+    assert counted("negatives_forgotten") == (20, 0)

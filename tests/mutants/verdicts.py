@@ -1,9 +1,10 @@
 """The whole verdict of a run of a simulated system: what the run would have observed, judged as every run is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from unittest.mock import patch
 
 import numpy as np
@@ -16,6 +17,7 @@ from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.observed import Observed, judge
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import result_of
+from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
@@ -47,22 +49,29 @@ def plan(mode: str, replicas: int, seconds: int, decisions: str) -> RunPlan:
             market={"partitions": PARTITIONS},
             job=job,
             frames={"linger_ms": 10.0},
-            warm_up={"settle_s": 3.75},
+            warm_up={"settle_s": 5.0},
             slo={"p95_ms": 4_500},
         )
     )
 
 
 def result(
-    system: System, given: Input, decided: Callable[[Decisions], Decisions] | None = None
+    system: System,
+    given: Input,
+    decided: Callable[[Decisions], Decisions] | None = None,
+    round_trips: Mapping[str, Mapping[str, RoundTrip]] = MappingProxyType({}),
 ) -> tuple[Observed, Result]:
-    """What was observed of the system, and the result; decided: of a job that tells all decisions, changed so."""
+    """What was observed of the system, and the result; decided: of a job that tells all decisions, changed so.
+
+    round_trips: what tells the clocks apart, nothing by default.
+    """
     alerts, decisions = system.run(given), None
     if decided is not None:
         alerts, decisions = system.decide(given)
         decisions = decided(decisions)
     run_plan = plan(system.mode, system.replicas, system.seconds, "rejected" if decisions is None else "all")
     observed = _observed(system, given, alerts)
+    observed.round_trips = {phase: dict(trips) for phase, trips in round_trips.items()}
     if decisions is not None:
         observed.decisions_ledger = _ledger(decisions)
         first = np.unique(decisions.order_id, return_index=True)[1]

@@ -398,7 +398,7 @@ def _cold_late(alerts: Alerts) -> Alerts:
 
 slow = _List()
 slow.add("late_keys", "alerts of all but the hot keys are 5 s late", "slow", said=_cold_late)
-slow.add("falls_behind", "it falls behind by 0.3 s in each second", "slow", slower_by=0.3)
+slow.add("falls_behind", "it falls behind by 0.3 s in each second", "slow", slower_by=0.3, seconds=20)
 slow.add("far_behind", "it falls behind by 1.5 s in each second", "slow", slower_by=1.5)
 slow.add("stands_still", "nothing is read for 4 s at the end of a batch", "slow", standstill_us=4_000_000)
 slow.add("away", "it is away for 4 s when it is started again", "slow", restart=replace(RESTART, down_us=4_000_000))

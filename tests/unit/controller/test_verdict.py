@@ -659,6 +659,39 @@ def test_a_hot_key_that_others_of_its_path_pass_by_stands_still(
     assert [stall.part for stall in found] == [f"the key {name}"] * stalls
 
 
+@pytest.mark.parametrize(
+    ("replays_s", "stalls"), [((), 1), (((27, 37),), 0), (((-(10**9), 10**9),), 0), (((5, 10), (50, 55)), 1)]
+)
+def test_a_key_whose_orders_were_read_again_may_have_its_first_alerts_late(
+    plan: RunPlan, replays_s: tuple[tuple[int, int], ...], stalls: int
+) -> None:
+    """What was accepted before a restart is rejected after it, by a newer quote, when others have passed it by."""
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    start_us = int(alerts.intended_us[0])
+    at_s = (alerts.intended_us - start_us) / 1e6
+    again = (alerts.symbol == alerts.symbol[0]) & (at_s > 30) & (at_s < 36)
+    alerts = dataclasses.replace(alerts, received_us=np.where(again, start_us + 36_000_000, alerts.received_us))
+    replays = [(start_us + begin_s * 1_000_000, start_us + end_s * 1_000_000) for begin_s, end_s in replays_s]
+
+    found = find_stalls(alerts, (), parts=parts_of(plan, alerts, replays), longer_than_us=2_000_000)
+
+    assert [stall.part for stall in found] == [f"the key {alerts.symbol[0].decode().strip()}"] * stalls
+
+
+def test_a_key_that_is_late_by_a_restart_alone_fails_no_run(plan: RunPlan, observed: Observed) -> None:
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    start_us = int(alerts.intended_us[0])
+    at_s = (alerts.intended_us - start_us) / 1e6
+    again = (alerts.symbol == alerts.symbol[0]) & (at_s > 30) & (at_s < 36)
+    observed.alerts = dataclasses.replace(
+        alerts, received_us=np.where(again, start_us + 36_000_000, alerts.received_us)
+    )
+
+    assert result_of(plan, observed, "a-run").decisive == ("stalled",)
+    observed.job.restarts = 1
+    assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
 def test_the_longest_pause_outside_boundaries_is_in_the_result(
     plan: RunPlan, observed: Observed, alerts: Alerts
 ) -> None:
@@ -1111,17 +1144,19 @@ def committed(*spans_s: tuple[float, float]) -> list[CommittedBatch]:
     ]
 
 
-def test_what_restarts_had_read_again_was_read_in_the_longest_gaps_between_commits(observed: Observed) -> None:
+def test_what_restarts_had_read_again_was_read_in_the_longest_gaps_between_commits(
+    plan: RunPlan, observed: Observed
+) -> None:
     del observed.job.batches[:]
     observed.job.batches.extend(committed((10, 40.4), (40.5, 70), (90, 120), (120.1, 150), (165, 200)))
-    assert replays_of(observed) == ()
+    assert replays_of(plan, observed) == ()
 
     observed.job.restarts = 1
-    assert replays_of(observed) == ((69_000_000, 91_000_000), (149_000_000, 166_000_000))  # 15 s are no pause
+    assert replays_of(plan, observed) == ((69_000_000, 91_000_000), (149_000_000, 166_000_000))  # 15 s are no pause
     observed.job_restarts = 2
-    assert len(replays_of(observed)) == 3
+    assert len(replays_of(plan, observed)) == 3
     observed.job_restarts = 4  # one before the first commit
-    assert replays_of(observed) == WHOLE_RUN
+    assert replays_of(plan, observed) == WHOLE_RUN
 
 
 def test_duplicates_out_of_reach_of_a_restart_are_a_fault(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:

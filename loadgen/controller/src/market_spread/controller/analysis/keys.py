@@ -1,10 +1,12 @@
 """What the orders' keys have to do with their latency: hot or cold, and the partition of the job's state."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence
-from market_spread.controller.analysis.stalls import Groups
+from market_spread.controller.analysis.stalls import NO_PART, Groups
 from market_spread.controller.plan.plan import RunPlan, universe_of
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
@@ -35,22 +37,35 @@ def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
     )
 
 
-def parts_of(plan: RunPlan, alerts: Alerts) -> list[Groups]:
+def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] = ()) -> list[Groups]:
     """What of the output may stand still alone, larger parts first: partitions of state and input, their paths, keys.
 
     Orders of a path come in order, so a key is held against the others of its path, and all else against everything.
+    replays: when orders may have been read again, Unix microseconds. An order that was accepted before can be rejected
+    then, by a newer quote, and parts catch up one after another: such orders tell of no part, or of no key and path
+    where a second job goes on meanwhile.
     """
     job, buckets = plan.workload.job, plan.workload.market.partitions
     paths = path_of(alerts.symbol, mode=job.mode, buckets=buckets, partitions=job.shuffle_partitions)
     of_input, of_state = np.divmod(paths, job.shuffle_partitions)
     everything = np.zeros(len(alerts), np.int64)
+    once = np.ones(len(alerts), np.bool_)
+    for begin_us, end_us in replays:
+        once &= (alerts.intended_us > end_us) | (alerts.received_us < begin_us)
+    counted = once | (job.replicas > 1)
     return [
-        Groups(of_state, everything, lambda at: f"partition {of_state[at]} of the job's state"),
-        Groups(of_input, everything, lambda at: f"partition {of_input[at]} of the input"),
-        Groups(paths, everything, lambda at: f"partition {of_input[at]} of the input on {of_state[at]} of the state"),
         Groups(
-            symbol_codes(alerts.symbol), paths, lambda at: f"the key {alerts.symbol[at].decode('latin-1').strip()}",
-            _STALLED_ORDERS_MIN,
+            np.where(counted, of_state, NO_PART), everything,
+            lambda at: f"partition {of_state[at]} of the job's state",
+        ),
+        Groups(np.where(counted, of_input, NO_PART), everything, lambda at: f"partition {of_input[at]} of the input"),
+        Groups(
+            np.where(once, paths, NO_PART), everything,
+            lambda at: f"partition {of_input[at]} of the input on {of_state[at]} of the state",
+        ),
+        Groups(
+            np.where(once, symbol_codes(alerts.symbol), NO_PART), paths,
+            lambda at: f"the key {alerts.symbol[at].decode('latin-1').strip()}", _STALLED_ORDERS_MIN,
         ),
     ]  # fmt: skip
 

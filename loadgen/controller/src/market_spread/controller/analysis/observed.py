@@ -128,11 +128,9 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     """
     assert observed.alerts is not None
     workload = plan.workload
-    replayed, paths = replays_of(observed), None
-    if observed.error is not None:
-        replayed = WHOLE_RUN  # what was started again since the job's last status is not known
+    replayed, paths = replays_of(plan, observed), None
     if workload.job.replicas > 1:
-        replayed, shuffled = WHOLE_RUN, workload.job.shuffle_partitions
+        shuffled = workload.job.shuffle_partitions
         paths = partial(path_of, mode=workload.job.mode, buckets=workload.market.partitions, partitions=shuffled)
     delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
     oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
@@ -140,12 +138,15 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     return oracle.judgement()
 
 
-def replays_of(observed: Observed) -> tuple[tuple[int, int], ...]:
-    """When what restarts had read again can have been read, Unix microseconds; the whole run if it cannot be told.
+def replays_of(plan: RunPlan, observed: Observed) -> tuple[tuple[int, int], ...]:
+    """When what was read again can have been read, Unix microseconds; the whole run if that cannot be told.
 
     A batch that a restart broke off was never committed. So between two commits there is its time and that of the
     restart: the longest gaps, one a restart, and whatever other gap is as long as no pause between batches should be.
     """
+    # What was started again since the status of a job that failed is not known.
+    if plan.workload.job.replicas > 1 or observed.error is not None:
+        return WHOLE_RUN
     if not observed.restarts:
         return ()
     batches = sorted(observed.job.batches, key=lambda batch: batch.start_unix_ns)

@@ -15,6 +15,8 @@ from market_spread.loadgen.columns import Alerts
 _EXPLAINED_SHARE_MIN = 0.5
 # A job that is ended by an outage may be noticed when that is over.
 _JUST_US = 1_000_000
+# The number of what is in no part.
+NO_PART = -1
 # Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
 _RUN_US_MAX = 2**40
 
@@ -23,8 +25,8 @@ _RUN_US_MAX = 2**40
 class Groups:
     """Parts of the output that may stand still alone.
 
-    of: the number of its part, for each alert; within: of what the part is held against; name: what the part is called,
-    by the place of one of its alerts; orders_min: how many of its orders must have waited.
+    of: the number of its part, for each alert, or NO_PART; within: of what the part is held against; name: what the
+    part is called, by the place of one of its alerts; orders_min: how many of its orders must have waited.
     """
 
     of: Int64s
@@ -126,6 +128,9 @@ def _gaps(
 ) -> list[Stall]:
     _, group_of = np.unique(groups.of, return_inverse=True)
     order = np.lexsort((alerts.received_us, group_of))
+    order = order[groups.of[order] != NO_PART]
+    if not len(order):
+        return []
     ours, of = alerts[order], group_of[order]
     intended_us, received_us = ours.intended_us, ours.received_us
     due_us = _least_from_here_on(intended_us, of)

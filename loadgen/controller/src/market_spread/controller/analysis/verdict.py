@@ -25,7 +25,7 @@ from market_spread.controller.analysis.latency import (
     stages_us,
 )
 from market_spread.controller.analysis.objectives import Achieved, assess
-from market_spread.controller.analysis.observed import Observed, batches_of, decisions_of
+from market_spread.controller.analysis.observed import Observed, batches_of, decisions_of, replays_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import RigTimes, Stall, find_stalls, longest_pause_us, outage_of
 from market_spread.controller.analysis.stamps import stamps
@@ -206,7 +206,7 @@ def _stalls(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
     return find_stalls(
         alerts,
         find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
-        parts=parts_of(plan, alerts),
+        parts=parts_of(plan, alerts, replays_of(plan, observed)),
         longer_than_us=run_limits(plan.workload).stall_us,
         rig=RigTimes(
             observed.silences,

@@ -113,16 +113,15 @@ class TakingTurns:
     def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
         folder = self.folder / place.arm
         before = {run.run_id for run in runs_below(folder)}
-        interrupted = False
         try:
             carry_out(self.folder / f"{place.arm}.yaml", runs_folder=folder, options=())
         except KeyboardInterrupt:
-            interrupted = True
+            place = replace(place, interrupted=True)
             raise
         finally:
             made = [run for run in runs_below(folder) if run.run_id not in before]
             for run in made:
-                replace(place, interrupted=interrupted).write(run.folder)
+                place.write(run.folder)
         if not made:
             raise RunVoidError(f"the run left no result in {folder}; run the same command again")
         return made[-1]

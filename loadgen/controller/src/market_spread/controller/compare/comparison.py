@@ -245,19 +245,12 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
         return replace(judged, change=Direction.BETTER if rose == judged.figure.higher_is_better else Direction.WORSE)
     if shift.lies_within(least):
         return replace(judged, change=Direction.SAME)
-    return replace(judged, note=_why_undecided(judged))
+    if p < SIGNIFICANCE:
+        return replace(judged, note="there is a difference, but perhaps none that matters")
+    return replace(judged, note="the runs differ too much among themselves; make more")
 
 
 def _too_few(judged: Judged, are_paired: bool, contrasts: int) -> str:
     have, needed = min(judged.runs), pairs_needed(contrasts) if are_paired else RUNS_MIN
-    if have >= needed:
-        return ""
-    if are_paired:
-        return f"{counted(have, 'pair')}; a verdict needs {needed}"
-    return f"{counted(have, 'run')}; a verdict needs {needed} in each group"
-
-
-def _why_undecided(judged: Judged) -> str:
-    if judged.corrected_p is not None and judged.corrected_p < SIGNIFICANCE:
-        return "there is a difference, but perhaps none that matters"
-    return "the runs differ too much among themselves; make more"
+    what, where = ("pair", "") if are_paired else ("run", " in each group")
+    return "" if have >= needed else f"{counted(have, what)}; a verdict needs {needed}{where}"

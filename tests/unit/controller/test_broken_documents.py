@@ -71,7 +71,7 @@ def require_that_the_others_are_shown(folder: Path) -> None:
     listed, history = invoke("list", folder / "a"), invoke("history", folder / "a")
 
     assert listed.exit_code == history.exit_code == 0
-    assert ["20260101-000002-quick", "passed", "-", "20,000", "10.0"] in [
+    assert ["20260101-000002-quick", "passed", "20,000", "10.0", "20.0"] in [
         line.split()[:5] for line in listed.output.splitlines()
     ]
     assert json.loads(invoke("list", folder / "a", "--json").output)[0]["run_id"] == "20260101-000002-quick"

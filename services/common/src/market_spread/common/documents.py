@@ -22,7 +22,8 @@ def json_object(text: str | bytes) -> dict[str, Any]:
         raise ValueError(_TOO_DEEP) from None
     level = [values]
     for _ in range(DEPTH_MAX):
-        level = [inner for value in level if isinstance(value, dict | list) for inner in _inner(value)]
+        containers = (value for value in level if isinstance(value, dict | list))
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
     if level:
         raise ValueError(_TOO_DEEP)
     if not isinstance(values, dict):
@@ -30,10 +31,6 @@ def json_object(text: str | bytes) -> dict[str, Any]:
     if "\\u" in text:
         json.dumps(values, ensure_ascii=False).encode()
     return values
-
-
-def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else value
 
 
 def _integer(text: str) -> int:

@@ -1,6 +1,7 @@
 """The pauses of a JVM, from its log of garbage collections and safepoints."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,33 +23,23 @@ class Pause:
 
 def read(path: Path) -> Iterator[Pause]:
     """The collections in a log; none if there is no log."""
-    try:
-        with path.open(errors="replace") as lines:
-            for line in lines:
-                match = _PAUSE.match(line.rstrip())
-                if match:
-                    yield Pause(int(match[1]), match[2], float(match[3]))
-    except OSError:
-        return
+    return (Pause(int(match[1]), match[2], float(match[3])) for match in _matches(path, _PAUSE))
 
 
 def rows(component: str, path: Path) -> list[Row]:
     """What a timeline has of a log: each second's collections, their pauses, and all safepoints' standstill."""
-    totals: dict[tuple[int, str], float] = {}
-
-    def add(unix_ms: int, name: str, value: float) -> None:
-        key = (unix_ms // 1000, name)
-        totals[key] = totals.get(key, 0.0) + value
-
+    totals: dict[tuple[int, str], float] = defaultdict(float)
     for pause in read(path):
-        add(pause.end_unix_ms, "gc_collections", 1)
-        add(pause.end_unix_ms, "gc_pause_ms", pause.duration_ms)
+        totals[pause.end_unix_ms // 1000, "gc_collections"] += 1
+        totals[pause.end_unix_ms // 1000, "gc_pause_ms"] += pause.duration_ms
+    for match in _matches(path, _SAFEPOINT):
+        totals[int(match[1]) // 1000, "safepoint_ms"] += int(match[3]) / 1e6
+    return [(second, component, name, value) for (second, name), value in sorted(totals.items())]
+
+
+def _matches(path: Path, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     try:
         with path.open(errors="replace") as lines:
-            for line in lines:
-                match = _SAFEPOINT.match(line.rstrip())
-                if match:
-                    add(int(match[1]), "safepoint_ms", int(match[3]) / 1e6)
+            yield from filter(None, (pattern.match(line.rstrip()) for line in lines))
     except OSError:
-        pass
-    return [(second, component, name, value) for (second, name), value in sorted(totals.items())]
+        return

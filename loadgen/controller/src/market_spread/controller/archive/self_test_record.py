@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,26 +103,21 @@ def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: 
     ways_us = [(alerts.received_us - theirs.emitted_us)[held] for alerts in (ours, theirs)]
     floor = HdrCounts()
     floor.record(latency_us[~held])
-    known = len(error_us) > 0
-    return Looked(
-        rate_per_s=rate_per_s,
-        verdict="passed",
-        samples=len(ours),
-        injected_ns=round(float(np.median(injected_us[held])) * 1000) if known else None,
-        error_ns=_soonest_median_ns(error_us, delivery_us) if known else None,
-        error_ns_all=round(float(np.median(error_us)) * 1000) if known else None,
-        error_ns_p95=round(float(np.percentile(np.abs(error_us), 95)) * 1000) if known else None,
+    found = Looked(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=latency_summary_ns(floor))
+    if not len(error_us):
+        return found
+    soonest = delivery_us <= np.percentile(delivery_us, _SOONEST_PERCENT)
+    return replace(
+        found,
+        injected_ns=_percentile_ns(injected_us[held], 50),
+        error_ns=_percentile_ns(error_us[soonest], 50),
+        error_ns_all=_percentile_ns(error_us, 50),
+        error_ns_p95=_percentile_ns(np.abs(error_us), 95),
         delivery_ns={
             f"p{percent}": (_percentile_ns(ways_us[0], percent), _percentile_ns(ways_us[1], percent))
-            for percent in (_DELIVERY_PERCENTS if known else ())
+            for percent in _DELIVERY_PERCENTS
         },
-        floor_ns=latency_summary_ns(floor),
     )
-
-
-def _soonest_median_ns(error_us: Int64s, delivery_us: Int64s) -> int:
-    soonest = delivery_us <= np.percentile(delivery_us, _SOONEST_PERCENT)
-    return round(float(np.median(error_us[soonest])) * 1000)
 
 
 def _percentile_ns(values_us: Int64s, percent: float) -> int:

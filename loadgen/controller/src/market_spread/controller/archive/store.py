@@ -60,9 +60,10 @@ class RunStore:
         if not (folder / "result.json").exists():
             raise UsageError(f"{folder} holds no run that has a result; name one that has ended")
         files = [
-            path for path in sorted(folder.rglob("*")) if path.is_file() and _is_document(path.relative_to(folder))
+            path
+            for path in sorted(folder.rglob("*"), key=lambda path: (path.name == "result.json", path))
+            if path.is_file() and path.suffix != ".unfinished" and path.relative_to(folder).parts[0] not in _NOT_COPIED
         ]
-        files.sort(key=lambda path: path.name == "result.json")
         try:
             for path in files:
                 target = f"{self._root}/{folder.name}/{path.relative_to(folder).as_posix()}"
@@ -153,7 +154,3 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         number(summary["cpu_us_per_message"], "{:.2f}"),
         " ".join(each for each in (str(summary["step"] or "-"), summary["note"]) if each),
     )
-
-
-def _is_document(path: Path) -> bool:
-    return path.parts[0] not in _NOT_COPIED and not path.name.endswith(".unfinished")

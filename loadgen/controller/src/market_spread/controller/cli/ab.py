@@ -5,27 +5,20 @@ from pathlib import Path
 
 import click
 
-from market_spread.controller.cli.options import figure_options, page_options
-
-_PATH = click.Path(path_type=Path)
+from market_spread.controller.cli.options import FILE, figure_options, folder_option, page_options
 
 
 @click.command(epilog="Example: market-spread ab before.yaml after.yaml --repeats 8 -- --duration 30")
-@click.argument("workload_a", metavar="A.yaml", type=_PATH)
-@click.argument("workload_b", metavar="B.yaml", type=_PATH)
+@click.argument("workload_a", metavar="A.yaml", type=FILE)
+@click.argument("workload_b", metavar="B.yaml", type=FILE)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--repeats",
     type=click.IntRange(1, 1000),
     default=8,
-    show_default=True,
     help="Pairs of valid runs; a verdict needs 6 or more.",
 )
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the runs, by default runs/ab-A-B. Only the runs that it lacks are made.",
-)
+@folder_option("--folder", None, "Folder for the runs, by default runs/ab-A-B. Only the runs that it lacks are made.")
 @click.option("--seed", type=int, help="Seed of the order; random by default.")
 @figure_options
 @page_options

@@ -1,7 +1,7 @@
 """What `check` shows of a judgement."""
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from market_spread.controller.analysis.evidence import Verdict
@@ -25,10 +25,7 @@ def judgement_table(judgement: Judgement) -> RenderableType:
 
 
 def _counts(judgement: Judgement) -> Table:
-    table = Table(show_header=False, box=None, padding=(0, 2))
-    table.add_column("")
-    table.add_column("", justify="right")
-    table.add_column("")
+    table = Table("", Column(justify="right"), "", show_header=False, box=None, padding=(0, 2))
     rows = (
         ("orders", judgement.orders, ""),
         ("alerts expected", judgement.expected, "orders that are certainly rejected"),

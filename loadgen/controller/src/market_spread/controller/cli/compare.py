@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from market_spread.controller.cli.options import figure_options, page_options
+from market_spread.controller.cli.options import figure_options, folder_option, json_option, page_options
 
 
 @click.command(epilog="Example: market-spread compare runs/before runs/after --least 3%")
@@ -14,14 +14,8 @@ from market_spread.controller.cli.options import figure_options, page_options
 @click.option("--skip-void", is_flag=True, help="Leave out void runs, and list them.")
 @click.option("--force", is_flag=True, help="Include runs that are void or have wrong alerts, and mark them.")
 @page_options
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON instead.")
-@click.option(
-    "--runs-folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder to look up run ids in.",
-)
+@json_option("Print the comparison as JSON instead.")
+@folder_option("--runs-folder", Path("runs"), "Folder to look up run ids in.")
 def compare(
     groups: tuple[str, ...],
     chosen: tuple[str, ...],

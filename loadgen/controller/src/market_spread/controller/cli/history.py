@@ -5,13 +5,11 @@ from pathlib import Path
 import click
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.cli.options import figure_options, page_options
+from market_spread.controller.cli.options import FOLDER, figure_options, page_options
 
 
 @click.command(epilog="Example: market-spread history runs --workload steady")
-@click.argument(
-    "runs_folder", metavar="[FOLDER]", type=click.Path(path_type=Path, file_okay=False), default=Path("runs")
-)
+@click.argument("runs_folder", metavar="[FOLDER]", type=FOLDER, default=Path("runs"))
 @click.option("--workload", help="Only runs of this workload, by name.")
 @click.option(
     "--anchor",

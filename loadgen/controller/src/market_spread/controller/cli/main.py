@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.controller.cli.ab import ab
 from market_spread.controller.cli.compare import compare
 from market_spread.controller.cli.history import history
+from market_spread.controller.cli.options import FILE, FOLDER, Command, folder_option, json_option
 from market_spread.controller.cli.selftest import selftest
 from market_spread.controller.cli.sweep import sweep
 from market_spread.controller.exits import Commands, interrupt_once
@@ -22,14 +24,8 @@ from market_spread.controller.exits import Commands, interrupt_once
 if TYPE_CHECKING:
     from market_spread.controller.deploy.local.command import BackgroundStack
 
-_PATH = click.Path(path_type=Path)
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 _START_UNIX_NS = 1_700_000_000_000_000_000
 
-_runs_folder = click.option(
-    "--runs-folder", type=_FOLDER, default=Path("runs"), show_default=True, help="Folder for run documents."
-)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 _rate = click.option("--rate", type=int, help="Messages per second, quotes and orders together.")
 _duration = click.option("--duration", type=float, help="Seconds of measured load.")
 _symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
@@ -37,19 +33,20 @@ _bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Ad
 _monitored = click.option(
     "--monitored", is_flag=True, help="Expose Kafka and Spark to Prometheus as well, and write a prometheus.yml."
 )
-_up_folder = click.option(
-    "--folder",
-    type=_FOLDER,
-    default=Path(".market-spread"),
-    show_default=True,
-    help="Folder for logs, data and the list of processes.",
-)
+_up_folder = folder_option("--folder", Path(".market-spread"), "Folder for logs, data and the list of processes.")
+_runs_folder = folder_option("--runs-folder", Path("runs"), "Folder for run documents.")
+_as_json = json_option("Print the result as JSON on standard output.")
+
+
+def _port_of(what: str) -> Callable[[Command], Command]:
+    meaning = f"Port of the {what} on the loopback interface."
+    return click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help=meaning)
 
 
 @click.group(
     cls=Commands,
     epilog="Example: market-spread run loadgen/workloads/quick.yaml",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
 )
 @click.version_option(package_name="market-spread-controller", prog_name="market-spread")
 def main() -> None:
@@ -59,11 +56,8 @@ def main() -> None:
     """
 
 
-main.add_command(compare)
-main.add_command(ab)
-main.add_command(sweep)
-main.add_command(history)
-main.add_command(selftest)
+for command in (compare, ab, sweep, history, selftest):
+    main.add_command(command)
 
 
 @main.command(epilog="Example: market-spread setup")
@@ -77,7 +71,7 @@ def setup() -> None:
 
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
-@click.argument("workload", type=_PATH, required=False)
+@click.argument("workload", type=FILE, required=False)
 @_rate
 @_duration
 @click.option("--mode", help="Mode of the job: real-time or micro-batch.")
@@ -91,11 +85,10 @@ def setup() -> None:
     "--target",
     type=click.Choice(["local", "kubernetes"]),
     default="local",
-    show_default=True,
     help="Where to run: processes on this machine, or a release of the chart market-spread.",
 )
-@click.option("--release", default="market-spread", show_default=True, help="Name of the release.")
-@click.option("--namespace", default="default", show_default=True, help="Namespace of the release.")
+@click.option("--release", default="market-spread", help="Name of the release.")
+@click.option("--namespace", default="default", help="Namespace of the release.")
 @click.option("--context", help="Context of the kubeconfig.  [default: the current one]")
 @click.option("--in-cluster", is_flag=True, help="Running inside the cluster: connect to the pods directly.")
 @_runs_folder
@@ -163,19 +156,16 @@ def run(
 
 
 @main.command(epilog="Example: market-spread replay --nbbo nbbo.msg --orders orders.msg --format fixish")
-@click.option("--nbbo", type=_PATH, required=True, help="File of quotes.")
-@click.option("--orders", type=_PATH, required=True, help="File of orders.")
+@click.option("--nbbo", type=FILE, required=True, help="File of quotes.")
+@click.option("--orders", type=FILE, required=True, help="File of orders.")
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(["native", "fixish"]),
     default="native",
-    show_default=True,
     help="Format of the files: ours, or the reference's binary one.",
 )
-@click.option(
-    "--rate", type=int, default=20_000, show_default=True, help="Messages per second, first of quotes, then of orders."
-)
+@click.option("--rate", type=int, default=20_000, help="Messages per second, first of quotes, then of orders.")
 @_runs_folder
 @_as_json
 def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
@@ -196,9 +186,9 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
 @main.command(
     epilog="Example: market-spread generate loadgen/workloads/quick.yaml --nbbo nbbo.messages --orders orders.messages"
 )
-@click.argument("workload", type=_PATH)
-@click.option("--nbbo", type=_PATH, required=True, help="File for the initial and the measured quotes; overwritten.")
-@click.option("--orders", type=_PATH, required=True, help="File for the measured orders; overwritten.")
+@click.argument("workload", type=FILE)
+@click.option("--nbbo", type=FILE, required=True, help="File for the initial and the measured quotes; overwritten.")
+@click.option("--orders", type=FILE, required=True, help="File for the measured orders; overwritten.")
 @_rate
 @_duration
 @_symbols
@@ -206,7 +196,6 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
     "--start",
     type=int,
     default=_START_UNIX_NS,
-    show_default=True,
     help="Intended send time of the first measured message, Unix nanoseconds.",
 )
 def generate(
@@ -234,9 +223,9 @@ def generate(
 @main.command(
     epilog="Example: market-spread check --nbbo nbbo.messages --orders orders.messages --alerts alerts.ledger"
 )
-@click.option("--nbbo", type=_PATH, required=True, help="File of the quotes as sent, in the native format.")
-@click.option("--orders", type=_PATH, required=True, help="File of the orders as sent, in the native format.")
-@click.option("--alerts", type=_PATH, required=True, help="The receiver's ledger of alerts.")
+@click.option("--nbbo", type=FILE, required=True, help="File of the quotes as sent, in the native format.")
+@click.option("--orders", type=FILE, required=True, help="File of the orders as sent, in the native format.")
+@click.option("--alerts", type=FILE, required=True, help="The receiver's ledger of alerts.")
 @click.option("--without-warm-up", is_flag=True, help="Leave out orders and alerts of the warm-up.")
 @click.option(
     "--allow-duplicates", is_flag=True, help="Do not count a second alert for an order as a fault, as after a restart."
@@ -284,7 +273,6 @@ def describe(application: str) -> None:
     "--mode",
     type=click.Choice(["real-time", "micro-batch"]),
     default="micro-batch",
-    show_default=True,
     help="Mode of the job.",
 )
 def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
@@ -317,14 +305,8 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
 
 
 @main.command(epilog="Example: market-spread ui runs")
-@click.argument("runs_folder", type=_FOLDER, default=Path("runs"))
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default="a free one",
-    help="Port of the page on the loopback interface.",
-)
+@click.argument("runs_folder", type=FOLDER, default=Path("runs"))
+@_port_of("page")
 def ui(runs_folder: Path, port: int) -> None:
     """Serve the metrics pages of finished runs, until Ctrl-C.
 
@@ -355,7 +337,7 @@ def list_runs(store: str, as_json: bool) -> None:
 
 @main.command(epilog="Example: market-spread show 20260101-120000-quick")
 @click.argument("run_id")
-@click.option("--store", default="runs", show_default=True, help="Store that has the run: a folder or an address.")
+@click.option("--store", default="runs", help="Store that has the run: a folder or an address.")
 @_as_json
 def show(run_id: str, store: str, as_json: bool) -> None:
     """Show the run document of a run, or its result.json with --json. One of another schema is marked."""
@@ -388,11 +370,9 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
 @click.option(
     "--partitions", type=click.IntRange(1, BUCKETS_MAX), required=True, help="Partitions of the topics nbbo and orders."
 )
+@click.option("--replicas", type=click.IntRange(1, 32767), default=1, help="Copies of each partition.")
 @click.option(
-    "--replicas", type=click.IntRange(1, 32767), default=1, show_default=True, help="Copies of each partition."
-)
-@click.option(
-    "--decisions", type=click.Choice(list(APPLICATIONS)), default=REJECTED_DECISIONS, show_default=True,
+    "--decisions", type=click.Choice(list(APPLICATIONS)), default=REJECTED_DECISIONS,
     help="all: also the topic decisions, for a job that sends every decision.",
 )  # fmt: skip
 def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str) -> None:
@@ -453,14 +433,8 @@ def kafka(bootstrap_servers: str) -> None:
 
 
 @main.command(epilog="Example: market-spread up --port 9092")
-@click.option("--workload", type=_PATH, help="Take the job's mode, batch time, partitions and memory from it.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default="a free one",
-    help="Port of the broker on the loopback interface.",
-)
+@click.option("--workload", type=FILE, help="Take the job's mode, batch time, partitions and memory from it.")
+@_port_of("broker")
 @_monitored
 @_up_folder
 def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:

@@ -5,21 +5,17 @@ from pathlib import Path
 
 import click
 
+from market_spread.controller.cli.options import folder_option, json_option
+
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")
 @click.option("--rate", type=int, required=True, help="Rate of the runs you want to trust, messages/s.")
-@click.option("--duration", type=float, default=20.0, show_default=True, help="Seconds of load at each rate.")
-@click.option(
-    "--runs-folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder of the runs that will show the result.",
-)
+@click.option("--duration", type=float, default=20.0, help="Seconds of load at each rate.")
+@folder_option("--runs-folder", Path("runs"), "Folder of the runs that will show the result.")
 @click.option(
     "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON on standard output.")
+@json_option("Print what was found as JSON on standard output.")
 def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 

@@ -5,46 +5,34 @@ from pathlib import Path
 
 import click
 
-from market_spread.controller.cli.options import page_options
-
-_PATH = click.Path(path_type=Path)
+from market_spread.controller.cli.options import FILE, folder_option, json_option, page_options
 
 
 @click.command(epilog="Example: market-spread sweep loadgen/workloads/sustained.yaml --slo p99=50ms")
-@click.argument("workload", type=_PATH)
+@click.argument("workload", type=FILE)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--slo",
-    "slo",
     multiple=True,
     metavar="NAME=VALUE",
     help="What must hold: p50, p95, p99, p99.9, p99.99 or max with a time, rate=99% of the offered rate, loss=0. May "
     "be given several times.",
 )
 @click.option("--start", type=click.IntRange(1), help="First rate, messages per second; by default the workload's.")
-@click.option("--from", "low", type=click.IntRange(1), default=100, show_default=True, help="Lowest rate to try.")
-@click.option(
-    "--to", "high", type=click.IntRange(1), default=10_000_000, show_default=True, help="Highest rate to try."
-)
-@click.option("--precision", default="5%", show_default=True, help="Stop when the bracket is this narrow.")
-@click.option(
-    "--repeats", type=click.IntRange(1, 99), default=4, show_default=True, help="Extra runs at each end of the bracket."
-)
+@click.option("--from", "low", type=click.IntRange(1), default=100, help="Lowest rate to try.")
+@click.option("--to", "high", type=click.IntRange(1), default=10_000_000, help="Highest rate to try.")
+@click.option("--precision", default="5%", help="Stop when the bracket is this narrow.")
+@click.option("--repeats", type=click.IntRange(1, 99), default=4, help="Extra runs at each end of the bracket.")
 @click.option(
     "--drift",
     default="12%",
-    show_default=True,
     help="How much the machine's speed varies from hour to hour, as a standard deviation; 0 if it is dedicated.",
 )
-@click.option("--curve/--no-curve", default=True, show_default=True, help="Also try 50%, 80% and 95% of the limit.")
-@click.option("--runs-max", type=click.IntRange(1), default=40, show_default=True, help="Give up after this many runs.")
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.",
-)
+@click.option("--curve/--no-curve", default=True, help="Also try 50%, 80% and 95% of the limit.")
+@click.option("--runs-max", type=click.IntRange(1), default=40, help="Give up after this many runs.")
+@folder_option("--folder", None, "Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.")
 @page_options
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@json_option("Print the answer as JSON instead.")
 def sweep(
     workload: Path,
     run_options: tuple[str, ...],
@@ -70,19 +58,28 @@ def sweep(
 
     Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.
     """
+    from market_spread.common.errors import UsageError
+    from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
     from market_spread.controller.compare.figures import read_share
     from market_spread.controller.plan.objectives import Objectives
     from market_spread.controller.plan.workload import read_workload
     from market_spread.controller.session.subprocess import RunProcess
     from market_spread.controller.sweep.page import search_json, search_page
+    from market_spread.controller.sweep.search import Search
     from market_spread.controller.sweep.session import Probing
-    from market_spread.controller.sweep.start import search_of
     from market_spread.controller.views.output import put_out
 
     objectives = Objectives.of_options(slo)
-    search = search_of(
-        read_workload(workload),
-        start=start,
+    offered = read_workload(workload)
+    load = offered.load
+    if not isinstance(load, Constant):
+        raise UsageError(f"{offered.name} has no constant profile; a sweep needs one, whose rate it sets")
+    if not low <= high <= RATE_PER_S_MAX:
+        raise UsageError(f"--from {low} --to {high}; use rates that ascend, up to {RATE_PER_S_MAX}")
+    if start is not None and not low <= start <= high:
+        raise UsageError(f"--start {start}; use {low} to {high}, which --from and --to allow")
+    search = Search(
+        start=start if start is not None else min(max(load.rate_per_s, low), high),
         low=low,
         high=high,
         precision=read_share(precision, "--precision"),

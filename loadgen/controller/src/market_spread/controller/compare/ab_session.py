@@ -16,10 +16,10 @@ from datetime import datetime
 from pathlib import Path
 
 from market_spread.common.clock import Clock
-from market_spread.common.documents import json_object
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import ARMS, Place, order_of
 from market_spread.controller.compare.runs import RecordedRun, runs_below
+from market_spread.controller.run_folder.begun import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.views.output import write_text
 
@@ -48,11 +48,13 @@ class TakingTurns:
         pairs may be another number than before. seed: of a new folder; one that was begun keeps its own.
         """
         session = uuid.uuid4().hex
-        if (folder / PLAN_FILE).exists():
-            _require_same(folder, workloads)
-            seed, session = _begun(folder, options)
-        else:
-            _begin(folder, workloads)
+        by_arm = dict(zip(ARMS, workloads, strict=True))
+        if begun := begin_or_go_on(folder / PLAN_FILE, by_arm, options, seed=int):
+            if not isinstance(begun.get("session"), str):
+                raise UsageError(
+                    f"{folder} was begun by an earlier version, which kept no pairs; name another --folder"
+                )
+            seed, session = begun["seed"], begun["session"]
         plan = {"pairs": pairs, "session": session, "seed": seed, "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")
         return TakingTurns(folder, pairs, seed, session, clock)
@@ -111,16 +113,15 @@ class TakingTurns:
     def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
         folder = self.folder / place.arm
         before = {run.run_id for run in runs_below(folder)}
-        interrupted = False
         try:
             carry_out(self.folder / f"{place.arm}.yaml", runs_folder=folder, options=())
         except KeyboardInterrupt:
-            interrupted = True
+            place = replace(place, interrupted=True)
             raise
         finally:
             made = [run for run in runs_below(folder) if run.run_id not in before]
             for run in made:
-                replace(place, interrupted=interrupted).write(run.folder)
+                place.write(run.folder)
         if not made:
             raise RunVoidError(f"the run left no result in {folder}; run the same command again")
         return made[-1]
@@ -134,37 +135,3 @@ class TakingTurns:
 
 def _is_void(runs: Sequence[RecordedRun]) -> bool:
     return any(run.is_void for run in runs)
-
-
-def _begin(folder: Path, workloads: Sequence[Path]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be made: {error.strerror}; name another --folder") from error
-    for arm, workload in zip(ARMS, workloads, strict=True):
-        write_text(folder / f"{arm}.yaml", workload.read_text())
-
-
-def _require_same(folder: Path, workloads: Sequence[Path]) -> None:
-    for arm, workload in zip(ARMS, workloads, strict=True):
-        kept = folder / f"{arm}.yaml"
-        if not kept.exists() or kept.read_text() != workload.read_text():
-            raise UsageError(
-                f"{folder} was begun with another workload than {workload} as {arm}; name another --folder"
-            )
-
-
-def _begun(folder: Path, options: Sequence[str]) -> tuple[int, str]:
-    """Seed and session of a folder that was begun."""
-    try:
-        plan = json_object((folder / PLAN_FILE).read_bytes())
-        seed, before, session = int(plan["seed"]), list(plan["options"]), plan.get("session")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{folder / PLAN_FILE} is damaged; name another --folder") from error
-    if not isinstance(session, str):
-        raise UsageError(f"{folder} was begun by an earlier version, which kept no pairs; name another --folder")
-    if before != list(options):
-        raise UsageError(
-            f"{folder} was begun with the run options {' '.join(before) or '(none)'}; use them, or another --folder"
-        )
-    return seed, session

@@ -52,6 +52,9 @@ class Direction(Enum):
     UNDECIDED = "undecided"
 
 
+_WORST_FIRST = (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER, Direction.SAME)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A figure in two groups.
@@ -93,10 +96,7 @@ class Contrast:
     @property
     def change(self) -> Direction:
         """Of the whole contrast: the worst that one of its figures did; better only if none is worse or undecided."""
-        for change in (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER):
-            if self.count(change):
-                return change
-        return Direction.SAME if self.judged else Direction.UNDECIDED
+        return min((judged.change for judged in self.judged), key=_WORST_FIRST.index, default=Direction.UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,14 @@ class Comparison:
         return any(group.unbelievable for group in self.groups)
 
     @property
+    def change(self) -> Direction:
+        """The worst of the contrasts."""
+        return min((contrast.change for contrast in self.contrasts), key=_WORST_FIRST.index, default=Direction.SAME)
+
+    @property
     def exit_status(self) -> int:
         """0 every figure is the same or better, 1 one is worse, 3 one is undecided or a run is not to be believed."""
-        changes = {contrast.change for contrast in self.contrasts}
-        if self.is_forced or (Direction.UNDECIDED in changes and Direction.WORSE not in changes):
-            return 3
-        return 1 if Direction.WORSE in changes else 0
+        return 3 if self.is_forced else {Direction.WORSE: 1, Direction.UNDECIDED: 3}.get(self.change, 0)
 
 
 def compare(groups: Sequence[Group], figures: Sequence[Figure]) -> Comparison:
@@ -158,9 +160,13 @@ def _void_obstacle(first: Group, other: Group) -> str:
         return ""
     more = max(first, other, key=lambda group: void_counts(group)[0] / (sum(void_counts(group)) or 1))
     if counts_differ_p(*counts) < VOID_SIGNIFICANCE:
+        text = ", ".join(
+            f"{void} of {void + valid} of {group.name}"
+            for group, (void, valid) in zip((first, other), counts, strict=True)
+        )
         return (
-            f"runs of {more.name} are void more often ({_void_text(first, other)}), so those that are left may be its "
-            "fast ones; mend what makes them void, or lower the rate"
+            f"runs of {more.name} are void more often ({text}), so those that are left may be its fast ones; "
+            "mend what makes them void, or lower the rate"
         )
     if void > VOID_SHARE_MAX * (void + valid):
         return (
@@ -168,12 +174,6 @@ def _void_obstacle(first: Group, other: Group) -> str:
             "mend what makes them void, or lower the rate"
         )
     return ""
-
-
-def _void_text(first: Group, other: Group) -> str:
-    return ", ".join(
-        f"{void_counts(group)[0]} of {sum(void_counts(group))} of {group.name}" for group in (first, other)
-    )
 
 
 def _paired(pairs: Sequence[tuple[RecordedRun, RecordedRun]], figures: Sequence[Figure]) -> list[Judged]:
@@ -245,19 +245,12 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
         return replace(judged, change=Direction.BETTER if rose == judged.figure.higher_is_better else Direction.WORSE)
     if shift.lies_within(least):
         return replace(judged, change=Direction.SAME)
-    return replace(judged, note=_why_undecided(judged))
+    if p < SIGNIFICANCE:
+        return replace(judged, note="there is a difference, but perhaps none that matters")
+    return replace(judged, note="the runs differ too much among themselves; make more")
 
 
 def _too_few(judged: Judged, are_paired: bool, contrasts: int) -> str:
     have, needed = min(judged.runs), pairs_needed(contrasts) if are_paired else RUNS_MIN
-    if have >= needed:
-        return ""
-    if are_paired:
-        return f"{counted(have, 'pair')}; a verdict needs {needed}"
-    return f"{counted(have, 'run')}; a verdict needs {needed} in each group"
-
-
-def _why_undecided(judged: Judged) -> str:
-    if judged.corrected_p is not None and judged.corrected_p < SIGNIFICANCE:
-        return "there is a difference, but perhaps none that matters"
-    return "the runs differ too much among themselves; make more"
+    what, where = ("pair", "") if are_paired else ("run", " in each group")
+    return "" if have >= needed else f"{counted(have, what)}; a verdict needs {needed}{where}"

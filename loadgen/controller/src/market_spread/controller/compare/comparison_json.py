@@ -1,11 +1,11 @@
 """A comparison as JSON, for programs."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from market_spread.controller.compare.comparison import Comparison, Judged, void_counts
 from market_spread.controller.compare.differences import differences_of, warnings_of
-from market_spread.controller.statistics.inference import ConfidenceInterval
 
 SCHEMA_VERSION = 2
 
@@ -47,20 +47,6 @@ def comparison_json(comparison: Comparison) -> str:
 
 
 def _figure(judged: Judged) -> dict[str, Any]:
-    return {
-        "figure": judged.figure.path,
-        "verdict": judged.change.value,
-        "note": judged.note,
-        "least_share": judged.figure.least_share,
-        "runs": list(judged.runs),
-        "before": _interval(judged.before),
-        "after": _interval(judged.after),
-        "shift": _interval(judged.shift),
-        "superiority": judged.superiority,
-        "p": judged.p,
-        "corrected_p": judged.corrected_p,
-    }
-
-
-def _interval(interval: ConfidenceInterval | None) -> dict[str, float | None] | None:
-    return None if interval is None else {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+    values = asdict(judged)
+    figure, change = judged.figure, values.pop("change")
+    return {**values, "figure": figure.path, "verdict": change.value, "least_share": figure.least_share}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from market_spread.controller.compare.groups import Group
-from market_spread.controller.compare.runs import SCHEMA_VERSIONS, RecordedRun
+from market_spread.controller.compare.runs import SCHEMA_VERSIONS
 
 NOT_THERE = "-"
 
@@ -42,8 +42,10 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
 def marks_of(group: Group) -> tuple[str, ...]:
     """Which of its runs failed, but for wrong alerts, which are told elsewhere, or are of an older schema."""
     marks, of = [], f"of {len(group.runs)} runs of {group.name}"
-    if failed := [run for run in group.runs if _has_failed(run)]:
-        marks.append(f"{len(failed)} {of} failed: {_reason(failed[0])}")
+    failed = [run for run in group.runs if run.lag_reasons or (run.verdict == "failed" and not run.wrong_reasons)]
+    if failed:
+        reason = next(iter((*failed[0].lag_reasons, *failed[0].reasons)), "it gives no reason")
+        marks.append(f"{len(failed)} {of} failed: {reason}")
     if old := [run for run in group.runs if run.schema_version != SCHEMA_VERSIONS[-1]]:
         marks.append(
             f"{len(old)} {of} have results of schema {old[0].schema_version}, which were judged by other rules"
@@ -53,11 +55,3 @@ def marks_of(group: Group) -> tuple[str, ...]:
 
 def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
     return tuple(Counter(run.facts.get(name, NOT_THERE) for run in group.runs).most_common())
-
-
-def _has_failed(run: RecordedRun) -> bool:
-    return bool(run.lag_reasons) or (run.verdict == "failed" and not run.wrong_reasons)
-
-
-def _reason(run: RecordedRun) -> str:
-    return next(iter((*run.lag_reasons, *run.reasons)), "it gives no reason")

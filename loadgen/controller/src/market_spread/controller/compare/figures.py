@@ -64,8 +64,9 @@ def read_figures(chosen: Sequence[str], least: Sequence[str]) -> tuple[Figure, .
     for text in least:
         path, equals, share_text = text.rpartition("=")
         share = read_share(share_text, "--least")
-        if equals and path not in {figure.path for figure in figures}:
-            raise UsageError(f"--least {text}: {path} is not compared; name one of {_paths(figures)}")
+        paths = [figure.path for figure in figures]
+        if equals and path not in paths:
+            raise UsageError(f"--least {text}: {path} is not compared; name one of {', '.join(paths)}")
         figures = tuple(
             figure if equals and figure.path != path else replace(figure, least_share=share) for figure in figures
         )
@@ -101,7 +102,3 @@ def _unit_of(path: str) -> tuple[str, float]:
         if any(part.endswith((ending, f"{ending}_median", f"{ending}_max")) for part in path.split(".")):
             return unit
     return "", 1.0
-
-
-def _paths(figures: Sequence[Figure]) -> str:
-    return ", ".join(figure.path for figure in figures)

@@ -95,7 +95,7 @@ def _read_group(text: str, runs_folder: Path) -> Group:
     runs, unreadable = read_runs(folders)
     if not runs:
         raise UsageError(unreadable[0])
-    return Group(name if spec is rest and equals else _short(spec), tuple(runs), unreadable=unreadable)
+    return Group(name if spec is rest and equals else Path(spec).name or spec, tuple(runs), unreadable=unreadable)
 
 
 def _folders(spec: str, runs_folder: Path) -> list[Path]:
@@ -127,10 +127,6 @@ def _require_apart(groups: Sequence[Group]) -> None:
             if place in seen:
                 raise UsageError(f"run {run.run_id} is in {seen[place]} and in {group.name}; name groups without it")
             seen[place] = group.name
-
-
-def _short(spec: str) -> str:
-    return Path(spec).name or spec
 
 
 def _with_distinct_names(groups: Sequence[Group], named: Sequence[str]) -> list[Group]:

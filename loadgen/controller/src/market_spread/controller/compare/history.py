@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,11 +131,13 @@ def history_page(
         parts.append(
             _table(f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}", courses)
         )
-        said = tuple(_sentence(change, anchored=bool(anchors)) for change in found) or (_no_change(len(of_it)),)
+        nothing = "no change that matters"
+        if len(of_it) < 2 * SEGMENT_MIN:
+            nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
+        said = tuple(_sentence(change, anchored=bool(anchors)) for change in found) or (nothing,)
         parts.append(Sentences((*said, *marks_of(Group(workload, tuple(of_it))))))
-    void, wrong = ([run for run in left_out if run.is_void is is_void] for is_void in (True, False))
-    for why, of_it in (("as void", void), ("for wrong alerts", wrong)):
-        if of_it:
+    for why, is_void in (("as void", True), ("for wrong alerts", False)):
+        if of_it := [run for run in left_out if run.is_void is is_void]:
             reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
             first = f"the first is {of_it[0].run_id}: {reason}"
             parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
@@ -154,15 +157,10 @@ _NO_ANCHOR = (
 def _course(having: Sequence[RecordedRun], figure: Figure, points: Sequence[int]) -> Course:
     values = [run.figures[figure.path] for run in having]
     edges = [0, *points, len(values)]
+    medians = [float(np.median(values[begin:end])) for begin, end in pairwise(edges)]
     changes = tuple(
-        ChangePoint(
-            figure,
-            having[at - 1],
-            having[at],
-            float(np.median(values[begin:at])),
-            float(np.median(values[at:end])),
-        )
-        for begin, at, end in zip(edges[:-2], points, edges[2:], strict=True)
+        ChangePoint(figure, having[at - 1], having[at], before, after)
+        for at, (before, after) in zip(points, pairwise(medians), strict=True)
     )
     return Course(figure, tuple(values), changes)
 
@@ -210,9 +208,3 @@ def _what_changed(change: ChangePoint) -> str:
     shown = [f"{name} {before.get(name, NOT_THERE)} → {after.get(name, NOT_THERE)}" for name in names[:_FACTS_MAX]]
     more = f" and {len(names) - _FACTS_MAX} more" if len(names) > _FACTS_MAX else ""
     return f"; there changed {', '.join(shown)}{more}"
-
-
-def _no_change(runs: int) -> str:
-    if runs < 2 * SEGMENT_MIN:
-        return f"{counted(runs, 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
-    return "no change that matters"

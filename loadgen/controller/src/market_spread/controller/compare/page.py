@@ -28,19 +28,11 @@ def comparison_page(comparison: Comparison) -> Page:
     parts.append(_difference_table(comparison.groups, differences) if differences else _NO_DIFFERENCE)
     if warnings:
         parts.append(Sentences(warnings))
-    return Page(_verdict(comparison), "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
+    verdict = "void" if comparison.is_forced else comparison.change.value
+    return Page(verdict, "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
 
 
 _NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
-
-
-def _verdict(comparison: Comparison) -> str:
-    """The worst of the contrasts."""
-    changes = {contrast.change for contrast in comparison.contrasts}
-    if comparison.is_forced:
-        return "void"
-    by_weight = (Direction.WORSE, Direction.UNDECIDED, Direction.BETTER)
-    return next((change.value for change in by_weight if change in changes), Direction.SAME.value)
 
 
 def _headline(contrast: Contrast) -> str:
@@ -87,9 +79,11 @@ def _figure_row(judged: Judged) -> tuple[str, ...]:
         _values(figure, judged.before),
         _values(figure, judged.after),
         "-" if shift is None else signed_percent(shift.estimate),
-        "-" if shift is None or shift.low is None or shift.high is None else _span(shift.low, shift.high),
+        "-"
+        if shift is None or shift.low is None or shift.high is None
+        else f"{signed_percent(shift.low)} to {signed_percent(shift.high)}",
         "-" if judged.superiority is None else f"{judged.superiority:.0%}",
-        "-" if p is None else _p_text(p),
+        "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
     )
 
 
@@ -99,14 +93,6 @@ def _values(figure: Figure, interval: ConfidenceInterval | None) -> str:
     if interval.low is None:
         return figure.shown(interval.estimate)
     return f"{figure.shown(interval.estimate)} [{figure.shown(interval.low)}, {figure.shown(interval.high)}]"
-
-
-def _p_text(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{signed_percent(low)} to {signed_percent(high)}"
 
 
 def signed_percent(share: float) -> str:
@@ -121,7 +107,8 @@ def _notes(contrast: Contrast) -> tuple[str, ...]:
     for judged in contrast.judged:
         if judged.note:
             by_note.setdefault(judged.note, []).append(judged.figure.title)
-    void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in _both(contrast))
+    both = (contrast.first, contrast.other)
+    void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in both)
     return (
         *(
             f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
@@ -129,10 +116,6 @@ def _notes(contrast: Contrast) -> tuple[str, ...]:
         ),
         f"void: {', '.join(void)}",
     )
-
-
-def _both(contrast: Contrast) -> tuple[Group, Group]:
-    return contrast.first, contrast.other
 
 
 def _difference_table(groups: Sequence[Group], differences: Sequence[Difference]) -> Table:

@@ -118,7 +118,7 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
         void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
         lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
         wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
-        figures=dict(_numbers(result)),
+        figures={path: float(value) for path, value in _leaves(result) if type(value) in (int, float)},
         facts=_facts(folder, result),
         achieved=achieved,
         place=read_place(folder),
@@ -130,25 +130,21 @@ def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
     """Of the manifest if there is one, else what the result itself says."""
     manifest = folder / MANIFEST_FILE
     if manifest.exists():
-        return dict(_texts(_document(manifest).get("sections", {})))
+        return _texts(_document(manifest).get("sections", {}))
     known = {"machine": result["machine"], "settings": result["settings"]}
-    return {**dict(_texts(known)), "workload": result["workload"], "mode": result["mode"]}
+    return {**_texts(known), "workload": result["workload"], "mode": result["mode"]}
 
 
-def _numbers(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {path: value if isinstance(value, str) else json.dumps(value) for path, value in _leaves(values)}
+
+
+def _leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _numbers(value, f"{path}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield path + name, float(value)
-
-
-def _texts(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _texts(value, f"{path}{name}.")
+            yield from _leaves(value, f"{path}{name}.")
         else:
-            yield path + name, value if isinstance(value, str) else json.dumps(value)
+            yield path + name, value
 
 
 def _document(path: Path) -> dict[str, Any]:

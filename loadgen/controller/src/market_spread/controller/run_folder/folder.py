@@ -11,6 +11,16 @@ from pathlib import Path
 from market_spread.common.errors import UsageError
 
 
+class _Inside:
+    """A file or folder in a run's folder: read from a RunFolder, its path."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: "RunFolder", owner: type) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """Where what is kept of a run is. Nothing need exist."""
@@ -22,80 +32,21 @@ class RunFolder:
         """The run's id."""
         return self.path.name
 
-    @property
-    def result(self) -> Path:
-        """The result, JSON."""
-        return self.path / "result.json"
-
-    @property
-    def manifest(self) -> Path:
-        """What the run was made of, JSON, hashed."""
-        return self.path / "manifest.json"
-
-    @property
-    def workload(self) -> Path:
-        """The workload exactly as it was run."""
-        return self.path / "workload.yaml"
-
-    @property
-    def state(self) -> Path:
-        """The step that the run is at."""
-        return self.path / "state.json"
-
-    @property
-    def evidence(self) -> Path:
-        """What the processes said, from which the result is made."""
-        return self.path / "evidence.json"
-
-    @property
-    def ledger(self) -> Path:
-        """All alerts as they were received."""
-        return self.path / "alerts.ledger"
-
-    @property
-    def decisions_ledger(self) -> Path:
-        """All decisions as they were received, of a run that sends them."""
-        return self.path / "decisions.ledger"
-
-    @property
-    def metrics(self) -> Path:
-        """Everything that the processes pushed."""
-        return self.path / "metrics.hlog"
-
-    @property
-    def samples(self) -> Path:
-        """The timeline as it grows, an Arrow stream."""
-        return self.path / "timeline.arrows"
-
-    @property
-    def timeline(self) -> Path:
-        """Each second of every component, Parquet."""
-        return self.path / "timeline.parquet"
-
-    @property
-    def histograms(self) -> Path:
-        """Folder of the interval logs."""
-        return self.path / "histograms"
-
-    @property
-    def logs(self) -> Path:
-        """Folder of the processes' logs."""
-        return self.path / "logs"
-
-    @property
-    def document(self) -> Path:
-        """The run document that a person reads, Markdown."""
-        return self.path / "run.md"
-
-    @property
-    def report(self) -> Path:
-        """The report, one HTML file."""
-        return self.path / "report.html"
-
-    @property
-    def processes(self) -> Path:
-        """What the processes write while they run."""
-        return self.path / "processes"
+    result = _Inside("result.json")  # the result, JSON
+    manifest = _Inside("manifest.json")  # what the run was made of, JSON, hashed
+    workload = _Inside("workload.yaml")  # the workload exactly as it was run
+    state = _Inside("state.json")  # the step that the run is at
+    evidence = _Inside("evidence.json")  # what the processes said, from which the result is made
+    ledger = _Inside("alerts.ledger")  # all alerts as they were received
+    decisions_ledger = _Inside("decisions.ledger")  # all decisions as they were received, of a run that sends them
+    metrics = _Inside("metrics.hlog")  # everything that the processes pushed
+    samples = _Inside("timeline.arrows")  # the timeline as it grows, an Arrow stream
+    timeline = _Inside("timeline.parquet")  # each second of every component, Parquet
+    histograms = _Inside("histograms")  # folder of the interval logs
+    logs = _Inside("logs")  # folder of the processes' logs
+    document = _Inside("run.md")  # the run document that a person reads, Markdown
+    report = _Inside("report.html")  # the report, one HTML file
+    processes = _Inside("processes")  # what the processes write while they run
 
 
 def write_whole(path: Path, text: str | bytes) -> Path:

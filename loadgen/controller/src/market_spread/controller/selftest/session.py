@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
@@ -188,19 +188,8 @@ def self_test(
 
 def record_table(record: SelfTestRecord) -> Table:
     """The figures, for a terminal."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in (
-        "messages/s",
-        "floor p50",
-        "p95",
-        "p99, ms",
-        "injected",
-        "error",
-        "of all",
-        "95% within, ms",
-        "samples",
-    ):
-        table.add_column(name, justify="right")
+    names = ["messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "of all", "95% within, ms", "samples"]
+    table = Table(*(Column(name, justify="right") for name in names), box=None, padding=(0, 2, 0, 0))
     for each in record.looked:
         times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
         times += [each.injected_ns, each.error_ns, each.error_ns_all, each.error_ns_p95]

@@ -69,10 +69,9 @@ def percentiles_with_intervals(
         has_tail = percent < _TAIL_FROM or (clusters >= CLUSTERS_MIN and total.supports(percent))
         if total.count < SAMPLES_MIN or not has_tail:
             found[name] = PercentileEstimate(None, None, None, clusters)
-        elif interval_us is None:
-            found[name] = PercentileEstimate(value_us * 1000, None, None, clusters)
         else:
-            found[name] = PercentileEstimate(value_us * 1000, interval_us[0] * 1000, interval_us[1] * 1000, clusters)
+            low_ns, high_ns = (edge_us * 1000 for edge_us in interval_us) if interval_us else (None, None)
+            found[name] = PercentileEstimate(value_us * 1000, low_ns, high_ns, clusters)
     return found
 
 

@@ -1,3 +1,3 @@
 """The search for the highest rate that meets objectives."""
 
-__all__ = ["page", "session", "start"]
+__all__ = ["page", "search", "session"]

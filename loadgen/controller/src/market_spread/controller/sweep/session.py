@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from market_spread.common.documents import json_object
-from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.errors import RunVoidError
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.run_folder.begun import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.outcome import Finding, judge
 from market_spread.controller.sweep.search import RateLimit, Search, Trial, next_step
@@ -48,20 +48,9 @@ class Probing:
 
         Search and objectives may be others than before: what the runs say is found out anew from their documents.
         """
-        plan = folder / PLAN_FILE
-        kept = folder / "workload.yaml"
-        if plan.exists():
-            if not kept.exists() or kept.read_text() != workload.read_text():
-                raise UsageError(f"{folder} was begun with another workload than {workload}; name another --folder")
-            _require_options(plan, options)
-        else:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise UsageError(f"{folder} cannot be made: {error.strerror}; name another --folder") from error
-            write_text(kept, workload.read_text())
+        begin_or_go_on(folder / PLAN_FILE, {"workload": workload}, options)
         document = {"search": asdict(search), "objectives": asdict(objectives), "options": list(options)}
-        write_text(plan, json.dumps(document, indent=2) + "\n")
+        write_text(folder / PLAN_FILE, json.dumps(document, indent=2) + "\n")
         return Probing(folder, search, objectives)
 
     def points(self) -> list[RatePoint]:
@@ -110,13 +99,3 @@ def _trials(points: Sequence[RatePoint]) -> list[Trial]:
 def _last_finding(points: Sequence[RatePoint], rate: int) -> str:
     finding = next(point.findings[-1] for point in points if point.rate == rate)
     return f"{finding.outcome.value}: {finding.reason}" if finding.reason else finding.outcome.value
-
-
-def _require_options(plan: Path, options: Sequence[str]) -> None:
-    try:
-        before = list(map(str, json_object(plan.read_bytes())["options"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{plan} is damaged; name another --folder") from error
-    if before != list(options):
-        given = " ".join(before) or "(none)"
-        raise UsageError(f"{plan.parent} was begun with the run options {given}; use them, or another --folder")

@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts
 from market_spread.common.kafka.client import Partition, Record
@@ -30,6 +29,7 @@ from market_spread.sender.publisher import Publisher
 from tests.mutants.inputs import hand_made
 from tests.mutants.rig import Producing
 from tests.mutants.system import System
+from tests.support.clock import ManualClock
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from collections import deque
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.telemetry import delivery as push_delivery
 from market_spread.common.telemetry import pusher as push_module
 from market_spread.common.telemetry.clock_error import ClockError
@@ -13,6 +12,7 @@ from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.telemetry.stream import StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
+from tests.support.clock import ManualClock
 
 
 class Aggregator:

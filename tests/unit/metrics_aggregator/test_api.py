@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from starlette.types import ASGIApp, Message
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
@@ -28,6 +27,7 @@ from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, SeriesKey
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000

@@ -12,7 +12,8 @@ from unittest.mock import patch
 import numpy as np
 
 from market_spread.common.errors import UsageError
-from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts
+from market_spread.common.hdr.codec import HIGHEST_US
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Partition, Record
 from market_spread.common.load.source import Block
 from market_spread.common.telemetry.recorder import Recorder

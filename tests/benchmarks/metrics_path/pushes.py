@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from market_spread.common.hdr.histogram import Int64s
+from market_spread.common.hdr.codec import Int64s
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import PushRequest

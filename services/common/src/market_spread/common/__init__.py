@@ -3,6 +3,7 @@
 __all__ = [
     "clock",
     "config",
+    "documents",
     "errors",
     "grpc",
     "hdr",

@@ -1,6 +1,6 @@
 """What Prometheus is shown: the store's series, and the aggregator's own metrics."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 
 from market_spread.common.hdr.codec import Buckets
@@ -18,7 +18,7 @@ from market_spread.common.telemetry.metrics import (
 )
 from market_spread.metrics_aggregator.model.events import QUANTILES
 from market_spread.metrics_aggregator.model.history import SECOND_NS
-from market_spread.metrics_aggregator.model.intervals import add_histogram
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries
 from market_spread.metrics_aggregator.model.store import Store
@@ -143,11 +143,14 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
 def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
     """All values of the intervals that have ended since then; None if there is no such interval."""
     newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(series.intervals)))
-    if not newest:
-        return None
+    return _merged(newest) if newest else None
+
+
+def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
+    """All values of the intervals."""
     values = HdrCounts()
-    for interval in newest:
-        add_histogram(values, interval, Buckets.decode(interval.encoded))
+    for interval in intervals:
+        values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
     return values
 
 
@@ -226,13 +229,16 @@ def _negative_share(run: RunState, from_ns: int) -> float | None:
 
 def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[ExposedSeries]:
     """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
-    values = HdrCounts()
-    for series_id, series in run.series.items():
-        measured = series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
-        if limits.latency_us_max and measured and isinstance(series, HistogramSeries):
-            for interval in series.intervals:
-                if interval.start_unix_ns >= from_ns:
-                    add_histogram(values, interval, Buckets.decode(interval.encoded))
+    if not limits.latency_us_max:
+        return
+    values = _merged(
+        interval
+        for series_id, series in run.series.items()
+        if series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
+        if isinstance(series, HistogramSeries)
+        for interval in series.intervals
+        if interval.start_unix_ns >= from_ns
+    )
     for name in sorted(limits.latency_us_max):
         percent = float(QUANTILES[name]) * 100
         if values.count and (percent == 100 or values.supports(percent)):

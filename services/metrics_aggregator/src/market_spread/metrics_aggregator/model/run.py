@@ -139,11 +139,6 @@ class RunState:
         """On how many hosts its sources are known to be; each has a clock of its own."""
         return len({epoch.host for epoch in self.epochs.values() if epoch.host})
 
-    @property
-    def history_bytes(self) -> int:
-        """What its intervals take, and sums of them."""
-        return self.held.bytes
-
     def is_live(self, now_unix_ns: int) -> bool:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
         return not self.verdict and now_unix_ns - self.heard_unix_ns < _LIVE_NS

@@ -56,12 +56,11 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
         DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
         UnavailableError: grpc.StatusCode.UNAVAILABLE,
+        MarketSpreadError: grpc.StatusCode.ABORTED,
     }
     for error_class, code in codes.items():
         if isinstance(error, error_class):
             return code, str(error)
-    if isinstance(error, MarketSpreadError):
-        return grpc.StatusCode.ABORTED, str(error)
     return grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
 
 
@@ -70,21 +69,12 @@ class _ErrorsAsStatus(grpc.ServerInterceptor):
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
-        if handler is None:
-            return None
-        if handler.response_streaming:
-            return (
-                grpc.unary_stream_rpc_method_handler(
-                    _streaming(handler.unary_stream), handler.request_deserializer, handler.response_serializer
-                )
-                if not handler.request_streaming
-                else handler
-            )
-        if handler.request_streaming:
+        if handler is None or handler.request_streaming:
             return handler
-        return grpc.unary_unary_rpc_method_handler(
-            _unary(handler.unary_unary), handler.request_deserializer, handler.response_serializer
-        )
+        codecs = handler.request_deserializer, handler.response_serializer
+        if handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(_streaming(handler.unary_stream), *codecs)
+        return grpc.unary_unary_rpc_method_handler(_unary(handler.unary_unary), *codecs)
 
 
 def _unary(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

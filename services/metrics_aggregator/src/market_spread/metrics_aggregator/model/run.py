@@ -152,10 +152,6 @@ class RunState:
             ids = self._ids[request.source] = SeriesIds(request.source, self.run_id)
         return read_push(request, ids)
 
-    def new_series(self, measured: Measured) -> int:
-        """How many series it does not have yet."""
-        return len(measured.ids.difference(self.series))
-
     def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
         """Add a push that has been checked, and was not merged before."""
         key = (request.source, request.epoch_unix_ns)

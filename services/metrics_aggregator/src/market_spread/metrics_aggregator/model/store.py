@@ -141,7 +141,7 @@ class Store:
                 known.duplicates += 1
                 return known.sequence
             measured = run.read(request)
-            new_series = run.new_series(measured)
+            new_series = len(measured.ids.difference(run.series))
             self._check_room(run, new_series, new_epoch=known is None)
         except UsageError:
             self.refused += 1

@@ -96,8 +96,7 @@ def note_block(note: NoteRequest) -> bytes:
     for part in _NOTE_PARTS:
         if note.HasField(part):
             told[part] = MessageToDict(getattr(note, part), preserving_proto_field_name=True)
-    text = _json(told)
-    return _block(b"%b%b\n" % (_NOTE, text.encode()))
+    return _block(b"%b%b\n" % (_NOTE, _json(told).encode()))
 
 
 def wrapped(encoded: bytes) -> bytes:

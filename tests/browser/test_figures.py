@@ -8,7 +8,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from playwright.sync_api import Page, Response, expect
 
-from market_spread.common.hdr.histogram import HIGHEST_US
+from market_spread.common.hdr.codec import HIGHEST_US
 from tests.browser.conftest import Open
 from tests.browser.page_fixtures import blank_canvases, key_figures, table
 from tests.browser.site_fixtures import POLICY, Site

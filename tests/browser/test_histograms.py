@@ -9,7 +9,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from playwright.sync_api import Error
 
-from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts, bucket_indices, highest_values, lowest_values
+from market_spread.common.hdr.codec import HIGHEST_US
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, highest_values, lowest_values
 from tests.browser.synthetic import counts_text
 
 PERCENTS = [0.001, 1, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999, 100]

@@ -98,12 +98,12 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     pusher.start()
     lag.record_us(np.full(100, 5))
     eventually("the first push is merged", lambda: lag_count(first) == 100)
-    eventually("the first push is acknowledged", lambda: pusher.pending == 0)
+    eventually("the first push is acknowledged", lambda: pusher.delivery.pending == 0)
     first.kill()
     for _ in range(3):
-        kept = pusher.pending
+        kept = pusher.delivery.pending
         lag.record_us(np.full(10, 7))
-        eventually("the push is kept", lambda kept=kept: pusher.pending > kept)  # type: ignore[misc]
+        eventually("the push is kept", lambda kept=kept: pusher.delivery.pending > kept)  # type: ignore[misc]
 
     second = launch(first.grpc_port, first.http_port)
     eventually("everything kept is delivered", lambda: lag_count(second) == 30)
@@ -113,7 +113,7 @@ def test_a_killed_aggregator_gets_what_was_kept_when_it_is_back(launch: Launch) 
     assert (histogram_of(series["total"]).counts[7], series["total"][0]) == (30, 30)
     (source,) = data_of(second)["sources"]
     assert (source["pushes"], source["missing"], source["pushes_dropped"]) == (3, 1, 0)
-    assert pusher.pending == 0
+    assert pusher.delivery.pending == 0
 
 
 def test_killed_in_mid_push_it_has_all_that_it_acknowledged_and_nothing_twice(launch: Launch, tmp_path: Path) -> None:

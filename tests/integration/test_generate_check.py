@@ -10,7 +10,9 @@ import pytest
 
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.common.wire.ledger import LEDGER_LINE_WIDTH, encode_ledger
+from market_spread.common.wire.ledger import RECEIPT, encode_ledger
+
+LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"

@@ -48,7 +48,7 @@ def a_finished_run(ports: dict[str, int]) -> None:
     pusher.stop()
     notes.tell(NoteRequest(unix_ns=CLOCK.unix_ns(), kind="verdict", name="passed", text="all is right"))
     notes.close()
-    assert (pusher.pending, notes.waiting) == (0, ())
+    assert (pusher.delivery.pending, notes.waiting) == (0, ())
 
 
 def get(port: int, path: str) -> Any:

@@ -76,13 +76,14 @@ def test_an_aggregator_that_restarts_in_mid_stream_loses_nothing_and_has_nothing
     work.record_for(0.5)
     second = launch(first.grpc_port, first.http_port, runs_folder=tmp_path / "runs")
     work.record_for(0.5)
-    eventually("what was kept is delivered", lambda: all(pusher.pending < 3 for pusher in work.pushers))
+    eventually("what was kept is delivered", lambda: all(pusher.delivery.pending < 3 for pusher in work.pushers))
     work.stop()
 
     assert lag_count(second) == work.recorded
     sources = data_of(second)["sources"]
     assert [(source["missing"], source["pushes_dropped"]) for source in sources] == [(0, 0)] * 4
-    assert [(pusher.pending, pusher.dropped, pusher.refused) for pusher in work.pushers] == [(0, 0, 0)] * 4
+    kept = [pusher.delivery for pusher in work.pushers]
+    assert [(each.pending, each.dropped, each.refused) for each in kept] == [(0, 0, 0)] * 4
     assert "Traceback" not in errors
 
 
@@ -116,7 +117,7 @@ def test_a_slow_aggregator_gets_everything_once_and_holds_up_nobody(launch: Laun
 
     for _ in range(100):
         work.record()  # nobody goes on before SIGCONT who waits for an answer
-    eventually("pushes are kept", lambda: all(pusher.pending > 3 for pusher in work.pushers))
+    eventually("pushes are kept", lambda: all(pusher.delivery.pending > 3 for pusher in work.pushers))
     aggregator.process.send_signal(signal.SIGCONT)
     work.record_for(0.2)
     work.stop()
@@ -136,17 +137,17 @@ def test_what_a_silent_aggregator_was_not_sent_is_bounded_and_what_is_dropped_is
 
     def dropped() -> bool:
         record(recorder)
-        assert pusher.pending <= 40
-        return pusher.dropped >= 3
+        assert pusher.delivery.pending <= 40
+        return pusher.delivery.dropped >= 3
 
     eventually("more is recorded than is kept", dropped)
     aggregator.process.send_signal(signal.SIGCONT)
-    eventually("what was kept is delivered", lambda: pusher.pending == 0)
+    eventually("what was kept is delivered", lambda: pusher.delivery.pending == 0)
     record(recorder)
     pusher.stop()
 
     (source,) = data_of(aggregator)["sources"]
-    assert source["missing"] == source["pushes_dropped"] == pusher.dropped
+    assert source["missing"] == source["pushes_dropped"] == pusher.delivery.dropped
 
 
 @pytest.mark.alone
@@ -163,7 +164,7 @@ def test_stop_gives_a_silent_aggregator_two_seconds(launch: Launch) -> None:
     pusher.stop()
 
     assert 1.9 < time.monotonic() - begin < 5
-    assert pusher.pending == 1
+    assert pusher.delivery.pending == 1
 
 
 def test_a_wrong_push_is_refused_with_a_sentence_and_the_others_are_taken(launch: Launch) -> None:

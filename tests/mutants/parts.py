@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
-from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts
+from market_spread.common.hdr.codec import HIGHEST_US
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Partition, Record
 from market_spread.common.load.source import Block
 from market_spread.common.telemetry.recorder import Recorder
@@ -31,6 +31,7 @@ from market_spread.v1.control_pb2 import ReceiverStatusResponse
 from tests.mutants.inputs import hand_made
 from tests.mutants.rig import Producing
 from tests.mutants.system import System
+from tests.support.clock import ManualClock
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Done, Headers, Partition, Record
 from market_spread.common.telemetry.delivery import PushDelivery
@@ -46,6 +45,7 @@ from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.mutants.inputs import BEGIN_US, Input
 from tests.mutants.system import System
+from tests.support.clock import ManualClock
 
 QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 SECONDS = 6

@@ -4,9 +4,10 @@ import psutil
 from figure import Figure, Figures
 from pushes import SECOND_NS, sender_pushes
 
-from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.common.clock import SystemClock
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import PushRequest
+from tests.support.clock import ManualClock
 
 SECONDS = 86_400
 # A sender of 4 partitions has 33 series, 3 of them histograms.

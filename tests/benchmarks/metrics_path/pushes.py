@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from market_spread.common.clock import ManualClock
-from market_spread.common.hdr.histogram import Int64s
+from market_spread.common.hdr.codec import Int64s
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import PushRequest
+from tests.support.clock import ManualClock
 
 SECOND_NS = 1_000_000_000
 MESSAGES_PER_S = 20_000

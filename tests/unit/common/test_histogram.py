@@ -8,9 +8,8 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from market_spread.common.hdr.codec import HIGHEST_US, Buckets
 from market_spread.common.hdr.histogram import (
-    HIGHEST_US,
-    Buckets,
     HdrCounts,
     bucket_indices,
     check_exact,
@@ -264,6 +263,7 @@ def test_merging_into_an_empty_one_keeps_the_minimum() -> None:
 @pytest.mark.parametrize(
     ("exact", "message"),
     [
+        ({"count": 3}, "count=3 is not the sum of the buckets, 2"),
         ({"min_us": 4}, "min=4 is not in the first bucket, 5 to 5"),
         ({"max_us": 5000}, "max=5000 is not in the last bucket, 4096 to 4099"),
         ({"max_us": 4000}, "max=4000 is not in the last bucket, 4096 to 4099"),
@@ -274,7 +274,7 @@ def test_exact_values_that_the_counts_contradict_are_refused(exact: dict[str, in
     buckets = Buckets.decode(recorded(5, 4097).encode())
 
     with pytest.raises(ValueError, match=message):
-        check_exact(buckets, **{"min_us": 5, "max_us": 4097, "overflow": 0, "negative": 0, **exact})
+        check_exact(buckets, recorded(5, 4097).exact._replace(**exact))
 
 
 @pytest.mark.parametrize("count", [3, 30], ids=["one by one", "in bulk"])

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import LEDGER_LINE_WIDTH, decode_ledger, encode_ledger
+from market_spread.common.wire.ledger import RECEIPT, decode_ledger, encode_ledger
+
+LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
 
 ALERT_BYTES = (
     b"A0000000017INSM  B000057+000000640000196505000019650500001971360000000000021472831272000000"

@@ -4,7 +4,6 @@ from collections import deque
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.telemetry import delivery as push_delivery
 from market_spread.common.telemetry import pusher as push_module
 from market_spread.common.telemetry.clock_error import ClockError
@@ -13,6 +12,7 @@ from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.telemetry.stream import StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
+from tests.support.clock import ManualClock
 
 
 class Aggregator:
@@ -131,7 +131,7 @@ def test_all_pushes_go_over_one_stream(rig: Rig) -> None:
 
     (stream,) = rig.aggregator.streams
     assert stream.sent == [1, 2, 3]
-    assert (rig.pusher.pending, stream.closed) == (0, False)
+    assert (rig.pusher.delivery.pending, stream.closed) == (0, False)
 
 
 def test_unanswered_pushes_are_sent_again_in_order_over_the_next_stream(rig: Rig) -> None:
@@ -144,7 +144,7 @@ def test_unanswered_pushes_are_sent_again_in_order_over_the_next_stream(rig: Rig
     assert [stream.sent for stream in rig.aggregator.streams] == [[1], [1, 2], [1, 2, 3]]
     assert [stream.closed for stream in rig.aggregator.streams] == [True, True, False]
     assert rig.aggregator.sequences() == [1, 2, 3]
-    assert rig.pusher.pending == 0
+    assert rig.pusher.delivery.pending == 0
 
 
 def test_an_unreachable_aggregator_is_tried_once_a_step(rig: Rig) -> None:
@@ -154,7 +154,7 @@ def test_an_unreachable_aggregator_is_tried_once_a_step(rig: Rig) -> None:
     rig.step()
 
     assert len(rig.aggregator.streams) == 3
-    assert rig.pusher.pending == 3
+    assert rig.pusher.delivery.pending == 3
 
 
 def test_a_stream_that_ended_between_two_steps_delays_nothing(rig: Rig) -> None:
@@ -190,7 +190,7 @@ def test_the_oldest_is_dropped_and_counted() -> None:
 
     assert rig.aggregator.sequences() == [4, 5]
     assert [push.pushes_dropped for push in rig.aggregator.taken] == [3, 3]
-    assert rig.pusher.dropped == 3
+    assert rig.pusher.delivery.dropped == 3
 
 
 def test_of_a_slow_aggregator_the_oldest_that_is_not_on_its_way_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_of_a_slow_aggregator_the_oldest_that_is_not_on_its_way_is_dropped(monke
 
     assert rig.aggregator.sequences() == [1, 2, 5]
     assert [push.pushes_dropped for push in rig.aggregator.taken] == [0, 0, 2]
-    assert (rig.pusher.pending, rig.pusher.dropped) == (0, 2)
+    assert (rig.pusher.delivery.pending, rig.pusher.delivery.dropped) == (0, 2)
 
 
 def test_a_refused_push_ends_neither_the_stream_nor_the_next(rig: Rig) -> None:
@@ -216,7 +216,7 @@ def test_a_refused_push_ends_neither_the_stream_nor_the_next(rig: Rig) -> None:
 
     (stream,) = rig.aggregator.streams
     assert stream.sent == [1, 2]
-    assert (rig.pusher.refused, rig.pusher.dropped, rig.pusher.pending) == (1, 0, 0)
+    assert (rig.pusher.delivery.refused, rig.pusher.delivery.dropped, rig.pusher.delivery.pending) == (1, 0, 0)
 
 
 def test_a_push_that_is_too_large_for_a_message_is_refused_here(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_a_push_that_is_too_large_for_a_message_is_refused_here(rig: Rig, monkey
     rig.step()
 
     assert rig.aggregator.streams == []
-    assert (rig.pusher.refused, rig.pusher.pending) == (1, 0)
+    assert (rig.pusher.delivery.refused, rig.pusher.delivery.pending) == (1, 0)
 
 
 def test_a_backlog_does_not_delay_the_next_interval(rig: Rig) -> None:
@@ -240,7 +240,7 @@ def test_a_backlog_does_not_delay_the_next_interval(rig: Rig) -> None:
 
     assert rig.clock.monotonic_ns() - begin_ns == 1_000_000_000
     assert rig.aggregator.sequences() == [1, 2]
-    assert rig.pusher.pending == 3
+    assert rig.pusher.delivery.pending == 3
 
 
 def test_so_many_pushes_are_on_their_way_at_most(rig: Rig) -> None:
@@ -265,7 +265,7 @@ def test_a_silent_aggregator_is_given_up_after_five_seconds_and_tried_again(rig:
     first, second = rig.aggregator.streams
     assert (first.closed, second.closed) == (True, False)
     assert (first.sent, second.sent) == ([1, 2, 3], [1, 2, 3, 4])
-    assert rig.pusher.pending == 0
+    assert rig.pusher.delivery.pending == 0
 
 
 def test_the_rest_of_an_earlier_run_is_pushed_first(rig: Rig) -> None:
@@ -296,7 +296,7 @@ def test_stop_tries_for_two_seconds_at_most(rig: Rig, away: bool) -> None:
     rig.pusher.stop()
 
     assert rig.clock.monotonic_ns() - begin_ns == 2_000_000_000
-    assert rig.pusher.pending == 1
+    assert rig.pusher.delivery.pending == 1
 
 
 def test_stop_delivers_once_the_aggregator_is_back(rig: Rig) -> None:
@@ -358,7 +358,7 @@ def test_drops_are_told_by_the_run_that_they_are_of() -> None:
     rig.aggregator.away = False
     rig.step()
 
-    assert rig.pusher.dropped == 3
+    assert rig.pusher.delivery.dropped == 3
     told = [(push.run_id, push.sequence, push.pushes_dropped) for push in rig.aggregator.taken]
     assert told == [("r2", 1, 0), ("r2", 2, 0)]
 

@@ -5,7 +5,6 @@ import threading
 import numpy as np
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import (
     ALERTS,
@@ -18,6 +17,7 @@ from market_spread.common.telemetry.metrics import (
 )
 from market_spread.common.telemetry.recorder import Recorder, pushes_missing
 from market_spread.v1.metrics_pb2 import PushRequest
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from market_spread.common.clock import Clock, ManualClock
+from market_spread.common.clock import Clock
 from market_spread.controller.analysis.clocks import ClockOffset, clock_bounds, clock_offset, clocks_apart
 from market_spread.controller.clients.services import JobClient, RoundTrip
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000

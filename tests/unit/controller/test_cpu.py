@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.cpu import CpuPerMessage, CpuReading, cpu_per_message, cpu_us_by_look
 from market_spread.controller.analysis.generator import generator_queue
@@ -17,6 +16,7 @@ from market_spread.controller.plan.workload import read_workload
 from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.limits_pb2 import RunLimits
+from tests.support.clock import ManualClock
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 SECOND = 1_000_000_000

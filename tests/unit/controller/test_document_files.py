@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.telemetry.metrics import END_TO_END, FRAME_DELAY, FRAMES_LATE, SEND_LAG, SERVICE, STAGE
@@ -38,6 +37,7 @@ from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.control_pb2 import DescribeJobResponse, JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
+from tests.support.clock import ManualClock
 
 WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, cast
 import pytest
 from rich.console import Console
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.observed import Observed, RunProgress
@@ -25,6 +24,7 @@ from market_spread.controller.session.lifecycle import launch
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
+from tests.support.clock import ManualClock
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.controller.session.metrics_page import export_page, serve_pages
+from tests.support.clock import ManualClock
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from typing import cast
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from tests.support.clock import ManualClock
 
 AGENT = Path("/jars/agent.jar")
 REPLICAS = 2

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
@@ -17,6 +17,7 @@ from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.registry import RegisteredStack
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from tests.support.clock import ManualClock
 
 WORKLOAD = DEFAULT_WORKLOAD.changed(
     market={"partitions": 1},

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.analysis.result import Result, latency_rows
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
+from tests.support.clock import ManualClock
 
 SECOND_NS = 1_000_000_000
 NONE = {"p50": None, "p95": None, "p99": None, "p99.9": None, "p99.99": None, "max": None}

@@ -6,12 +6,13 @@ from collections.abc import Callable
 import grpc
 import pytest
 
-from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.common.clock import SystemClock
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.session.run_events import WAITING_MAX, RunNotes
 from market_spread.v1.control_pb2 import JobStatusResponse
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, NoteResponse
+from tests.support.clock import ManualClock
 
 BEGIN = 1_700_000_000_000_000_000
 

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.services import Clients
@@ -18,6 +17,7 @@ from market_spread.controller.plan.workload import read_workload
 from market_spread.controller.session import run as run_module
 from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+from tests.support.clock import ManualClock
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 

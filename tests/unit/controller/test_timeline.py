@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.gc_log import log_option
 from market_spread.controller.archive import jvm_pauses
@@ -14,6 +13,7 @@ from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
 from market_spread.controller.host.sampler import Sampler
 from market_spread.controller.host.timeline import Timeline
+from tests.support.clock import ManualClock
 
 STAT = "42 (a (name)) S 1 42 42 0 -1 0 10 0 {faults} 0 {user} {system} 0 0 20 0 {threads} 0 100 4096 250 0\n"
 

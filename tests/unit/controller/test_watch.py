@@ -4,9 +4,10 @@ import threading
 
 import pytest
 
-from market_spread.common.clock import ManualClock, SystemClock
+from market_spread.common.clock import SystemClock
 from market_spread.controller.clients import watch as watching
 from market_spread.controller.clients.watch import Silence, Watch
+from tests.support.clock import ManualClock
 
 SECOND_NS = 1_000_000_000
 

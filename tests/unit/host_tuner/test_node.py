@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, UnavailableError
 from market_spread.host_tuner.node import CONDITION, STARTUP_TAINT, NodeObject, NodePublisher
 from market_spread.host_tuner.profile import Applied, TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
+from tests.support.clock import ManualClock
 from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals
 
 SECOND_NS = 1_000_000_000

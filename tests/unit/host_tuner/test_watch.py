@@ -4,11 +4,11 @@ from http import HTTPStatus
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import Applied, TuningProfile
 from market_spread.host_tuner.running import HostWatch
 from market_spread.host_tuner.tuner import Tuner
+from tests.support.clock import ManualClock
 from tests.unit.host_tuner.fakes import THP, FakeKernel, FakeKubelet, FakeRecord, host, originals
 
 PROFILE = TuningProfile(frozenset({0}), Applied(transparent_hugepages="never"))

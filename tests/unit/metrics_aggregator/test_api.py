@@ -3,9 +3,11 @@
 import asyncio
 import json
 import re
+import threading
 from base64 import b64decode
 from binascii import crc32
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,6 @@ import numpy as np
 import pytest
 from starlette.types import ASGIApp, Message
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
@@ -24,10 +25,12 @@ from market_spread.metrics_aggregator.http.app import web_app
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.sse import BEHIND_MAX
 from market_spread.metrics_aggregator.http.updates import RING_TICKS, Feeds
+from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, SeriesKey
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
@@ -591,6 +594,35 @@ def test_few_finished_runs_are_held_open(tmp_path: Path) -> None:
     assert archive.open("none") is None
     assert archive.open("../r1") is None
     assert len(archive.heads()) == 6
+
+
+def test_a_large_log_that_is_read_holds_up_neither_the_list_nor_an_open_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = Rig(tmp_path)
+    writer.push(5)
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "metrics.hlog").write_bytes((tmp_path / "r1" / "metrics.hlog").read_bytes())
+    archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
+    run = archive.open("r1")
+    restore, reads, may_end = Store.restore, threading.Event(), threading.Event()
+
+    def slowly(store: Store, run_id: str) -> RunState:
+        reads.set()
+        assert may_end.wait(10)
+        return restore(store, run_id)
+
+    monkeypatch.setattr(Store, "restore", slowly)
+    with ThreadPoolExecutor() as threads:
+        opening = threads.submit(archive.open, "large")
+        assert reads.wait(10)
+        try:
+            assert len(threads.submit(archive.heads).result(5)) == 2
+            assert threads.submit(archive.open, "r1").result(5) is run
+            assert not threads.submit(archive.has_changed, "r1").result(5)
+        finally:
+            may_end.set()
+        assert opening.result(10) is not None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.hdr.histogram import Buckets, HdrCounts
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model.history import LEVEL_MAX, History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
@@ -35,10 +36,7 @@ def histogram(second: int, values_us: Iterable[int]) -> HistogramInterval:
     values = HdrCounts()
     values.record(np.array(list(values_us), np.int64))
     start = BEGIN + second * SECOND
-    return HistogramInterval(
-        start, start + SECOND, values.count, values.sum_us, values.min_us, values.max_us, values.overflow,
-        values.negative, values.encode(),
-    )  # fmt: skip
+    return HistogramInterval(start, start + SECOND, *values.exact, values.encode())
 
 
 def counter_of(points: Iterable[Point], resolution: Resolution = FINEST) -> History[Point]:

@@ -8,7 +8,8 @@ from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.hdr.histogram import Buckets, HdrCounts
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model.hlog import (
     Entry,
     Reading,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.telemetry.metrics import FRAMES_LATE
 from market_spread.metrics_aggregator.model.hlog import push_block
@@ -15,6 +14,7 @@ from market_spread.metrics_aggregator.model.run_files import OPEN_MAX, RunFiles
 from market_spread.metrics_aggregator.model.series import CounterSeries
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest, Sample, SeriesKey
+from tests.support.clock import ManualClock
 
 SECOND = 1_000_000_000
 BEGIN = 1_700_000_000 * SECOND

@@ -5,11 +5,11 @@ import asyncio
 import grpc.aio
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.service import MetricsService
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
+from tests.support.clock import ManualClock
 
 
 class Context:

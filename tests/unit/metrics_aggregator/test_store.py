@@ -230,7 +230,7 @@ def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
     assert bound / 2 < highest <= bound
     (run,) = store.runs()
     assert run.resolution.level >= 3
-    assert run.history_bytes == sum(bytes_of(each) for _, series in store.series() for each in series.intervals)
+    assert run.held.bytes == sum(bytes_of(each) for _, series in store.series() for each in series.intervals)
     for _, series in store.series():
         if isinstance(series, HistogramSeries):
             assert series.merged.count == sum(interval.count for interval in series.intervals) == 288 * len(wide)

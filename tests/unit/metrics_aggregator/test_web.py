@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.telemetry.metrics import END_TO_END, MESSAGES_SENT, METRICS
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.metrics_aggregator.http.app import web_app
 from market_spread.metrics_aggregator.http.security import Hosts, is_loopback_address
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 

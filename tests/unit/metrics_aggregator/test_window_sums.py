@@ -21,10 +21,7 @@ def histogram(second: float, values_us: list[int], length_s: float = 1.0) -> tup
     values = HdrCounts()
     values.record(np.array(values_us, np.int64))
     start = BEGIN + round(second * SECOND)
-    interval = HistogramInterval(
-        start, start + round(length_s * SECOND), values.count, values.sum_us, values.min_us, values.max_us,
-        values.overflow, values.negative, values.encode(),
-    )  # fmt: skip
+    interval = HistogramInterval(start, start + round(length_s * SECOND), *values.exact, values.encode())
     return interval, Buckets.of(values.counts)
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.exposition import ExposedSeries
 from market_spread.common.telemetry.metrics import END_TO_END, FRAMES_LATE, FRAMES_SENT, STAGE, Metric
@@ -13,6 +12,7 @@ from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import exposed_series
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
+from tests.support.clock import ManualClock
 
 SECOND_NS = 1_000_000_000
 START_NS = 1_700_000_000 * SECOND_NS

@@ -7,8 +7,10 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import LEDGER_LINE_WIDTH, encode_ledger
+from market_spread.common.wire.ledger import RECEIPT, encode_ledger
 from market_spread.receiver.ledger import ALERTS, INVALID, InvalidLine, Ledger, ledger_path, read_ledger
+
+LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
 
 REPORT: dict[str, object] = {"reason": "wrong_length", "topic": "nbbo", "partition": 0, "offset": 3, "position": 0}
 

@@ -7,7 +7,6 @@ from unittest.mock import Mock
 import grpc
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Partition, Record
@@ -21,6 +20,7 @@ from market_spread.v1.control_pb2 import (
     StartReceivingRequest,
     StopReceivingRequest,
 )
+from tests.support.clock import ManualClock
 
 CONTEXT = Mock(spec=grpc.ServicerContext)
 CONTEXT.time_remaining.return_value = None

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Partition, Record
@@ -19,6 +18,7 @@ from market_spread.common.wire.ledger import decode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, Ledger, ledger_path
 from market_spread.receiver.receiving import Receiving
 from market_spread.v1.control_pb2 import Phase
+from tests.support.clock import ManualClock
 
 WARM_UP = 9_000_000_000
 

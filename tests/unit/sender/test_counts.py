@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.sender.counts import SendCounts
 from market_spread.sender.framing import Frame
+from tests.support.clock import ManualClock
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000

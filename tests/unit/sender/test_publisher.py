@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.hdr.histogram import bucket_indices
 from market_spread.common.kafka.client import Done, Headers
 from market_spread.common.load.source import Block, MessageStream
@@ -20,6 +19,7 @@ from market_spread.sender.frame_queue import FramePlan
 from market_spread.sender.framing import Frame
 from market_spread.sender.publisher import Publisher
 from market_spread.v1.control_pb2 import Phase
+from tests.support.clock import ManualClock
 
 START_NS = 1_700_000_000_000_000_000
 MS = 1_000_000

@@ -10,7 +10,6 @@ import grpc
 import numpy as np
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Done, Headers
@@ -29,6 +28,7 @@ from market_spread.v1.control_pb2 import (
     StopSendingRequest,
 )
 from market_spread.v1.limits_pb2 import RunLimits
+from tests.support.clock import ManualClock
 
 CONTEXT = Mock(spec=grpc.ServicerContext)
 REQUEST = StartSendingRequest(

@@ -5,7 +5,6 @@ from typing import cast
 import grpc
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.progress import Commit, QueryProgress
 from market_spread.streaming.driver.supervisor import JobState, Supervisor
@@ -17,6 +16,7 @@ from market_spread.v1.control_pb2 import (
     PartitionOffset,
     Phase,
 )
+from tests.support.clock import ManualClock
 
 COMMITS = [
     Commit(3, {("nbbo", 0): 5, ("nbbo", 1): 6}, 11, 110, 1_700_000_000_000_000_000, 5_300_000_000),

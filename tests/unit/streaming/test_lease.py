@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.streaming.driver.kubernetes.lease import DURATION_S, GIVE_UP_S, RENEW_EVERY_S, HeldLease, Lease
+from tests.support.clock import ManualClock
 
 
 class Server:

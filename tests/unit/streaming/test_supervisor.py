@@ -10,11 +10,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.v1.control_pb2 import Phase
+from tests.support.clock import ManualClock
 
 END_S = 100_000
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import Place, order_of, read_place
 from market_spread.controller.compare.ab_session import TakingTurns
+from tests.support.clock import ManualClock
 from tests.unit.controller.compare.made import write_run
 
 

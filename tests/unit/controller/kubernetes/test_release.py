@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.release import Release
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import Workload
+from tests.support.clock import ManualClock
 
 WORKLOAD = DEFAULT_WORKLOAD.changed(
     market={"partitions": 1},

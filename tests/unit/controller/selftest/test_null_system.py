@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.controller.selftest.null_system import NullSystem
+from tests.support.clock import ManualClock
 
 BEGIN_US = 1_700_000_000_000_000
 

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from market_spread.common.clock import ManualClock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import Observed
@@ -27,6 +26,7 @@ from market_spread.controller.selftest.session import ANCHOR, NullStack, plan_at
 from market_spread.controller.session.finalize import finish
 from market_spread.controller.views.progress import result_table
 from market_spread.loadgen.columns import Alerts
+from tests.support.clock import ManualClock
 
 BEGIN_US = 1_700_000_000_000_000
 SECTIONS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Clocks: the machine's, and one that tests move by hand.
+"""Clocks: the machine's, and one that a step of it does not move.
 
 Time within a process is monotonic; time that crosses a process is Unix time. Both are integer nanoseconds.
 """
@@ -55,33 +55,6 @@ class AnchoredClock:
     def deviation_ns(self) -> int:
         """How far the host's Unix time is ahead of this one."""
         return self._clock.unix_ns() - self.unix_ns()
-
-
-class ManualClock:
-    """A clock that stands still until a test moves it. Sleeping moves it."""
-
-    def __init__(self, unix_ns: int = 1_700_000_000_000_000_000) -> None:
-        self._unix_ns = unix_ns
-        self._monotonic_ns = 0
-
-    def unix_ns(self) -> int:
-        return self._unix_ns
-
-    def monotonic_ns(self) -> int:
-        return self._monotonic_ns
-
-    def sleep_ns(self, duration_ns: int) -> None:
-        if duration_ns > 0:
-            self.advance_ns(duration_ns)
-
-    def advance_ns(self, duration_ns: int) -> None:
-        """Move both times forward."""
-        self._unix_ns += duration_ns
-        self._monotonic_ns += duration_ns
-
-    def step_ns(self, step_ns: int) -> None:
-        """Move Unix time alone, as who sets a host's clock does."""
-        self._unix_ns += step_ns
 
 
 def polls(clock: Clock, within_s: float, *, every_s: float) -> Iterator[None]:

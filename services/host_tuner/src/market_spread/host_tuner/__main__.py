@@ -31,7 +31,8 @@ _POLL_S = 0.5
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command says; returns the exit status."""
     parser = argparse.ArgumentParser(prog="market-spread-host-tuner", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"market-spread-host-tuner {_version()}")
+    name = "market-spread-host-tuner"
+    parser.add_argument("--version", action="version", version=f"{name} {version(name)}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", help="tune the host and watch over it until SIGTERM (the default)")
     run.add_argument("--dry-run", action="store_true", help="only look: write nothing, on the host or to the node")
@@ -39,17 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("restore", help="put the host back as it was before the tuner")
     commands.add_parser("remove", help="remove the DaemonSet and wait until its pods have put their hosts back")
     given = parser.parse_args(arguments)
-    if given.command == "report":
-        return run_main(_report)
-    if given.command == "restore":
-        return run_main(_restore)
-    if given.command == "remove":
-        return run_main(_remove)
-    return run_main(lambda: _run(dry_run=getattr(given, "dry_run", False)))
-
-
-def _version() -> str:
-    return version("market-spread-host-tuner")
+    once = {"report": _report, "restore": _restore, "remove": _remove}
+    return run_main(once.get(given.command, lambda: _run(dry_run=getattr(given, "dry_run", False))))
 
 
 def _run(*, dry_run: bool) -> None:

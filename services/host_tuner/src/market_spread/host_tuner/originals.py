@@ -84,8 +84,9 @@ class Originals:
             self._replace({**self._texts, **new})
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Keep these no longer: they were never ours to write. OSError if that fails."""
-        left = {path: text for path, text in self._texts.items() if path not in set(paths)}
+        """Keep these no longer: they are put back, or were never ours to write. OSError if that fails."""
+        gone = set(paths)
+        left = {path: text for path, text in self._texts.items() if path not in gone}
         if left != self._texts:
             self._replace(left)
 
@@ -100,18 +101,18 @@ class Originals:
         done: set[str] = set()
         for path in chosen:
             try:
-                written += _put_back(tree, path, self._texts[path])
+                writes, found = _put_back(tree, path, self._texts[path])
             except FileNotFoundError:
                 done.add(path)
             except OSError as error:
                 problems.append(f"{path} cannot be put back: {error.strerror}")
-            except _ReadsOtherwiseError as error:
-                problems.append(f"{path} cannot be put back: it reads {error.found!r} after {self._texts[path]!r}")
             else:
-                done.add(path)
-        left = {path: text for path, text in self._texts.items() if path not in done}
-        if left != self._texts:
-            self._replace(left)
+                if found == self._texts[path]:
+                    written += writes
+                    done.add(path)
+                else:
+                    problems.append(f"{path} cannot be put back: it reads {found!r} after {self._texts[path]!r}")
+        self.forget(done)
         return PutBack(written, tuple(problems))
 
     def _replace(self, texts: dict[str, str]) -> None:
@@ -122,23 +123,12 @@ class Originals:
         self._texts = texts
 
 
-class _ReadsOtherwiseError(Exception):
-    """The kernel took a text and made something else of it."""
-
-    def __init__(self, found: str) -> None:
-        super().__init__(found)
-        self.found = found
-
-
-def _put_back(tree: HostTree, path: str, original: str) -> int:
-    """Put one file back; how many writes that took."""
+def _put_back(tree: HostTree, path: str, original: str) -> tuple[int, str]:
+    """Put one file back; how many writes that took, and what it reads then, which the kernel may have changed."""
     if tree.read(path) == original:
-        return 0
+        return 0, original
     tree.write(path, to_restore(original))
-    found = tree.read(path)
-    if found != original:
-        raise _ReadsOtherwiseError(found)
-    return 1
+    return 1, tree.read(path)
 
 
 def _read(record: RecordFile, boot_id: str) -> dict[str, str]:

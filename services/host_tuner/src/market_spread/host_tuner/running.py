@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from market_spread.common.logs import log_event
 from market_spread.host_tuner.metrics import CONTENT_TYPE, TunerMetrics
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
-from market_spread.host_tuner.report import Report, SettingOutcome
+from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
 from market_spread.host_tuner.web import StatusPage
@@ -87,20 +88,10 @@ class HostWatch:
         before = {outcome.setting: outcome for outcome in self._report.outcomes} if self._report else {}
         for outcome in report.outcomes:
             if before.get(outcome.setting) != outcome:
-                self._log_outcome(outcome)
-
-    def _log_outcome(self, outcome: SettingOutcome) -> None:
-        log_event(
-            _log,
-            "setting.right" if outcome.ok else "setting.wrong",
-            logging.INFO if outcome.ok else logging.WARNING,
-            setting=outcome.setting,
-            wanted=outcome.wanted,
-            found=outcome.found,
-            how=outcome.how,
-            errors=outcome.errors,
-            dry_run=self._dry_run,
-        )
+                event, level = ("setting.right", logging.INFO) if outcome.ok else ("setting.wrong", logging.WARNING)
+                told = asdict(outcome)
+                del told["ok"]
+                log_event(_log, event, level, **told, dry_run=self._dry_run)
 
 
 def put_host_back(tree: HostTree, originals: Originals) -> None:

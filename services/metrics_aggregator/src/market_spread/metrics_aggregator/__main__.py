@@ -41,10 +41,6 @@ def main() -> int:
     return run_main(lambda: asyncio.run(_serve(from_environment(AggregatorConfig))))
 
 
-def _hosts(config: AggregatorConfig) -> Hosts:
-    return Hosts(config.host, [name.strip() for name in config.allowed_hosts.split(",") if name.strip()])
-
-
 class _WebServer(uvicorn.Server):
     """A web server that leaves the process's signals to the process."""
 
@@ -89,7 +85,8 @@ async def _web(config: AggregatorConfig, store: Store, clock: Clock, web_socket:
     archive = None
     if config.runs_folder is not None:
         archive = Archive(config.runs_folder, clock=clock, history_bytes_max=config.history_bytes_max // 4)
-    app = web_app(store, clock, feeds=feeds, archive=archive, hosts=_hosts(config))
+    hosts = Hosts(config.host, [name.strip() for name in config.allowed_hosts.split(",") if name.strip()])
+    app = web_app(store, clock, feeds=feeds, archive=archive, hosts=hosts)
     web = _WebServer(
         uvicorn.Config(
             app,

@@ -1,6 +1,7 @@
 """What Prometheus is shown: the store's series, and the aggregator's own metrics."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 
 from market_spread.common.hdr.codec import Buckets
@@ -10,6 +11,7 @@ from market_spread.common.telemetry.metrics import (
     END_TO_END,
     FRAMES_LATE,
     FRAMES_SENT,
+    METRICS,
     STAGE,
     Metric,
     counter,
@@ -18,7 +20,7 @@ from market_spread.common.telemetry.metrics import (
 )
 from market_spread.metrics_aggregator.model.events import QUANTILES
 from market_spread.metrics_aggregator.model.history import SECOND_NS
-from market_spread.metrics_aggregator.model.intervals import add_histogram
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries
 from market_spread.metrics_aggregator.model.store import Store
@@ -26,20 +28,7 @@ from market_spread.v1.limits_pb2 import RunLimits
 
 _PER_SOURCE = ("source", "run_id")
 
-
 # No process may push these, so they are not among the registered ones.
-PUSHES = counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
-DUPLICATES = counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
-MISSING = counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
-DROPPED = counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
-NEGATIVE = counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
-OVERFLOW = counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
-STARTS = gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
-LAST_PUSH = gauge(
-    "aggregator_last_push_timestamp_seconds", "End of the newest interval pushed, Unix time", *_PER_SOURCE
-)
-CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
-CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
 RUN_INFO = gauge(
     "run_info", "1 for a run: what it is, does and came to", "run_id", "title", "phase", "verdict", "cause", "outcome"
 )
@@ -65,12 +54,6 @@ LIMIT_LATE = gauge("limit_late_seconds", "Limit of the run: a frame that leaves 
 LIMIT_LATE_SHARE = gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
 LIMIT_SETTLE = gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
 LIMIT_STALL = gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
-LIMIT_LATENCY = gauge(
-    "limit_latency_seconds",
-    "Limit of the run: the most that a quantile of the latency may be",
-    "run_id",
-    QUANTILE_LABEL,
-)
 LIMIT_RATE = gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
 LIMIT_LOSS = gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
 LIMIT_STOLEN = gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
@@ -78,6 +61,24 @@ LIMIT_MISSING = gauge(
     "limit_pushes_missing_share", "Limit of the run: the share of pushes that may be missing", "run_id"
 )
 LIMIT_NEGATIVE = gauge("limit_negative_share", "Limit of the run: the share of a stage's times below 0", "run_id")
+LIMIT_LATENCY = gauge(
+    "limit_latency_seconds",
+    "Limit of the run: the most that a quantile of the latency may be",
+    "run_id",
+    QUANTILE_LABEL,
+)
+PUSHES = counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
+DUPLICATES = counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
+MISSING = counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
+DROPPED = counter("aggregator_dropped", "Pushes that the source says it dropped", *_PER_SOURCE)
+NEGATIVE = counter("clock_skew_negative", "Values below 0, recorded as 0", *_PER_SOURCE)
+OVERFLOW = counter("aggregator_overflow", "Values above 1 hour, recorded as 1 hour", *_PER_SOURCE)
+STARTS = gauge("aggregator_source_starts", "Starts of the process that have pushed for the run", *_PER_SOURCE)
+LAST_PUSH = gauge(
+    "aggregator_last_push_timestamp_seconds", "End of the newest interval pushed, Unix time", *_PER_SOURCE
+)
+CLOCK_ERROR = gauge("clock_error_bound_seconds", "The kernel's bound of the source's clock error", *_PER_SOURCE)
+CLOCK_SYNCHRONISED = gauge("clock_synchronised", "1 if the source's host keeps its clock synchronised", *_PER_SOURCE)
 PUSH = histogram("aggregator_push", "From a push's arrival to its acknowledgement, without gRPC's share")
 MERGE = histogram("aggregator_merge", "Of that, adding it to the series")
 LAG = gauge("aggregator_lag_seconds", "From the end of the newest push's interval to its arrival, by two clocks")
@@ -92,8 +93,10 @@ REFUSED = counter("aggregator_refused", "Pushes and notes refused because they w
 UNWRITTEN = counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
 UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
 
+OWN_METRICS = tuple(
+    metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS
+)
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
-_OF_SOURCES = (*_COUNTED, STARTS, LAST_PUSH, CLOCK_ERROR, CLOCK_SYNCHRONISED)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     PUSH: lambda store: store.own.push.recorded,
@@ -122,11 +125,6 @@ _LIMITS = {
     "missing_share_max": (LIMIT_MISSING, 1),
     "negative_share_max": (LIMIT_NEGATIVE, 1),
 }
-_OF_RUNS = (
-    RUN_INFO, RUN_HOSTS, RUN_FAILED, RUN_MEASURING, RUN_LATE_SHARE, RUN_MISSING_SHARE, RUN_NEGATIVE_SHARE, RUN_LATENCY,
-    *(metric for metric, _ in _LIMITS.values()), LIMIT_LATENCY,
-)  # fmt: skip
-OWN_METRICS = (*_OF_RUNS, *_OF_SOURCES, *_OF_ITSELF)
 
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
@@ -143,11 +141,14 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
 def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
     """All values of the intervals that have ended since then; None if there is no such interval."""
     newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(series.intervals)))
-    if not newest:
-        return None
+    return _merged(newest) if newest else None
+
+
+def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
+    """All values of the intervals."""
     values = HdrCounts()
-    for interval in newest:
-        add_histogram(values, interval, Buckets.decode(interval.encoded))
+    for interval in intervals:
+        values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
     return values
 
 
@@ -172,7 +173,8 @@ def _own(store: Store) -> Iterator[ExposedSeries]:
 def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     """What the run's controller says of it, and what its limits are compared with; nothing that is not known."""
     labels = {"run_id": run.run_id}
-    yield ExposedSeries(RUN_INFO, _info(run), 1)
+    said = {"verdict": run.verdict, "cause": run.judgement.cause, "outcome": run.outcome}
+    yield ExposedSeries(RUN_INFO, {**labels, "title": run.title, "phase": run.phase, **said}, 1)
     yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
     for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
@@ -212,11 +214,11 @@ def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> 
 
 def _negative_share(run: RunState, from_ns: int) -> float | None:
     """Of each stage how much of it ended before it began, in the intervals from then on: the most; None without any."""
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for series_id, series in run.series.items():
         labels = dict(series_id.labels)
         if series_id.metric == STAGE and labels["phase"] == "measured" and isinstance(series, HistogramSeries):
-            of_stage = counts.setdefault(labels["stage"], [0, 0])
+            of_stage = counts[labels["stage"]]
             for interval in series.intervals:
                 if interval.start_unix_ns >= from_ns:
                     of_stage[0] += interval.negative
@@ -226,13 +228,16 @@ def _negative_share(run: RunState, from_ns: int) -> float | None:
 
 def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[ExposedSeries]:
     """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
-    values = HdrCounts()
-    for series_id, series in run.series.items():
-        measured = series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
-        if limits.latency_us_max and measured and isinstance(series, HistogramSeries):
-            for interval in series.intervals:
-                if interval.start_unix_ns >= from_ns:
-                    add_histogram(values, interval, Buckets.decode(interval.encoded))
+    if not limits.latency_us_max:
+        return
+    values = _merged(
+        interval
+        for series_id, series in run.series.items()
+        if series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
+        if isinstance(series, HistogramSeries)
+        for interval in series.intervals
+        if interval.start_unix_ns >= from_ns
+    )
     for name in sorted(limits.latency_us_max):
         percent = float(QUANTILES[name]) * 100
         if values.count and (percent == 100 or values.supports(percent)):
@@ -240,19 +245,14 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
             yield ExposedSeries(RUN_LATENCY, {"run_id": run.run_id, QUANTILE_LABEL: QUANTILES[name]}, value_us / 1e6)
 
 
-def _info(run: RunState) -> dict[str, str]:
-    said = {"verdict": run.verdict, "cause": run.judgement.cause, "outcome": run.outcome}
-    return {"run_id": run.run_id, "title": run.title, "phase": run.phase, **said}
-
-
 def _of_sources(store: Store) -> Iterator[ExposedSeries]:
-    by_source: dict[tuple[str, str], list[Epoch]] = {}
+    by_source: dict[tuple[str, str], list[Epoch]] = defaultdict(list)
     for epoch in store.epochs():
-        by_source.setdefault((epoch.source, epoch.run_id), []).append(epoch)
+        by_source[epoch.source, epoch.run_id].append(epoch)
     skewed = _skewed(store)
     for (source, run_id), epochs in by_source.items():
         labels = {"source": source, "run_id": run_id}
-        for metric, value in {**_of_epochs(epochs), **skewed.get((source, run_id), _NOT_SKEWED)}.items():
+        for metric, value in {**_of_epochs(epochs), **skewed[source, run_id]}.items():
             yield ExposedSeries(metric, labels, value)
 
 
@@ -273,15 +273,12 @@ def _of_epochs(epochs: list[Epoch]) -> dict[Metric, float]:
     return values
 
 
-_NOT_SKEWED: dict[Metric, float] = {NEGATIVE: 0, OVERFLOW: 0}
-
-
 def _skewed(store: Store) -> dict[tuple[str, str], dict[Metric, float]]:
     """Values below 0 and above an hour, over all histograms of a source in a run."""
-    counts: dict[tuple[str, str], dict[Metric, float]] = {}
+    counts: dict[tuple[str, str], dict[Metric, float]] = defaultdict(lambda: {NEGATIVE: 0, OVERFLOW: 0})
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
-            of_source = counts.setdefault((series_id.source, series_id.run_id), dict(_NOT_SKEWED))
+            of_source = counts[series_id.source, series_id.run_id]
             of_source[NEGATIVE] += series.merged.negative
             of_source[OVERFLOW] += series.merged.overflow
     return counts

@@ -22,12 +22,12 @@ class MetricsService(MetricsServicer):
         self._ending = False
 
     # Reading and writing by the context, so that whatever ends the stream is raised here.
-    async def Push(self, request_iterator: object, context: Any) -> None:  # type: ignore[override]  # noqa: N802
+    async def Push(self, request_iterator: object, context: Any) -> None:  # type: ignore[override]
         self._require_pushes()
         while (request := await self._read(context)) is not grpc.aio.EOF:
             await context.write(self._answer(request))
 
-    async def Note(self, request: NoteRequest, context: grpc.ServicerContext) -> NoteResponse:  # noqa: N802 - the proto's name
+    async def Note(self, request: NoteRequest, context: grpc.ServicerContext) -> NoteResponse:
         self._require_pushes()
         self._store.note(request)
         return NoteResponse()

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
@@ -35,14 +35,8 @@ class InvalidLine:
 
     def encode(self) -> bytes:
         """The line, with its end."""
-        kinds = {
-            "invalid": self.invalid,
-            "unreadable_invalid": self.unreadable_invalid,
-            "unreadable_alert": self.unreadable_alert,
-            "unreadable_decision": self.unreadable_decision,
-        }
-        line = {"partition": self.partition, "offset": self.offset, "received_us": self.received_us}
-        return json.dumps(line | {kind: value for kind, value in kinds.items() if value is not None}).encode() + b"\n"
+        line = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(line).encode() + b"\n"
 
 
 @dataclass(frozen=True, slots=True)

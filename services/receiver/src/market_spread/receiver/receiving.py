@@ -11,6 +11,7 @@ import numpy as np
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
@@ -28,7 +29,7 @@ from market_spread.receiver.tally import (
     Tally,
     readable_alerts,
 )
-from market_spread.v1.control_pb2 import InvalidCount, PartitionOffset, Phase, ReceiverStatusResponse
+from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse
 
 _POLL_S = 0.05
 _TAKE_EVERY_NS = 20_000_000
@@ -52,7 +53,10 @@ class _Drain:
 
 
 class Receiving:
-    """Receives one run. `start`, then `stop`. Owns the consumer and the opened ledger from then on."""
+    """Receives one run. `start`, then `stop`. Owns the consumer and the opened ledger from then on.
+
+    phase: RUNNING, FINISHED or FAILED; detail: why it failed, empty otherwise.
+    """
 
     def __init__(
         self,
@@ -93,19 +97,9 @@ class Receiving:
         self._held: dict[Partition, list[Receipt]] = {}
         self._take_at_ns = 0
         self._stopping = threading.Event()
-        self._phase: Phase.ValueType = Phase.PHASE_RUNNING
-        self._detail = ""
+        self.phase: Phase.ValueType = Phase.PHASE_RUNNING
+        self.detail = ""
         self._thread = threading.Thread(target=self.run, name="receiving", daemon=True)
-
-    @property
-    def phase(self) -> Phase.ValueType:
-        """RUNNING, FINISHED or FAILED."""
-        return self._phase
-
-    @property
-    def detail(self) -> str:
-        """Why it failed; empty otherwise."""
-        return self._detail
 
     def start(self) -> None:
         """Begin to receive, from where the ledger ends."""
@@ -134,7 +128,7 @@ class Receiving:
 
     def status(self) -> ReceiverStatusResponse:
         """What was received so far, with the final counts if it has ended."""
-        phase, detail = self._phase, self._detail  # read first: what is FINISHED has its final counts
+        phase, detail = self.phase, self.detail  # read first: what is FINISHED has its final counts
         with self._lock:
             tally, decisions = self._tally, self._decisions
             status = ReceiverStatusResponse(
@@ -175,12 +169,12 @@ class Receiving:
                 self.receive_once()
             self._take_held()
         except Exception as error:  # ends this run, not the process; the ledger allows to go on
-            self._detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
+            self.detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
             _log.exception("receiving.failed")
         finally:
             self._consumer.close()
             self._ledger.close()
-            self._phase = Phase.PHASE_FAILED if self._detail else Phase.PHASE_FINISHED
+            self.phase = Phase.PHASE_FAILED if self.detail else Phase.PHASE_FINISHED
             self._give_up_drains()
 
     def receive_once(self) -> None:
@@ -314,17 +308,9 @@ class Receiving:
         with self._lock:
             for drain in self._drains:
                 drain.error = WrongStateError(
-                    f"the receiver has stopped before it caught up; {self._detail}".strip("; ")
+                    f"the receiver has stopped before it caught up; {self.detail}".strip("; ")
                 )
                 drain.answered.set()
-
-
-def partition_offsets(positions: Mapping[Partition, int]) -> list[PartitionOffset]:
-    """Offsets as they are told, in order."""
-    return [
-        PartitionOffset(topic=topic, partition=partition, offset=offset)
-        for (topic, partition), offset in sorted(positions.items())
-    ]
 
 
 def _readable(layout: Layout, receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, Int64s, list[Receipt]]:

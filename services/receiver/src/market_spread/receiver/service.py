@@ -10,6 +10,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.kafka.client import KafkaBroker
@@ -17,7 +18,7 @@ from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
-from market_spread.receiver.receiving import Receiving, partition_offsets
+from market_spread.receiver.receiving import Receiving
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,
@@ -53,9 +54,7 @@ class ReceiverService(ReceiverServicer):
         self._receiving: Receiving | None = None
         self._run_id = ""
 
-    def Start(  # noqa: N802
-        self, request: StartReceivingRequest, context: grpc.ServicerContext
-    ) -> StartReceivingResponse:
+    def Start(self, request: StartReceivingRequest, context: grpc.ServicerContext) -> StartReceivingResponse:
         _check(request)
         with self._changing:
             if self._receiving is not None and self._receiving.phase == Phase.PHASE_RUNNING:
@@ -64,9 +63,7 @@ class ReceiverService(ReceiverServicer):
         log_event(_log, "receiving.started", run_id=request.run_id, records_recovered=recovered)
         return StartReceivingResponse(records_recovered=recovered)
 
-    def Status(  # noqa: N802
-        self, request: ReceiverStatusRequest, context: grpc.ServicerContext
-    ) -> ReceiverStatusResponse:
+    def Status(self, request: ReceiverStatusRequest, context: grpc.ServicerContext) -> ReceiverStatusResponse:
         receiving = self._receiving
         if receiving is None:
             return ReceiverStatusResponse(
@@ -80,9 +77,7 @@ class ReceiverService(ReceiverServicer):
         response.unix_ns = self._clock.unix_ns()
         return response
 
-    def Drain(  # noqa: N802
-        self, request: DrainReceiverRequest, context: grpc.ServicerContext
-    ) -> DrainReceiverResponse:
+    def Drain(self, request: DrainReceiverRequest, context: grpc.ServicerContext) -> DrainReceiverResponse:
         receiving = self._receiving
         if receiving is None or receiving.phase != Phase.PHASE_RUNNING:
             raise WrongStateError("nothing is being received; start a run first")
@@ -90,15 +85,11 @@ class ReceiverService(ReceiverServicer):
         timeout_s = DRAIN_TIMEOUT_S if left_s is None else max(min(left_s - _DRAIN_MARGIN_S, DRAIN_TIMEOUT_S), 0.0)
         return DrainReceiverResponse(positions=partition_offsets(receiving.drain(timeout_s)))
 
-    def Stop(  # noqa: N802
-        self, request: StopReceivingRequest, context: grpc.ServicerContext
-    ) -> StopReceivingResponse:
+    def Stop(self, request: StopReceivingRequest, context: grpc.ServicerContext) -> StopReceivingResponse:
         self.close()
         return StopReceivingResponse()
 
-    def ReadLedger(  # noqa: N802
-        self, request: ReadLedgerRequest, context: grpc.ServicerContext
-    ) -> Iterator[ReadLedgerResponse]:
+    def ReadLedger(self, request: ReadLedgerRequest, context: grpc.ServicerContext) -> Iterator[ReadLedgerResponse]:
         errors = _wrong_run_id(request.run_id)
         if request.name not in NAMES:
             errors.append(f"name={request.name!r} is not a ledger; use one of {', '.join(NAMES)}")

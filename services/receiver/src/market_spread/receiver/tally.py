@@ -15,6 +15,7 @@ from market_spread.common.wire.layout import ALERT, DECISION
 # A record of the topic `invalid` that is itself no report.
 UNREADABLE = "unreadable"
 _PAGE_BITS = 10
+_NUMBERS = ("order_id", "quote_sequence", "intended_us", "sent_us", "read_us", "emitted_us")
 
 
 class RunPhase(Enum):
@@ -73,16 +74,9 @@ def readable_alerts(rows: Bytes2D, received_us: Int64s) -> tuple[AlertColumns, n
     """Columns of those alerts (n, ALERT.width) that can be read, and which these are (n,)."""
     decoded = decode(ALERT, np.ascontiguousarray(rows).reshape(-1).data)
     readable = decoded.readable
-    return AlertColumns(
-        order_id=decoded.ints("order_id")[readable],
-        symbol=decoded.texts("symbol")[readable],
-        quote_sequence=decoded.ints("quote_sequence")[readable],
-        intended_us=decoded.ints("intended_us")[readable],
-        sent_us=decoded.ints("sent_us")[readable],
-        read_us=decoded.ints("read_us")[readable],
-        emitted_us=decoded.ints("emitted_us")[readable],
-        received_us=received_us[readable],
-    ), readable
+    numbers = {name: decoded.ints(name)[readable] for name in _NUMBERS}
+    alerts = AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
+    return alerts, readable
 
 
 class Tally:

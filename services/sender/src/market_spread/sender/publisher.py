@@ -31,6 +31,8 @@ class Publisher:
 
     It paces by monotonic time from when it was made, and stamps by the same: a step of the host's clock neither holds
     the load back nor hurries it, and is told in the totals.
+
+    phase: RUNNING, DRAINING, FINISHED or FAILED; detail: why it failed, empty otherwise.
     """
 
     def __init__(
@@ -55,23 +57,13 @@ class Publisher:
         self._stopping = threading.Event()
         self._ended_unix_ns: int | None = None
         self._flushed_ns = 0
-        self._phase: Phase.ValueType = Phase.PHASE_RUNNING
-        self._detail = ""
-
-    @property
-    def phase(self) -> Phase.ValueType:
-        """RUNNING, DRAINING, FINISHED or FAILED."""
-        return self._phase
-
-    @property
-    def detail(self) -> str:
-        """Why it failed; empty otherwise."""
-        return self._detail
+        self.phase: Phase.ValueType = Phase.PHASE_RUNNING
+        self.detail = ""
 
     @property
     def running(self) -> bool:
         """Whether it has something to send or to wait for."""
-        return self._phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING)
+        return self.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING)
 
     def start(self) -> None:
         """Begin to send."""
@@ -90,7 +82,7 @@ class Publisher:
 
     def status(self) -> SenderStatusResponse:
         """What was sent so far, with the final counts if it has ended."""
-        phase, detail = self._phase, self._detail  # read first: what is FINISHED has its final counts
+        phase, detail = self.phase, self.detail  # read first: what is FINISHED has its final counts
         status = self.counts.status()
         status.phase, status.detail, status.messages_due = phase, detail, self.messages_due()
         status.quotes_sent = sum(sent.messages for sent in status.partitions if sent.topic == self._nbbo_topic)
@@ -168,25 +160,25 @@ class Publisher:
         )
 
     def _finish(self) -> None:
-        if self._stopping.is_set() or self._detail:
+        if self._stopping.is_set() or self.detail:
             self._ended_unix_ns = self._clock.unix_ns()
-        self._phase = Phase.PHASE_DRAINING
+        self.phase = Phase.PHASE_DRAINING
         self._preparation.stop()
         self._wait_for_broker(lambda: self.counts.wait_until_closed(_WAIT_S))
         self._producer.close()
         self._flush()
         totals = self.counts.status()
-        if totals.frames_failed and not self._detail:
-            self._detail = (
+        if totals.frames_failed and not self.detail:
+            self.detail = (
                 f"{totals.frames_failed} frames with {totals.messages_failed} messages are lost; "
                 f"the first one by {self.counts.first_failure}"
             )
-        self._phase = Phase.PHASE_FAILED if self._detail else Phase.PHASE_FINISHED
+        self.phase = Phase.PHASE_FAILED if self.detail else Phase.PHASE_FINISHED
         log_event(
-            _log, "load.ended", messages_sent=totals.messages_sent, frames_late=totals.frames_late, detail=self._detail
+            _log, "load.ended", messages_sent=totals.messages_sent, frames_late=totals.frames_late, detail=self.detail
         )
 
     def _fail(self, error: Exception) -> None:
-        self._detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
+        self.detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
         if not isinstance(error, MarketSpreadError):
             _log.exception("load.failed")

@@ -9,6 +9,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker
 from market_spread.common.load import source as loads
 from market_spread.common.load.source import Load, LoadSource
@@ -23,7 +24,6 @@ from market_spread.sender.topic_probe import describe_topics
 from market_spread.v1.control_pb2 import (
     DescribeTopicsRequest,
     DescribeTopicsResponse,
-    PartitionOffset,
     Phase,
     SenderStatusRequest,
     SenderStatusResponse,
@@ -65,9 +65,7 @@ class SenderService(SenderServicer):
         self._run_id = ""
         self._start_unix_ns = 0
 
-    def Start(  # noqa: N802
-        self, request: StartSendingRequest, context: grpc.ServicerContext
-    ) -> StartSendingResponse:
+    def Start(self, request: StartSendingRequest, context: grpc.ServicerContext) -> StartSendingResponse:
         parameters = _checked(request)
         source = self._find_source(request.source)
         if not self._starting.acquire(blocking=False):
@@ -82,9 +80,7 @@ class SenderService(SenderServicer):
             self._starting.release()
         return StartSendingResponse(start_unix_ns=self._start_unix_ns)
 
-    def Status(  # noqa: N802
-        self, request: SenderStatusRequest, context: grpc.ServicerContext
-    ) -> SenderStatusResponse:
+    def Status(self, request: SenderStatusRequest, context: grpc.ServicerContext) -> SenderStatusResponse:
         publisher = self._publisher
         if publisher is None:
             return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
@@ -93,25 +89,17 @@ class SenderService(SenderServicer):
         response.unix_ns = self._clock.unix_ns()
         return response
 
-    def Stop(  # noqa: N802
-        self, request: StopSendingRequest, context: grpc.ServicerContext
-    ) -> StopSendingResponse:
+    def Stop(self, request: StopSendingRequest, context: grpc.ServicerContext) -> StopSendingResponse:
         publisher = self._publisher
         if publisher is not None and not publisher.stop(_STOP_ANSWER_S):
             raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
         return StopSendingResponse()
 
-    def DescribeTopics(self, request: DescribeTopicsRequest, context: grpc.ServicerContext) -> DescribeTopicsResponse:  # noqa: N802
+    def DescribeTopics(self, request: DescribeTopicsRequest, context: grpc.ServicerContext) -> DescribeTopicsResponse:
         topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
         counts = self._broker.partition_counts(topics)
         ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
-        return DescribeTopicsResponse(
-            ends=[
-                PartitionOffset(topic=topic, partition=partition, offset=end)
-                for (topic, partition), end in sorted(ends.items())
-            ],
-            newest_sequence=newest_sequence,
-        )
+        return DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest_sequence)
 
     def close(self) -> None:
         """End the running load, if there is one; what it has sent is acknowledged or counted as lost."""

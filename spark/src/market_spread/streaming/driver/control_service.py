@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import grpc
 
 from market_spread.common.clock import Clock
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.processes import cpu_us, family
-from market_spread.streaming.driver.progress import Partition
 from market_spread.streaming.driver.supervisor import Supervisor
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
@@ -16,7 +16,6 @@ from market_spread.v1.control_pb2 import (
     DrainJobResponse,
     JobStatusRequest,
     JobStatusResponse,
-    PartitionOffset,
 )
 from market_spread.v1.control_pb2_grpc import JobServicer
 
@@ -35,7 +34,7 @@ class JobService(JobServicer):
         self._supervisor = supervisor
         self._mode = mode
 
-    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
+    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:
         state = self._supervisor.state
         progress = state.progress
         return JobStatusResponse(
@@ -43,7 +42,7 @@ class JobService(JobServicer):
             detail=state.detail,
             mode=self._mode,
             batch_id=progress.batch_id,
-            committed=_partition_offsets(progress.offsets),
+            committed=partition_offsets(progress.offsets),
             messages_committed=progress.messages_committed,
             records_read=progress.records_live,
             messages_processed=progress.messages_live,
@@ -64,19 +63,12 @@ class JobService(JobServicer):
             ],
         )
 
-    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:
         return DescribeJobResponse(spark=self._settings["spark"], jvm=self._settings["jvm"])
 
-    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
+    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:
         until = {(end.topic, end.partition): end.offset for end in request.until}
         left_s = context.time_remaining()  # without a deadline: None, or more than a thread can wait
         timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
         committed = self._supervisor.drain(until, timeout_s)
-        return DrainJobResponse(committed=_partition_offsets(committed))
-
-
-def _partition_offsets(offsets: Mapping[Partition, int]) -> list[PartitionOffset]:
-    return [
-        PartitionOffset(topic=topic, partition=partition, offset=offset)
-        for (topic, partition), offset in sorted(offsets.items())
-    ]
+        return DrainJobResponse(committed=partition_offsets(committed))

@@ -148,21 +148,21 @@ class _Loop(JobServicer):
                     self._positions[partition] = records[-1].offset + 1
                 wait_us = self._system.emit_due()
 
-    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
+    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:
         messages, now_ns, used_us = self._system.messages, self._clock.unix_ns(), cpu_us()
         return JobStatusResponse(
             phase=Phase.PHASE_RUNNING, mode="null", committed=self._ends(), messages_committed=messages,
             messages_processed=messages, cpu_us=used_us, counted_unix_ns=now_ns, counted_cpu_us=used_us, unix_ns=now_ns,
         )  # fmt: skip
 
-    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
+    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:
         while not self._is_through(request):
             if (context.time_remaining() or 1) < 0.2 or self._stop.is_set():
                 raise DeadlineError("the null system does not keep up")
             self._clock.sleep_ns(50_000_000)
         return DrainJobResponse(committed=self._ends())
 
-    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:
         return DescribeJobResponse()  # it has no Spark
 
     def _is_through(self, request: DrainJobRequest) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.hdr.histogram import DIGITS, HIGHEST_US, LOWEST_US
+from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.logs import log_event
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.archive.input_hash import data_section

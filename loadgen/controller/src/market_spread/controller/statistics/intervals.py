@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.hdr.histogram import HIGHEST_US, HdrCounts, bucket_indices, highest_values
+from market_spread.common.hdr.codec import HIGHEST_US
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, highest_values
 from market_spread.common.wire.codec import Int64s
 
 BLOCK_US = 5_000_000

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +19,7 @@ from market_spread.common.errors import (
     UsageError,
     WrongStateError,
 )
+from market_spread.v1.control_pb2 import PartitionOffset
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
@@ -55,12 +56,11 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
         DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
         UnavailableError: grpc.StatusCode.UNAVAILABLE,
+        MarketSpreadError: grpc.StatusCode.ABORTED,
     }
     for error_class, code in codes.items():
         if isinstance(error, error_class):
             return code, str(error)
-    if isinstance(error, MarketSpreadError):
-        return grpc.StatusCode.ABORTED, str(error)
     return grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
 
 
@@ -69,21 +69,12 @@ class _ErrorsAsStatus(grpc.ServerInterceptor):
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
-        if handler is None:
-            return None
-        if handler.response_streaming:
-            return (
-                grpc.unary_stream_rpc_method_handler(
-                    _streaming(handler.unary_stream), handler.request_deserializer, handler.response_serializer
-                )
-                if not handler.request_streaming
-                else handler
-            )
-        if handler.request_streaming:
+        if handler is None or handler.request_streaming:
             return handler
-        return grpc.unary_unary_rpc_method_handler(
-            _unary(handler.unary_unary), handler.request_deserializer, handler.response_serializer
-        )
+        codecs = handler.request_deserializer, handler.response_serializer
+        if handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(_streaming(handler.unary_stream), *codecs)
+        return grpc.unary_unary_rpc_method_handler(_unary(handler.unary_unary), *codecs)
 
 
 def _unary(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -122,7 +113,7 @@ class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
         super().__init__()
         self.reason = ""
 
-    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
         if self.reason:
             context.set_trailing_metadata(((REASON_KEY, self.reason.encode("ascii", "replace").decode()),))
         return super().Check(request, context)
@@ -142,16 +133,10 @@ class Server:
             options=SERVER_OPTIONS,
         )
         require_bindable(address)
-        service = register(self._server)
         self._health = _Health()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
-        self._services = (service, "")
+        self._services = complete(self._server, register(self._server), self._health)
         self.report(None)
-        try:
-            self.port = self._server.add_insecure_port(address)
-        except RuntimeError as error:
-            raise UsageError(f"{address} cannot be bound; is the port in use?") from error
+        self.port = bound_port(self._server, address)
 
     def start(self) -> None:
         """Begin to answer."""
@@ -168,6 +153,21 @@ class Server:
         """Report NOT_SERVING, finish running calls within the grace, stop."""
         self.report("the process is ending")
         self._server.stop(grace_s).wait()
+
+
+def complete(server: Any, service: str, health_servicer: Any) -> tuple[str, str]:
+    """Add health and reflection to a server with that service; the names by which its health is asked for."""
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    return service, ""
+
+
+def bound_port(server: Any, address: str) -> int:
+    """The port that the server has bound. UsageError if the address cannot be bound."""
+    try:
+        return int(server.add_insecure_port(address))
+    except RuntimeError as error:
+        raise UsageError(f"{address} cannot be bound; is the port in use?") from error
 
 
 @contextmanager
@@ -188,6 +188,14 @@ def require_bindable(address: str) -> None:
     host, _, port = address.rpartition(":")
     with listener(host, int(port)):
         pass
+
+
+def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionOffset]:
+    """Offsets by topic and partition as messages have them, in order."""
+    return [
+        PartitionOffset(topic=topic, partition=partition, offset=offset)
+        for (topic, partition), offset in sorted(offsets.items())
+    ]
 
 
 def channel_to(address: str) -> grpc.Channel:

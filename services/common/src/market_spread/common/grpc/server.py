@@ -7,11 +7,9 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health, health_pb2
 
-from market_spread.common.errors import UsageError
-from market_spread.common.grpc.calls import SERVER_OPTIONS, status_of
+from market_spread.common.grpc.calls import SERVER_OPTIONS, bound_port, complete, status_of
 
 _log = logging.getLogger(__name__)
 
@@ -65,15 +63,9 @@ class AioServer:
         Raises UsageError if the address cannot be bound. Port 0 takes a free one.
         """
         self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
-        service = register(self._server)
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
-        self._services = (service, "")
-        try:
-            self.port = self._server.add_insecure_port(address)
-        except RuntimeError as error:
-            raise UsageError(f"{address} cannot be bound; is the port in use?") from error
+        self._services = complete(self._server, register(self._server), self._health)
+        self.port = bound_port(self._server, address)
 
     async def start(self) -> None:
         """Begin to answer, and report SERVING."""

@@ -5,26 +5,12 @@ batches, because the `hdrhistogram` package records one value at a time, in Pyth
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US, SLOTS, Buckets, Int64s
-
-__all__ = [
-    "DIGITS",
-    "HIGHEST_US",
-    "LOWEST_US",
-    "PERCENTILES",
-    "Buckets",
-    "HdrCounts",
-    "Int64s",
-    "bucket_indices",
-    "check_exact",
-    "highest_values",
-    "latency_summary_ns",
-    "lowest_values",
-]
+from market_spread.common.hdr.codec import HIGHEST_US, SLOTS, Buckets, Int64s
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9, 99.99)
 
@@ -33,6 +19,17 @@ _LINEAR = 2048
 _HALF_BITS = 10
 # So few values are recorded faster one by one than by numpy.
 _FEW = 8
+
+
+class Exact(NamedTuple):
+    """What is known of a histogram besides its buckets, as `HdrCounts` has it."""
+
+    count: int  # type: ignore[assignment]  # a tuple has a method of that name
+    sum_us: int
+    min_us: int
+    max_us: int
+    overflow: int
+    negative: int
 
 
 class HdrCounts:
@@ -53,6 +50,11 @@ class HdrCounts:
         self.max_us = 0
         self.overflow = 0
         self.negative = 0
+
+    @property
+    def exact(self) -> Exact:
+        """All but the counts by bucket."""
+        return Exact(self.count, self.sum_us, self.min_us, self.max_us, self.overflow, self.negative)
 
     def record(self, values_us: Int64s) -> None:
         """Add the values (n,), in any order."""
@@ -75,13 +77,7 @@ class HdrCounts:
 
     def merge(self, other: "HdrCounts") -> None:
         """Add everything that the other holds."""
-        if not other.count:
-            return
-        self._widen(other.count, other.min_us, other.max_us)
-        self.counts += other.counts
-        self.sum_us += other.sum_us
-        self.overflow += other.overflow
-        self.negative += other.negative
+        self.merge_buckets(Buckets.of(other.counts), other.exact)
 
     def copy(self) -> "HdrCounts":
         """An equal histogram that shares nothing with this one."""
@@ -109,18 +105,16 @@ class HdrCounts:
         # In millionths of a percent, because 1 - 0.9999 is not exact in floating point.
         return self.count * round((100 - percent) * 1_000_000) >= 10 * 100_000_000
 
-    def merge_buckets(
-        self, buckets: Buckets, *, count: int, sum_us: int, min_us: int, max_us: int, overflow: int, negative: int
-    ) -> None:
+    def merge_buckets(self, buckets: Buckets, exact: Exact) -> None:
         """Add a histogram whose used buckets and exact values are known and do not contradict each other."""
-        if not count:
+        if not exact.count:
             return
-        self._widen(count, min_us, max_us)
+        self._widen(exact.count, exact.min_us, exact.max_us)
         used = self.counts[buckets.first : buckets.last + 1]
         used += buckets.counts[buckets.first :]
-        self.sum_us += sum_us
-        self.overflow += overflow
-        self.negative += negative
+        self.sum_us += exact.sum_us
+        self.overflow += exact.overflow
+        self.negative += exact.negative
 
     def encode(self) -> bytes:
         """HdrHistogram V2, compressed, without base64. Sum, minimum, maximum, overflow and negative are not in it."""
@@ -185,8 +179,11 @@ def highest_values(indices: npt.NDArray[np.integer]) -> Int64s:
     return lowest_values(indices) + (1 << _shifts(indices)) - 1
 
 
-def check_exact(buckets: Buckets, *, min_us: int, max_us: int, overflow: int, negative: int) -> None:
-    """ValueError if a minimum, maximum, or count of overflows or negatives contradicts the buckets."""
+def check_exact(buckets: Buckets, exact: Exact) -> None:
+    """ValueError if a count, minimum or maximum contradicts the buckets."""
+    count, _, min_us, max_us, overflow, negative = exact
+    if buckets.count != count:
+        raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
     first_lowest = first_highest = last_lowest = last_highest = 0
     if buckets.count:
         first_lowest, first_highest = _ends_of(buckets.first)
@@ -195,8 +192,8 @@ def check_exact(buckets: Buckets, *, min_us: int, max_us: int, overflow: int, ne
         raise ValueError(f"min={min_us} is not in the first bucket, {first_lowest} to {first_highest}")
     if max_us < last_lowest or (max_us > last_highest and not overflow):
         raise ValueError(f"max={max_us} is not in the last bucket, {last_lowest} to {last_highest}")
-    if overflow + negative > buckets.count:
-        raise ValueError(f"overflow={overflow} and negative={negative} are more than count={buckets.count}")
+    if overflow + negative > count:
+        raise ValueError(f"overflow={overflow} and negative={negative} are more than count={count}")
 
 
 def latency_summary_ns(histogram: HdrCounts) -> dict[str, int | None]:

@@ -36,9 +36,8 @@ _log = logging.getLogger(__name__)
 class Pusher:
     """Pushes what the recorder took, every interval, in a thread of its own: `start`, then `stop`.
 
-    Pushes that were not answered are kept, at most `pending_max`, and sent again in order; beyond that the oldest is
-    dropped and counted. A push that the aggregator refuses is logged, counted and not sent again. None of this reaches
-    the process's work.
+    delivery: keeps what was not answered, at most `pending_max` pushes, and counts. Nothing of it reaches the process's
+    work.
     """
 
     def __init__(
@@ -59,25 +58,10 @@ class Pusher:
         if open_stream is None:
             self._channel = channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
             open_stream = partial(PushStream, channel)
-        self._delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
+        self.delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
         self._stopping = threading.Event()
         self._stop_by_ns = 0
         self._thread = threading.Thread(target=self._run, name="push", daemon=True)
-
-    @property
-    def pending(self) -> int:
-        """Pushes that are kept until they are answered."""
-        return self._delivery.pending
-
-    @property
-    def dropped(self) -> int:
-        """Pushes dropped because too many were kept."""
-        return self._delivery.dropped
-
-    @property
-    def refused(self) -> int:
-        """Pushes that the aggregator will never take."""
-        return self._delivery.refused
 
     def start(self) -> None:
         """Begin to push. Does not wait for the aggregator."""
@@ -92,24 +76,24 @@ class Pusher:
         if self._thread.is_alive():
             self._thread.join()
         self.finish()
-        self._delivery.close()
+        self.delivery.close()
         if self._channel is not None:
             self._channel.close()
 
     def step(self) -> None:
         """Take the interval, send what is kept, and wait for the answers, 1 s at most. The thread calls this."""
         self._take()
-        self._delivery.deliver_until(self._clock.monotonic_ns() + min(self._interval_ns, _STEP_NS))
+        self.delivery.deliver_until(self._clock.monotonic_ns() + min(self._interval_ns, _STEP_NS))
 
     def finish(self) -> None:
         """Take the rest and send until all is answered or the time for stopping is over."""
         self._take()
-        self._delivery.deliver_until(self._stop_by_ns)
-        while self.pending and self._clock.monotonic_ns() < self._stop_by_ns:
+        self.delivery.deliver_until(self._stop_by_ns)
+        while self.delivery.pending and self._clock.monotonic_ns() < self._stop_by_ns:
             self._clock.sleep_ns(_RETRY_NS)
-            self._delivery.deliver_until(self._stop_by_ns)
-        if self.pending:
-            log_event(_log, "push.gave_up", logging.WARNING, pushes=self.pending)
+            self.delivery.deliver_until(self._stop_by_ns)
+        if self.delivery.pending:
+            log_event(_log, "push.gave_up", logging.WARNING, pushes=self.delivery.pending)
 
     def _run(self) -> None:
         due_ns = self._clock.monotonic_ns() + self._interval_ns
@@ -126,7 +110,7 @@ class Pusher:
             goes_on = self._recorder.has_cut
             if (push := self._recorder.take()) is not None:
                 self._complete(push)
-                self._delivery.keep(push)
+                self.delivery.keep(push)
 
     def _complete(self, push: PushRequest) -> None:
         processes = family()

@@ -2,16 +2,19 @@
 
 import threading
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.clock import Clock
-from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.hdr.histogram import Exact, HdrCounts
 from market_spread.common.telemetry.metrics import METRICS, Metric, MetricKind
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 _UINT64_MAX = 2**64 - 1
+_EXACT_FIELDS = ("count", "sum", "min", "max", "overflow", "negative")
+_exact_fields = attrgetter(*_EXACT_FIELDS)
 
 
 def pushes_missing(*, last: int, seen: int, dropped: int) -> int:
@@ -202,6 +205,16 @@ def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -
     return _encoded(_key(metric, MetricKind.HISTOGRAM, labels), values)
 
 
+def histogram_message(key: SeriesKey, exact: Exact, encoded: bytes) -> IntervalHistogram:
+    """The message of an encoded histogram."""
+    return IntervalHistogram(key=key, encoded=encoded, **dict(zip(_EXACT_FIELDS, exact, strict=True)))
+
+
+def exact_of(message: IntervalHistogram) -> Exact:
+    """What a message says besides the buckets."""
+    return Exact(*_exact_fields(message))
+
+
 def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> _Key:
     if METRICS.get(metric.name) != metric:
         raise ValueError(f"{metric.name} is not in telemetry.metrics; add it there")
@@ -222,13 +235,5 @@ def _series(key: _Key) -> SeriesKey:
 
 
 def _encoded(key: _Key, values: HdrCounts) -> IntervalHistogram:
-    return IntervalHistogram(
-        key=_series(key),
-        encoded=values.encode(),
-        count=values.count,
-        sum=min(values.sum_us, _UINT64_MAX),
-        min=values.min_us,
-        max=values.max_us,
-        overflow=values.overflow,
-        negative=values.negative,
-    )
+    exact = values.exact._replace(sum_us=min(values.sum_us, _UINT64_MAX))
+    return histogram_message(_series(key), exact, values.encode())

@@ -146,8 +146,6 @@ DECISION = Layout(
     ),
 )
 
-LAYOUTS = (NBBO, ORDER, ALERT, DECISION)
-
 
 class InvalidReason(Enum):
     """Why a message went to the topic `invalid`. The value is its code in the job's state."""

@@ -31,8 +31,6 @@ RECEIPT = Layout(
     ),
 )
 
-LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width  # of the alerts' ledger
-
 
 @dataclass(frozen=True, slots=True)
 class LedgerColumns:

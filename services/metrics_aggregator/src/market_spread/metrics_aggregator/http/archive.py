@@ -2,7 +2,6 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
 from market_spread.metrics_aggregator.model import hlog
-from market_spread.metrics_aggregator.model.hlog import Entry, Reading
+from market_spread.metrics_aggregator.model.hlog import Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
 from market_spread.metrics_aggregator.model.run import RunState
-from market_spread.metrics_aggregator.model.run_files import FILE_NAME, read
+from market_spread.metrics_aggregator.model.run_files import FILE_NAME, RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 
 OPENED_MAX = 3
@@ -63,15 +62,16 @@ class Archive:
         self._history_bytes_max = history_bytes_max
         self._opened: OrderedDict[str, tuple[_State, RunState]] = OrderedDict()
         self._heads: dict[str, tuple[_State, RunHead]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of what is held open
+        self._listing = threading.Lock()
+        self._reading = threading.Lock()  # one log at a time: some are large, and need memory while they are read
 
     def heads(self) -> list[RunHead]:
         """What there is, newest first by name, at most LISTED_MAX."""
-        with self._lock:
-            found = sorted((path for path in self._folders() if is_run_id(path.name)), reverse=True)
+        with self._listing:
             heads = {}
-            for folder in found:
-                state = _state(folder / FILE_NAME)
+            for folder in sorted(self._folders(), reverse=True):
+                state = _state(folder / FILE_NAME) if is_run_id(folder.name) else None
                 if state is not None:
                     heads[folder.name] = self._head(folder, state)
                 if len(heads) == LISTED_MAX:
@@ -83,28 +83,39 @@ class Archive:
         """The run as its log has it; None if there is none."""
         if not is_run_id(run_id):
             return None
-        with self._lock:
-            path = self._folder / run_id / FILE_NAME
-            state = _state(path)
-            if state is None:
-                return None
-            known = self._opened.pop(run_id, None)
-            if known is None or known[0] != state:
-                while len(self._opened) >= OPENED_MAX:
-                    self._opened.popitem(last=False)
-                known = (state, self._read(path, run_id))
-            self._opened[run_id] = known
-            return known[1]
+        state = _state(self._folder / run_id / FILE_NAME)
+        if state is None:
+            return None
+        known = self._known(run_id, state)
+        if known is None:
+            with self._reading:
+                known = self._known(run_id, state) or self._read(run_id, state)
+        return known
 
     def has_changed(self, run_id: str) -> bool:
         """Whether the run's log has changed since the run was opened."""
-        with self._lock:
-            known = self._opened.get(run_id)
-            return known is None or known[0] != _state(self._folder / run_id / FILE_NAME)
+        state = _state(self._folder / run_id / FILE_NAME)
+        return state is None or self._known(run_id, state) is None
 
-    def _read(self, path: Path, run_id: str) -> RunState:
-        store = Store(history_bytes_max=self._history_bytes_max, clock=self._clock, log=_OneLog(path))
-        return store.restore(run_id)
+    def _known(self, run_id: str, state: _State) -> RunState | None:
+        """The run as it is held open, unless its log has changed."""
+        with self._lock:
+            opened_state, run = self._opened.get(run_id, (None, None))
+            if opened_state != state:
+                return None
+            self._opened.move_to_end(run_id)
+            return run
+
+    def _read(self, run_id: str, state: _State) -> RunState:
+        with self._lock:
+            self._opened.pop(run_id, None)
+            while len(self._opened) >= OPENED_MAX:
+                self._opened.popitem(last=False)
+        log = RunFiles(self._folder)
+        run = Store(history_bytes_max=self._history_bytes_max, clock=self._clock, log=log).restore(run_id)
+        with self._lock:
+            self._opened[run_id] = state, run
+        return run
 
     def _folders(self) -> list[Path]:
         try:
@@ -117,19 +128,6 @@ class Archive:
         if known is not None and known[0] == state:
             return known
         return state, _look(folder / FILE_NAME, folder.name, state)
-
-
-class _OneLog:
-    """A log that is only read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
-        raise NotImplementedError
-
-    def entries(self, run_id: str) -> Iterator[Entry]:
-        return read(self._path, Reading())
 
 
 def _state(path: Path) -> _State | None:

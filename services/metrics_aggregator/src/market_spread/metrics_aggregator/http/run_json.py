@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from market_spread.common.hdr.codec import Buckets, payload_of
-from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.recorder import exact_of
 from market_spread.metrics_aggregator.model.events import Note
 from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
@@ -130,9 +130,8 @@ def total_of(series: Series) -> Any:
     """What a series came to: a number, or a histogram as a list."""
     if not isinstance(series, HistogramSeries):
         return series.value
-    total: HdrCounts = series.merged
-    counts = b64encode(Buckets.of(total.counts).pack()).decode()
-    return [total.count, total.sum_us, total.min_us, total.max_us, total.overflow, total.negative, counts]
+    counts = Buckets.of(series.merged.counts).pack()
+    return [*series.merged.exact, b64encode(counts).decode()]
 
 
 def sources_of(epochs: Iterable[Epoch]) -> list[View]:
@@ -195,16 +194,14 @@ def _note(note: Note) -> View:
 
 
 def _pushed(histogram: IntervalHistogram) -> list[Any]:
-    each = histogram
-    counts = b64encode(payload_of(each.encoded)).decode()
-    return [each.count, each.sum, each.min, each.max, each.overflow, each.negative, counts]
+    return [*exact_of(histogram), b64encode(payload_of(histogram.encoded)).decode()]
 
 
 def _interval(interval: HistogramInterval | Point) -> list[Any]:
     span = [_ms(interval.start_unix_ns), _ms(interval.end_unix_ns)]
     if isinstance(interval, Point):
         return [*span, interval.value]
-    return [*span, *interval[2:-1], b64encode(payload_of(interval.encoded)).decode()]
+    return [*span, *interval.exact, b64encode(payload_of(interval.encoded)).decode()]
 
 
 def _merge(series: Series) -> Callable[[Sequence[Any]], Any]:

@@ -1,7 +1,7 @@
 """The web page's side of the HTTP API: the runs, a run's data, what is new in it, and a run as one file."""
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -29,12 +29,6 @@ POINTS_MAX = 3_000
 
 class NoSuchRunError(UsageError):
     """There is no such run, neither in memory nor on disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    within: Range
-    points: int
 
 
 class RunsApi:
@@ -67,9 +61,9 @@ class RunsApi:
         return JSONResponse({"runs": [_head_view(head) for head in newest_first]})
 
     async def _data(self, request: Request) -> Response:
-        asked = _asked(request)
+        within, points = _asked(request)
         copied = self._copy(await self._run(request))
-        text = await asyncio.to_thread(data_json, copied, asked.within, points=asked.points)
+        text = await asyncio.to_thread(data_json, copied, within, points=points)
         return Response(text, media_type="application/json")
 
     async def _export(self, request: Request) -> Response:
@@ -125,14 +119,15 @@ def _head_view(head: RunHead) -> dict[str, Any]:
     return {**view, "run_id": head.run_id or NO_RUN, "begin_unix_ms": begin / 1e6, "end_unix_ms": end / 1e6}
 
 
-def _asked(request: Request) -> _Asked:
+def _asked(request: Request) -> tuple[Range, int]:
+    """Of when the intervals are asked for, and how many of each series at most."""
     points = _number(request, "points", POINTS)
     if not POINTS_MIN <= points <= POINTS_MAX:
         raise UsageError(f"points={points:g}; use {POINTS_MIN} to {POINTS_MAX}")
     begin, end = _number(request, "from_unix_ms"), _number(request, "to_unix_ms")
     if begin is not None and end is not None and begin >= end:
         raise UsageError(f"from_unix_ms={begin:g} is not before to_unix_ms={end:g}")
-    return _Asked(Range(_ns(begin), _ns(end)), int(points))
+    return Range(_ns(begin), _ns(end)), int(points)
 
 
 def _number(request: Request, name: str, default: Any = None) -> Any:

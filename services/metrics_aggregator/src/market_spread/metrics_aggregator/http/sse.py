@@ -99,15 +99,15 @@ class EventStream(_Stream):
             self._seen = newest
             return _reset(f"you are more than {BEHIND_MAX} events behind", newest)
         try:
-            tick = self._feed.next_after(self._seen)
+            event = self._feed.next_after(self._seen)
         except LookupError:
             self._seen = newest
             return _reset("what was new since your last event is not kept any more", newest)
-        if tick is None:
+        if event is None:
             self._caught_up = True
-            return None
-        self._seen = tick.number
-        return tick.event
+        else:
+            self._seen += 1
+        return event
 
 
 class FinishedStream(_Stream):

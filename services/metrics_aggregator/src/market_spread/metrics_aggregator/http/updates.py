@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 from market_spread.common.clock import Clock
@@ -20,19 +19,11 @@ RING_BYTES_MAX = 16 * 1024 * 1024
 _WATCHED_NS = 150_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """What was new at a moment, as a server-sent event."""
-
-    number: int
-    event: bytes
-
-
 class Feed:
-    """The ticks of one run. A reader keeps the number of the last tick that it has seen.
+    """The ticks of one run: what was new at a moment, as a server-sent event.
 
-    Numbers grow by one; the first is the Unix time in milliseconds, so that no other process's number is taken for one
-    of these.
+    A reader keeps the number of the last tick that it has seen. Numbers grow by one; the first is the Unix time in
+    milliseconds, so that no other process's number is taken for one of these.
     """
 
     def __init__(self, run: RunState, store: Store, clock: Clock) -> None:
@@ -40,7 +31,7 @@ class Feed:
         self._store = store
         self._clock = clock
         self.number = clock.unix_ns() // 1_000_000
-        self._ring: deque[Tick] = deque()
+        self._ring: deque[bytes] = deque()
         self._ring_bytes = 0
         self._signals: set[asyncio.Event] = set()
         self._state = (run.is_live(clock.unix_ns()), run.phase)
@@ -73,20 +64,20 @@ class Feed:
         self._state, run.news = state, News()
         self.number += 1
         event = sse("data", as_json(self._view(news or News())), self.number)
-        self._ring.append(Tick(self.number, event))
+        self._ring.append(event)
         self._ring_bytes += len(event)
         while len(self._ring) > RING_TICKS or (self._ring_bytes > RING_BYTES_MAX and len(self._ring) > 1):
-            self._ring_bytes -= len(self._ring.popleft().event)
+            self._ring_bytes -= len(self._ring.popleft())
         self._wake()
 
-    def next_after(self, seen: int) -> Tick | None:
+    def next_after(self, seen: int) -> bytes | None:
         """The tick after the one seen; None if there is none yet. LookupError if the reader has missed some."""
         if seen == self.number:
             return None
-        first = self._ring[0].number if self._ring else self.number + 1
-        if not first - 1 <= seen <= self.number:
+        missed = self.number - seen
+        if not 0 < missed <= len(self._ring):
             raise LookupError("the ticks since your last one are gone")
-        return self._ring[seen + 1 - first]
+        return self._ring[-missed]
 
     def close(self) -> None:
         """Collect no more news."""

@@ -23,6 +23,8 @@ from urllib.parse import quote
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
+from market_spread.common.hdr.histogram import Exact
+from market_spread.common.telemetry.recorder import histogram_message
 from market_spread.metrics_aggregator.model.push_validation import Measured
 from market_spread.metrics_aggregator.model.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, NoteRequest, PushRequest, Sample, SeriesKey
@@ -94,8 +96,7 @@ def note_block(note: NoteRequest) -> bytes:
     for part in _NOTE_PARTS:
         if note.HasField(part):
             told[part] = MessageToDict(getattr(note, part), preserving_proto_field_name=True)
-    text = _json(told)
-    return _block(b"%b%b\n" % (_NOTE, text.encode()))
+    return _block(b"%b%b\n" % (_NOTE, _json(told).encode()))
 
 
 def wrapped(encoded: bytes) -> bytes:
@@ -170,18 +171,9 @@ def _key_text(series_id: SeriesId) -> str:
 
 
 def _histogram(told: list[Any], line: bytes) -> IntervalHistogram:
-    name, labels, count, total, smallest, largest, overflow, negative = told
+    name, labels, *exact = told
     data = b64decode(line.rsplit(b",", 1)[1], validate=False)
-    return IntervalHistogram(
-        key=SeriesKey(name=name, labels=labels),
-        encoded=data[_WRAPPER.size :],
-        count=count,
-        sum=total,
-        min=smallest,
-        max=largest,
-        overflow=overflow,
-        negative=negative,
-    )
+    return histogram_message(SeriesKey(name=name, labels=labels), Exact(*exact), data[_WRAPPER.size :])
 
 
 def _sample(told: list[Any]) -> Sample:

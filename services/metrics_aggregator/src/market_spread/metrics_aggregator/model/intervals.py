@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from market_spread.common.hdr.codec import SLOTS, Buckets
-from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.hdr.histogram import Exact
 
 # What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
 _POINT_BYTES = 176
@@ -29,6 +29,11 @@ class HistogramInterval(NamedTuple):
     negative: int
     encoded: bytes
 
+    @property
+    def exact(self) -> Exact:
+        """What is known besides the buckets."""
+        return Exact(*self[2:-1])
+
 
 class Point(NamedTuple):
     """What a counter grew by in an interval, or what a gauge was at its end; times Unix nanoseconds."""
@@ -46,19 +51,6 @@ def bytes_of(interval: HistogramInterval | Point) -> int:
     if isinstance(interval, Point):
         return _POINT_BYTES
     return _HISTOGRAM_BYTES + len(interval.encoded)
-
-
-def add_histogram(merged: HdrCounts, interval: HistogramInterval, buckets: Buckets) -> None:
-    """Add the interval's values, whose buckets these are, to a histogram."""
-    merged.merge_buckets(
-        buckets,
-        count=interval.count,
-        sum_us=interval.sum_us,
-        min_us=interval.min_us,
-        max_us=interval.max_us,
-        overflow=interval.overflow,
-        negative=interval.negative,
-    )
 
 
 def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:
@@ -91,7 +83,8 @@ def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramI
 
 def summed(points: Sequence[Point]) -> Point:
     """One interval of a counter, with the growth of all of these."""
-    return Point(_start(points), _end(points), sum(point.value for point in points))
+    end_unix_ns = max(point.end_unix_ns for point in points)
+    return Point(_start(points), end_unix_ns, sum(point.value for point in points))
 
 
 def last(points: Sequence[Point]) -> Point:
@@ -102,7 +95,3 @@ def last(points: Sequence[Point]) -> Point:
 
 def _start(points: Sequence[Point]) -> int:
     return min(point.start_unix_ns for point in points)
-
-
-def _end(points: Sequence[Point]) -> int:
-    return max(point.end_unix_ns for point in points)

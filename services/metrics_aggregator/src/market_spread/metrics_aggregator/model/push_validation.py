@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
-from market_spread.common.hdr.histogram import Buckets, check_exact
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import check_exact
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.telemetry.metrics import METRICS, MetricKind
+from market_spread.common.telemetry.recorder import exact_of
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 from market_spread.metrics_aggregator.model.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
@@ -114,26 +116,13 @@ def _histogram(
     item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _SeriesCache
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:
     series_id = known[item.key.SerializeToString()]
-    interval = HistogramInterval(
-        start_unix_ns,
-        end_unix_ns,
-        item.count,
-        item.sum,
-        item.min,
-        item.max,
-        item.overflow,
-        item.negative,
-        item.encoded,
-    )
-    _, _, count, _, min_us, max_us, overflow, negative, encoded = interval
+    exact = exact_of(item)
     try:
-        buckets = Buckets.decode(encoded)
-        if buckets.count != count:
-            raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
-        check_exact(buckets, min_us=min_us, max_us=max_us, overflow=overflow, negative=negative)
+        buckets = Buckets.decode(item.encoded)
+        check_exact(buckets, exact)
     except ValueError as error:
         raise UsageError(f"{series_id.name}: {error}") from error
-    return series_id, interval, buckets
+    return series_id, HistogramInterval(start_unix_ns, end_unix_ns, *exact, item.encoded), buckets
 
 
 def _samples(items: Iterable[Sample], known: _SeriesCache, *, least: float) -> list[tuple[SeriesId, float]]:

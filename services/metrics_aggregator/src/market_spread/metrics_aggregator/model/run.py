@@ -139,11 +139,6 @@ class RunState:
         """On how many hosts its sources are known to be; each has a clock of its own."""
         return len({epoch.host for epoch in self.epochs.values() if epoch.host})
 
-    @property
-    def history_bytes(self) -> int:
-        """What its intervals take, and sums of them."""
-        return self.held.bytes
-
     def is_live(self, now_unix_ns: int) -> bool:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
         return not self.verdict and now_unix_ns - self.heard_unix_ns < _LIVE_NS
@@ -156,10 +151,6 @@ class RunState:
                 self._ids.clear()
             ids = self._ids[request.source] = SeriesIds(request.source, self.run_id)
         return read_push(request, ids)
-
-    def new_series(self, measured: Measured) -> int:
-        """How many series it does not have yet."""
-        return len(measured.ids.difference(self.series))
 
     def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
         """Add a push that has been checked, and was not merged before."""

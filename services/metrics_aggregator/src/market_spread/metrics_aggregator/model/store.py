@@ -67,7 +67,7 @@ class Store:
     @property
     def history_bytes(self) -> int:
         """What the intervals of all runs take."""
-        return sum(run.history_bytes for run in self._runs.values())
+        return sum(run.held.bytes for run in self._runs.values())
 
     @property
     def history_dropped(self) -> int:
@@ -107,7 +107,7 @@ class Store:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
         try:
             note = read_note(request)
-            run = self._run(request.run_id)
+            run = self.restore(request.run_id)
             if run.has_note(note):
                 return
             if len(run.notes) >= NOTES_MAX:
@@ -121,19 +121,27 @@ class Store:
         run.add_note(note, self._clock.unix_ns())
 
     def restore(self, run_id: str) -> RunState:
-        """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`."""
-        return self._run(run_id)
+        """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`.
+
+        A new one is not kept before something of it is taken.
+        """
+        run = self._runs.get(run_id)
+        if run is None:
+            run = RunState(run_id)
+            if self._log is not None and run_id:
+                self._read_back(run, self._log)
+        return run
 
     def _take(self, request: PushRequest) -> int:
         try:
             check_envelope(request)
-            run = self._run(request.run_id)
+            run = self.restore(request.run_id)
             known = run.epochs.get((request.source, request.epoch_unix_ns))
             if known is not None and request.sequence <= known.sequence:
                 known.duplicates += 1
                 return known.sequence
             measured = run.read(request)
-            new_series = run.new_series(measured)
+            new_series = len(measured.ids.difference(run.series))
             self._check_room(run, new_series, new_epoch=known is None)
         except UsageError:
             self.refused += 1
@@ -147,15 +155,6 @@ class Store:
         self._bound_history(run)
         self.own.merge.add_ns(self._clock.monotonic_ns() - merge_ns)
         return epoch.sequence
-
-    def _run(self, run_id: str) -> RunState:
-        """The run as it is known; a new one is not kept before something of it is taken."""
-        run = self._runs.get(run_id)
-        if run is None:
-            run = RunState(run_id)
-            if self._log is not None and run_id:
-                self._read_back(run, self._log)
-        return run
 
     def _read_back(self, run: RunState, log: RunLog) -> None:
         for entry in log.entries(run.run_id):
@@ -210,8 +209,8 @@ class Store:
     def _bound_history(self, taking: RunState) -> None:
         """Make the largest history coarser, as often as it takes. `taking` may not be among the runs yet."""
         runs = [taking, *(run for run in self._runs.values() if run is not taking)]
-        while sum(run.history_bytes for run in runs) > self.history_bytes_max:
-            largest = max(runs, key=lambda run: run.history_bytes)
+        while sum(run.held.bytes for run in runs) > self.history_bytes_max:
+            largest = max(runs, key=lambda run: run.held.bytes)
             if not largest.coarsen():
                 largest.drop_oldest()
 

@@ -3,7 +3,7 @@
 from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model.history import MIDDLE_WIDTH_NS, HistoryUsage
-from market_spread.metrics_aggregator.model.intervals import HistogramInterval, add_histogram, sum_of
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, sum_of
 
 # Intervals of less than half a second are merged when they come, and their cell is not made of them any more.
 PARTS_MAX = MIDDLE_WIDTH_NS // 500_000_000
@@ -35,7 +35,7 @@ class CellSums:
         if len(self._parts) <= PARTS_MAX:
             self._parts.append(interval)
         self._slots = max(self._slots, len(buckets.counts))
-        add_histogram(self._total, interval, buckets)
+        self._total.merge_buckets(buckets, interval.exact)
 
     def take(self, cell: list[HistogramInterval]) -> list[HistogramInterval]:
         """The sum alone if it is that of just these intervals of a cell, in their order; else the intervals.

@@ -12,7 +12,6 @@ from market_spread.controller.analysis.latency import stamp_faults
 from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.oracle import judge
 from tests.mutants.__main__ import written
 from tests.mutants.inputs import BEGIN_US, generated, hand_made
 from tests.mutants.on_the_way import WAYS, WrongWay
@@ -23,6 +22,7 @@ from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_sys
 from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
+from tests.support.judging import judge
 
 KINDS = ("missing", "unexpected", "wrong", "duplicated")
 # Their faults are in symbols of the hand-made market, or in quotes that are sent again, as the generated one's are not.

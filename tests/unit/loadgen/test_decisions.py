@@ -340,6 +340,6 @@ def test_rows_become_columns_and_a_bad_one_is_named() -> None:
 
     assert all((getattr(read, name) == column).all() for name, column in columns.items())
     rows[3, -1] = ord("X")
-    with pytest.raises(UsageError, match="message 3 is no decision"):
+    with pytest.raises(UsageError, match=f"message 3 of {len(rows)} is no decision message"):
         Decisions.from_rows(rows, given.received_us)
     assert len(Decisions.from_rows(rows[:0], given.received_us[:0])) == 0

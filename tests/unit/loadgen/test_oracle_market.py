@@ -8,8 +8,8 @@ import pytest
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MarketParameters
-from market_spread.loadgen.oracle.oracle import judge
 from market_spread.loadgen.oracle.quote_book import rejects
+from tests.support.judging import judge
 
 START_NS = 1_700_000_000_000_000_000
 Input = tuple[Quotes, Orders]

@@ -6,32 +6,21 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Alerts, Letters, Orders, symbol_codes
+from market_spread.loadgen.columns import Alerts, Messages, Orders, symbol_codes
 from market_spread.loadgen.faults import Bools, Check
 from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, Window
 
 
-def repetition_checks(alerts: Alerts, orders: Orders) -> list[Check]:
-    """Checks that each alert repeats the order of the same position."""
-    symbols = Check(
-        symbol_codes(alerts.symbol) != symbol_codes(orders.symbol),
-        lambda i: f"the alert says symbol {symbol_text(alerts.symbol[i])}, the order {symbol_text(orders.symbol[i])}",
-    )
+def repetition_checks(messages: Messages, orders: Orders, who: str) -> list[Check]:
+    """Checks that each alert or decision repeats the order of the same position. who: what the sentences call it."""
+
+    def check(name: str, text: Callable[[Any], str]) -> Check:
+        said, true = getattr(messages, name), getattr(orders, name)
+        failed = symbol_codes(said) != symbol_codes(true) if name == "symbol" else said != true
+        return Check(failed, lambda i: f"{who} says {name} {text(said[i])}, the order {text(true[i])}")
+
     numbers = ("account", "quantity", "price", "intended_us")
-    return [
-        symbols,
-        _repeats("side", alerts.side, orders.side, lambda value: chr(int(value))),
-        *(_repeats(name, getattr(alerts, name), getattr(orders, name), str) for name in numbers),
-    ]
-
-
-def _repeats(
-    name: str,
-    said: Int64s | Letters,
-    true: Int64s | Letters,
-    text: Callable[[np.integer[Any]], str],
-) -> Check:
-    return Check(said != true, lambda i: f"the alert says {name} {text(said[i])}, the order {text(true[i])}")
+    return [check("symbol", symbol_text), check("side", chr), *(check(name, str) for name in numbers)]
 
 
 def quote_checks(alerts: Alerts, book: ClosedBook, symbol_ids: Int64s, window: Window) -> list[Check]:

@@ -12,7 +12,7 @@ from market_spread.common.jvm.gc_log import log_option
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
-from market_spread.controller.host.sampler import Sampler
+from market_spread.controller.host.sampler import SCHEMA, Sampler
 from market_spread.controller.host.timeline import Timeline
 
 STAT = "42 (a (name)) S 1 42 42 0 -1 0 10 0 {faults} 0 {user} {system} 0 0 20 0 {threads} 0 100 4096 250 0\n"
@@ -102,7 +102,7 @@ def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_was_cut_counts_as_far_as_it_goes(tmp_path: Path) -> None:
-    schema = timeline.SCHEMA
+    schema = SCHEMA
     with pa.OSFile(str(tmp_path / "whole"), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for second in range(3):
             columns = [[second], ["machine"], ["cpus"], [1.0]]

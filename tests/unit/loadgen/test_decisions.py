@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import DECISION
-from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement, Decisions
+from market_spread.loadgen.columns import Decisions, Orders, Quotes
+from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.quote_book import rejects
 
 SYMBOLS = np.array([b"AAPL  ", b"GOOG  ", b"TGT   "])

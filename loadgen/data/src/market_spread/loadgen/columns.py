@@ -1,4 +1,4 @@
-"""Quotes, orders and alerts as numpy columns: what the oracle reads."""
+"""Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Decoded, Int64s, decode
-from market_spread.common.wire.layout import ALERT, NBBO, ORDER, SYMBOL_WIDTH, Layout
+from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBOL_WIDTH, Layout
 
 Texts = npt.NDArray[np.bytes_]
 Letters = npt.NDArray[np.uint8]
@@ -99,10 +99,8 @@ class Orders(Messages):
 
 
 @dataclass(frozen=True, slots=True)
-class Alerts(Messages):
-    """Alerts in order of receipt, with the time of receipt. symbol is `S6`, side uint8, the others int64."""
-
-    layout: ClassVar[Layout] = ALERT
+class JudgedOrders(Messages):
+    """Orders with the quotes on which they were judged. symbol is `S6`, side uint8, the others int64."""
 
     order_id: Int64s
     symbol: Texts
@@ -114,10 +112,28 @@ class Alerts(Messages):
     offer: Int64s
     quote_sequence: Int64s
     intended_us: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts(JudgedOrders):
+    """Alerts in order of receipt, with the time of receipt."""
+
+    layout: ClassVar[Layout] = ALERT
+
     sent_us: Int64s
     read_us: Int64s
     emitted_us: Int64s
     received_us: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions(JudgedOrders):
+    """Decisions in the order of the topic, with the time of receipt. verdict is uint8 (`R`, `A`). 80 bytes each."""
+
+    layout: ClassVar[Layout] = DECISION
+
+    received_us: Int64s
+    verdict: Letters
 
 
 def symbol_codes(symbols: Texts) -> Int64s:

@@ -5,45 +5,22 @@ Like the oracle, which judges alerts, it takes from the input alone what is righ
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.common.wire.layout import ACCEPTED, DECISION, REJECTED, Layout
-from market_spread.loadgen.columns import Letters, Messages, Orders, Texts, symbol_codes
+from market_spread.common.wire.layout import ACCEPTED, REJECTED
+from market_spread.loadgen.columns import Decisions, Orders, symbol_codes
 from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
-from market_spread.loadgen.oracle.alert_checks import repetition_checks, symbol_text
+from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
 from market_spread.loadgen.oracle.judgement import SENTENCES_MAX
-from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, InputJudge, QuoteBook, rejects
+from market_spread.loadgen.oracle.quote_book import SEQUENCES, InputJudge, QuoteBook, rejects
 
 FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")
 # Stale by the delays around the order, but not by the longest of the run.
 _LATE = "late"
 _VERDICTS = {ord(REJECTED): "rejects", ord(ACCEPTED): "accepts"}
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions(Messages):
-    """Decisions in the order of the topic, with the time of receipt. symbol is `S6`, side and verdict (`R`, `A`) uint8,
-    the others int64. 80 bytes each.
-    """
-
-    layout: ClassVar[Layout] = DECISION
-
-    order_id: Int64s
-    symbol: Texts
-    side: Letters
-    account: Int64s
-    quantity: Int64s
-    price: Int64s
-    bid: Int64s
-    offer: Int64s
-    quote_sequence: Int64s
-    intended_us: Int64s
-    received_us: Int64s
-    verdict: Letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +150,8 @@ class DecisionJudge(InputJudge):
         number = decisions.quote_sequence
         place = book.find(symbol_ids, number)
         says_none = (place < 0) & (number == 0) & (decisions.bid == 0) & (decisions.offer == 0)
-        wrong = [*repetition_checks(decisions, theirs, "it"), *self._content_checks(decisions, book, place, says_none)]
-        wrong.append(
-            Check(
-                (place >= 0) & (place > window.last),
-                lambda i: f"quote {number[i]} came too late for the order to meet it",
-            )
-        )
+        wrong = repetition_checks(decisions, theirs, "it") + named_quote_checks(decisions, book, place, window, "it")
+        wrong += self._content_checks(decisions, (place < 0) & ~says_none)
         unquoted = says_none & ~window.unquoted
         is_stale = unquoted | ((place >= 0) & (place < widest.first))
         is_late = ~is_stale & (place >= 0) & (place < window.first)
@@ -193,19 +165,11 @@ class DecisionJudge(InputJudge):
         self._found.note("stale", is_stale, decisions, replaced)
         self._found.note(_LATE, is_late, decisions, replaced)
 
-    def _content_checks(self, decisions: Decisions, book: ClosedBook, place: Int64s, says_none: Bools) -> list[Check]:
+    def _content_checks(self, decisions: Decisions, unknown: Bools) -> list[Check]:
         number, verdict = decisions.quote_sequence, decisions.verdict
-        bid, offer = book.bid[place], book.offer[place]
         right = np.where(rejects(decisions.bid, decisions.offer), ord(REJECTED), ord(ACCEPTED))
         checks = [
-            Check((place < 0) & ~says_none, lambda i: f"the input has no quote {number[i]} of this symbol"),
-            Check(
-                (place >= 0) & ((bid != decisions.bid) | (offer != decisions.offer)),
-                lambda i: (
-                    f"it says quote {number[i]} is {decisions.bid[i]}/{decisions.offer[i]}, "
-                    f"the input {bid[i]}/{offer[i]}"
-                ),
-            ),
+            Check(unknown, lambda i: f"the input has no quote {number[i]} of this symbol"),
             Check(verdict != right, lambda i: f"it {_said(decisions, i)}, which {_VERDICTS[int(right[i])]}"),
         ]
         if self._alerted is not None:

@@ -16,7 +16,7 @@ from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
 from market_spread.loadgen.oracle.judgement import SENTENCES_MAX, Judgement
-from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, naming
+from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, find_in, naming
 
 WHOLE_RUN = ((-(2**62), 2**62),)
 
@@ -78,7 +78,7 @@ class Oracle(InputJudge):
     def _add_chunk(self, orders: Orders) -> None:
         book = self._book
         matters = book.may_reject(book.symbol_ids(orders.symbol), orders.intended_us)
-        matters |= _contains(self._alerted_ids, orders.order_id)
+        matters |= find_in(self._alerted_ids, orders.order_id) >= 0
         self._order_count += len(orders)
         self._orders.append(orders[matters])
 
@@ -86,7 +86,7 @@ class Oracle(InputJudge):
         """The judgement of all alerts. UsageError if two orders have the same id."""
         alerts, book = self._alerts, self._book
         orders = _by_id(self._orders)
-        known = _contains(orders.order_id, alerts.order_id)
+        known = find_in(orders.order_id, alerts.order_id) >= 0
         theirs = _KnownAlerts.of(alerts[known], orders, book)
         is_first, first_of_order = _firsts(alerts)
         again = ~is_first
@@ -173,7 +173,7 @@ class Oracle(InputJudge):
     def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
         book = self._book
         window = book.window(book.symbol_ids(orders.symbol), orders.intended_us, delays.at(orders.intended_us))
-        silent = ~_contains(self._alerted_ids, orders.order_id)
+        silent = find_in(self._alerted_ids, orders.order_id) < 0
         undecided = window.rejecting & window.accepting
 
         intended_us = theirs.orders.intended_us
@@ -275,13 +275,6 @@ def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
         | (alerts.offer != alerts.offer[than])
     )
     return result
-
-
-def _contains(ascending: Int64s, wanted: Int64s) -> Bools:
-    places = np.searchsorted(ascending, wanted)
-    found: Bools = places < len(ascending)
-    found[found] = ascending[places[found]] == wanted[found]
-    return found
 
 
 def _sentences(mask: Bools, messages: Orders | Alerts, what: Callable[[int], str]) -> tuple[str, ...]:

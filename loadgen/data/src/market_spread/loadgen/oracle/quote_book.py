@@ -94,7 +94,7 @@ class QuoteBook:
     def _is_named(self, quotes: Quotes) -> Bools:
         if self._named is None:
             return np.ones(len(quotes), np.bool_)
-        return _find(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+        return find_in(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
 
     def _keep(self, ungrouped: "_Kept", named: Bools) -> None:
         grouping = _grouping(ungrouped.symbol_ids)
@@ -222,7 +222,7 @@ class ClosedBook:
     def find(self, symbol_ids: Int64s, sequence: Int64s) -> Int64s:
         """The position of each quote, -1 if there is none that matters."""
         keys = symbol_ids * SEQUENCES + sequence
-        return _find(self._sequence_keys, keys)
+        return find_in(self._sequence_keys, keys)
 
 
 class InputJudge(ABC):
@@ -284,7 +284,7 @@ class _Symbols:
         return len(self._codes)
 
     def find(self, codes: Int64s, *, missing: int) -> Int64s:
-        places = _find(self._codes, codes)
+        places = find_in(self._codes, codes)
         return np.where(places >= 0, np.concatenate([self._ids, [missing]])[places], missing)
 
     def find_or_add(self, codes: Int64s) -> Int64s:
@@ -306,7 +306,7 @@ def _grouping(symbol_ids: Int64s) -> Int64s:
     return np.argsort(symbol_ids.astype(np.uint16) if small else symbol_ids, kind="stable")  # 16 bits: a radix sort
 
 
-def _find(ascending: Int64s, wanted: Int64s) -> Int64s:
+def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
     """The place of each wanted value, -1 where it is not."""
     if not len(ascending):
         return np.full(len(wanted), -1)

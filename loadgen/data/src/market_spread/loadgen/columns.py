@@ -39,7 +39,7 @@ class Columns:
         return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
 
 
-class Messages(Columns):
+class MessageColumns(Columns):
     """Columns of messages of one layout."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class Messages(Columns):
 
 
 @dataclass(frozen=True, slots=True)
-class Quotes(Messages):
+class Quotes(MessageColumns):
     """Quotes, each symbol's in the order of sending. symbol is `S6`, the others int64; prices in 1/10,000 dollar."""
 
     layout: ClassVar[Layout] = NBBO
@@ -84,7 +84,7 @@ class Quotes(Messages):
 
 
 @dataclass(frozen=True, slots=True)
-class Orders(Messages):
+class Orders(MessageColumns):
     """Orders, in any order. symbol is `S6`, side uint8 (`B` or `S`), the others int64."""
 
     layout: ClassVar[Layout] = ORDER
@@ -99,7 +99,7 @@ class Orders(Messages):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedOrders(Messages):
+class JudgedOrders(MessageColumns):
     """Orders with the quotes on which they were judged. symbol is `S6`, side uint8, the others int64."""
 
     order_id: Int64s

@@ -106,5 +106,5 @@ def _rows(seed: int, phase: str, start_us: int, changing_symbols: int, seconds: 
     parameters = {
         "seed": seed, "buckets": 4, "phase": phase, "profile": profile, "changing_symbols": changing_symbols,
     }  # fmt: skip
-    for quotes, orders in Market(MarketParameters.from_mapping(parameters), start_us * 1000).rows():
-        yield Quotes.from_rows(quotes.rows), Orders.from_rows(orders.rows)
+    for block in Market(MarketParameters.from_mapping(parameters), start_us * 1000).blocks():
+        yield Quotes.from_rows(block.quotes.rows), Orders.from_rows(block.orders.rows)

@@ -32,6 +32,7 @@ from tests.mutants.inputs import hand_made
 from tests.mutants.rig import Producing
 from tests.mutants.system import System
 from tests.support.clock import ManualClock
+from tests.support.judging import judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _alerts_cannot_widen_the_bound() -> bool:
     given = hand_made(1)
     alerts = System().run(given)
     early = replace(alerts, intended_us=alerts.intended_us - np.where(np.arange(len(alerts)) == 99, 3_600_000_000, 0))
-    judgements = [oracle.judge(given.quotes, given.orders, each) for each in (alerts, early)]
+    judgements = [judge(given.quotes, given.orders, each) for each in (alerts, early)]
     return judgements[0].delay_us == judgements[1].delay_us
 
 

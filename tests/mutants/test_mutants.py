@@ -13,7 +13,6 @@ from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.oracle import judge
 from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.tally import RunPhase
 from tests.mutants.__main__ import written
@@ -26,6 +25,7 @@ from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_sys
 from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
+from tests.support.judging import judge
 
 # Of one machine, told by round trips of a millisecond.
 _SAME_CLOCKS = {

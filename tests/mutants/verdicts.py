@@ -20,8 +20,8 @@ from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.decisions import DecisionJudge, Decisions
+from market_spread.loadgen.columns import Alerts, Decisions
+from market_spread.loadgen.oracle.decisions import DecisionJudge
 from market_spread.loadgen.oracle.oracle import Oracle
 from market_spread.v1.control_pb2 import (
     CommittedBatch,

@@ -10,8 +10,7 @@ from market_spread.common.wire.layout import ACCEPTED, REJECTED
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.latency import STAGES
 from market_spread.controller.analysis.result import Result
-from market_spread.loadgen.columns import Alerts, Quotes, symbol_codes
-from market_spread.loadgen.oracle.decisions import Decisions
+from market_spread.loadgen.columns import Alerts, Decisions, Quotes, symbol_codes
 from tests.mutants.inputs import BEGIN_US
 from tests.mutants.system import BATCH_US, Bools, Heard, Restart, System, rejected
 

@@ -56,7 +56,7 @@ def test_all_that_a_workload_asks_for_is_read_back(tmp_path: Path) -> None:
         read_workload(WORKLOADS[0]),
         purpose="to see: a test",
         decisions="all",
-        slo=Objectives.of({"p50": 5.0, "p99.9": 80.0, "max": 500.0}, rate_share=0.99, loss=3),
+        slo=Objectives(p50_ms=5.0, p99_9_ms=80.0, max_ms=500.0, rate_share=0.99, loss=3),
         void=VoidLimits(stolen_share=0.5, drift_share=3),
         preflight="strict",
         machine=MachineKeys(4, 8.0, ("smt",)),

@@ -2,9 +2,8 @@
 
 import os
 import platform
-from pathlib import Path
 
-from market_spread.controller.host.machine import _field, stolen_cpu_s, this_machine
+from market_spread.controller.host.machine import stolen_cpu_s, this_machine
 
 
 def test_this_machine_is_described() -> None:
@@ -20,17 +19,3 @@ def test_stolen_time_never_goes_back() -> None:
     before = stolen_cpu_s()
 
     assert 0 <= before <= stolen_cpu_s()
-
-
-def test_first_field_of_a_name_counts(tmp_path: Path) -> None:
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("processor\t: 0\nmodel\t\t: 1\nmodel name\t: A CPU: 3 GHz\n\nmodel name\t: Another\n")
-
-    assert _field(cpuinfo, "model name") == "A CPU: 3 GHz"
-
-
-def test_field_that_is_not_there_is_none(tmp_path: Path) -> None:
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("processor\t: 0\nno colon\n")
-
-    assert _field(cpuinfo, "model name") is None

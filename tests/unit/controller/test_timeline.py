@@ -11,7 +11,7 @@ from market_spread.common.jvm.gc_log import log_option
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
-from market_spread.controller.host.sampler import Sampler
+from market_spread.controller.host.sampler import SCHEMA, Sampler
 from market_spread.controller.host.timeline import Timeline
 from tests.support.clock import ManualClock
 
@@ -102,7 +102,7 @@ def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_was_cut_counts_as_far_as_it_goes(tmp_path: Path) -> None:
-    schema = timeline.SCHEMA
+    schema = SCHEMA
     with pa.OSFile(str(tmp_path / "whole"), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for second in range(3):
             columns = [[second], ["machine"], ["cpus"], [1.0]]

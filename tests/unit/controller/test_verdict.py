@@ -1535,8 +1535,11 @@ def test_settings_have_every_key_of_what_is_offered_and_of_the_job(plan: RunPlan
     }  # fmt: skip
 
 
-def asking(plan: RunPlan, **slo: Any) -> RunPlan:
-    return dataclasses.replace(plan, workload=dataclasses.replace(plan.workload, slo=Objectives.of(**slo)))
+def asking(plan: RunPlan, latency_ms: dict[str, float] | None = None, **others: Any) -> RunPlan:
+    percentiles = {f"{name.replace('.', '_')}_ms": limit for name, limit in (latency_ms or {}).items()}
+    return dataclasses.replace(
+        plan, workload=dataclasses.replace(plan.workload, slo=Objectives(**percentiles, **others))
+    )
 
 
 @pytest.mark.parametrize(

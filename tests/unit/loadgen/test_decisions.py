@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import DECISION
-from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement, Decisions
+from market_spread.loadgen.columns import Decisions, Orders, Quotes
+from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.quote_book import rejects
 
 SYMBOLS = np.array([b"AAPL  ", b"GOOG  ", b"TGT   "])
@@ -340,6 +340,6 @@ def test_rows_become_columns_and_a_bad_one_is_named() -> None:
 
     assert all((getattr(read, name) == column).all() for name, column in columns.items())
     rows[3, -1] = ord("X")
-    with pytest.raises(UsageError, match="message 3 is no decision"):
+    with pytest.raises(UsageError, match=f"message 3 of {len(rows)} is no decision message"):
         Decisions.from_rows(rows, given.received_us)
     assert len(Decisions.from_rows(rows[:0], given.received_us[:0])) == 0

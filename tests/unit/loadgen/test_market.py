@@ -114,15 +114,6 @@ def test_any_chunk_can_be_drawn_alone() -> None:
         assert one.order_number.tolist() == other.order_number.tolist()
 
 
-def test_rows_are_the_messages_of_the_blocks() -> None:
-    market = Market(SHORT, START_NS)
-
-    quotes, orders = zip(*market.rows(), strict=True)
-
-    assert joined(quotes, NBBO.width).rows.tobytes() == quotes_of(market).rows.tobytes()
-    assert joined(orders, ORDER.width).rows.tobytes() == orders_of(market).rows.tobytes()
-
-
 @pytest.mark.parametrize("profile", [*PROFILES, Constant(1_000, 3), Constant(2_000_000, 0.1), Constant(100, 30)])
 def test_blocks_are_short_and_follow_one_another(profile: Profile) -> None:
     market = Market(replace(SHORT, profile=profile), START_NS)

@@ -8,8 +8,8 @@ import pytest
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MarketParameters
-from market_spread.loadgen.oracle.oracle import judge
 from market_spread.loadgen.oracle.quote_book import rejects
+from tests.support.judging import judge
 
 START_NS = 1_700_000_000_000_000_000
 Input = tuple[Quotes, Orders]
@@ -27,9 +27,9 @@ def market_input() -> Input:
             "profile": {"profile": "constant", "messages_per_s": 20_000, "duration_s": 1},
         }
         market = Market(MarketParameters.from_mapping(parameters), START_NS + seconds * 10_000_000_000)
-        for quote_stream, order_stream in market.rows():
-            quotes.append(Quotes.from_rows(quote_stream.rows))
-            orders.append(Orders.from_rows(order_stream.rows))
+        for block in market.blocks():
+            quotes.append(Quotes.from_rows(block.quotes.rows))
+            orders.append(Orders.from_rows(block.orders.rows))
     return Quotes.concatenate(quotes), Orders.concatenate(orders)
 
 

@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import prepare_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.common.job_contract import REAL_TIME, duration
@@ -32,7 +32,7 @@ from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
 _BATCH_S = 0.4
-_POLL_NS = 20_000_000
+_POLL_S = 0.02
 # Before each value in memory, its partition and offset: Spark's memory sources do not show theirs to a query.
 _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
 
@@ -110,13 +110,12 @@ class MemoryRun:
         if self._mode.name != REAL_TIME:
             self._query.processAllAvailable()
             return
-        deadline_ns = self._clock.monotonic_ns() + round(within_s * 1e9)
-        while sum(progress.numInputRows for progress in self._query.recentProgress) < self._sent:
+        for _ in polls(self._clock, within_s, every_s=_POLL_S):
+            if sum(progress.numInputRows for progress in self._query.recentProgress) >= self._sent:
+                return
             if (error := self._query.exception()) is not None:
                 raise error
-            if self._clock.monotonic_ns() > deadline_ns:
-                raise DeadlineError(f"the input was not processed within {within_s:.0f} s")
-            self._clock.sleep_ns(_POLL_NS)
+        raise DeadlineError(f"the input was not processed within {within_s:.0f} s")
 
     def received(self, sink: str) -> list[bytes]:
         """The values of the records that a sink, or `invalid`, has received so far, in their order."""

@@ -12,13 +12,13 @@ from market_spread.controller.sweep.outcome import Finding, RateOutcome, judge
 from tests.unit.controller.compare.made import run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
-P99 = Objectives.of({"p99": 50.0}, loss=0)
+P99 = Objectives(p99_ms=50.0, loss=0)
 
 
 def test_objectives_are_read() -> None:
     objectives = Objectives.of_options(("p50=900us", "p99=50ms", "p99.9=0.2s", "rate=99%", "loss=3"))
 
-    assert objectives == Objectives.of({"p50": 0.9, "p99": 50.0, "p99.9": 200.0}, rate_share=0.99, loss=3)
+    assert objectives == Objectives(p50_ms=0.9, p99_ms=50.0, p99_9_ms=200.0, rate_share=0.99, loss=3)
     assert objectives.text == "p50 ≤ 0.9 ms, p99 ≤ 50 ms, p99.9 ≤ 200 ms, rate ≥ 0.99 of the offered, loss ≤ 3"
 
 
@@ -92,4 +92,4 @@ def test_a_void_run_says_nothing() -> None:
 
 def test_a_percentile_that_the_run_cannot_have_is_said() -> None:
     with pytest.raises(UsageError, match=r"--slo p99.9: run run-0 has too few alerts for it; make the runs longer"):
-        judge(run(0, achieved=GOOD), Objectives.of({"p99.9": 50.0}))
+        judge(run(0, achieved=GOOD), Objectives(p99_9_ms=50.0))

@@ -17,7 +17,7 @@ from market_spread.controller.views.model import Picture
 from tests.unit.controller.compare.made import write_run
 
 LIMIT = 70_000
-OBJECTIVES = Objectives.of({"p99": 50.0}, loss=0)
+OBJECTIVES = Objectives(p99_ms=50.0, loss=0)
 SEARCH = Search(start=20_000, low=100, high=1_000_000, precision=0.1, curve=False)
 
 
@@ -75,7 +75,7 @@ def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, work
 
 def test_a_finished_search_is_judged_anew_by_other_objectives(tmp_path: Path, workload: Path) -> None:
     Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(FakeRuns(), say_nothing, runs_max=40)
-    stricter = Probing.open(tmp_path / "sweep", workload, SEARCH, Objectives.of({"p99": 25.0}, loss=0))
+    stricter = Probing.open(tmp_path / "sweep", workload, SEARCH, Objectives(p99_ms=25.0, loss=0))
 
     found = stricter.go_on(FakeRuns(), say_nothing, runs_max=40)
 

@@ -1,19 +1,21 @@
-"""Quotes, orders and alerts as numpy columns: what the oracle reads."""
+"""Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Decoded, Int64s, decode
-from market_spread.common.wire.layout import ALERT, NBBO, ORDER, SYMBOL_WIDTH, Layout
+from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBOL_WIDTH, Layout
 
 Texts = npt.NDArray[np.bytes_]
 Letters = npt.NDArray[np.uint8]
+
+_CHUNK = 250_000
 
 
 class Columns:
@@ -29,12 +31,6 @@ class Columns:
         return type(self)(*(array[index] for array in self._arrays()))
 
     @classmethod
-    def from_decoded(cls, decoded: Decoded, **others: npt.NDArray[Any]) -> Self:
-        """Columns of decoded messages, and those that the messages do not have."""
-        names = (field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
-        return cls(**{name: others[name] if name in others else decoded.columns[name] for name in names})
-
-    @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
         """All of the parts (at least one), in order."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*(part._arrays() for part in parts), strict=True)))
@@ -43,17 +39,42 @@ class Columns:
         return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
 
 
-def _read(layout: Layout, rows: Bytes2D) -> Decoded:
-    decoded = decode(layout, np.ascontiguousarray(rows).reshape(-1).data)
-    if not decoded.readable.all():
-        place = int(np.argmin(decoded.readable))
-        raise UsageError(f"message {place} of {len(rows)} is no {layout.name} message: {rows[place].tobytes()!r}")
-    return decoded
+class MessageColumns(Columns):
+    """Columns of messages of one layout."""
+
+    __slots__ = ()
+    layout: ClassVar[Layout]
+
+    @classmethod
+    def from_decoded(cls, decoded: Decoded, **others: npt.NDArray[Any]) -> Self:
+        """Columns of decoded messages, and those that the messages do not have."""
+        names = (field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+        return cls(**{name: others[name] if name in others else decoded.columns[name] for name in names})
+
+    @classmethod
+    def from_rows(cls, rows: Bytes2D, received_us: Int64s | None = None) -> Self:
+        """Columns of encoded messages (n, layout.width). UsageError if one cannot be read.
+
+        received_us: of what was received, the time of receipt.
+        """
+        parts = []
+        for begin in range(0, max(1, len(rows)), _CHUNK):
+            chunk = slice(begin, begin + _CHUNK)
+            decoded = decode(cls.layout, np.ascontiguousarray(rows[chunk]).reshape(-1).data)
+            if not decoded.readable.all():
+                place = begin + int(np.argmin(decoded.readable))
+                name = cls.layout.name
+                raise UsageError(f"message {place} of {len(rows)} is no {name} message: {rows[place].tobytes()!r}")
+            others = {} if received_us is None else {"received_us": received_us[chunk]}
+            parts.append(cls.from_decoded(decoded, **others))
+        return cls.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Quotes(Columns):
+class Quotes(MessageColumns):
     """Quotes, each symbol's in the order of sending. symbol is `S6`, the others int64; prices in 1/10,000 dollar."""
+
+    layout: ClassVar[Layout] = NBBO
 
     symbol: Texts
     bid: Int64s
@@ -61,15 +82,12 @@ class Quotes(Columns):
     sequence: Int64s
     intended_us: Int64s
 
-    @classmethod
-    def from_rows(cls, rows: Bytes2D) -> Self:
-        """Columns of encoded messages (n, NBBO.width). UsageError if one cannot be read."""
-        return cls.from_decoded(_read(NBBO, rows))
-
 
 @dataclass(frozen=True, slots=True)
-class Orders(Columns):
+class Orders(MessageColumns):
     """Orders, in any order. symbol is `S6`, side uint8 (`B` or `S`), the others int64."""
+
+    layout: ClassVar[Layout] = ORDER
 
     order_id: Int64s
     symbol: Texts
@@ -79,15 +97,10 @@ class Orders(Columns):
     price: Int64s
     intended_us: Int64s
 
-    @classmethod
-    def from_rows(cls, rows: Bytes2D) -> Self:
-        """Columns of encoded messages (n, ORDER.width). UsageError if one cannot be read."""
-        return cls.from_decoded(_read(ORDER, rows))
-
 
 @dataclass(frozen=True, slots=True)
-class Alerts(Columns):
-    """Alerts in order of receipt, with the time of receipt. symbol is `S6`, side uint8, the others int64."""
+class JudgedOrders(MessageColumns):
+    """Orders with the quotes on which they were judged. symbol is `S6`, side uint8, the others int64."""
 
     order_id: Int64s
     symbol: Texts
@@ -99,15 +112,28 @@ class Alerts(Columns):
     offer: Int64s
     quote_sequence: Int64s
     intended_us: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts(JudgedOrders):
+    """Alerts in order of receipt, with the time of receipt."""
+
+    layout: ClassVar[Layout] = ALERT
+
     sent_us: Int64s
     read_us: Int64s
     emitted_us: Int64s
     received_us: Int64s
 
-    @classmethod
-    def from_rows(cls, rows: Bytes2D, received_us: Int64s) -> Self:
-        """Columns of encoded messages (n, ALERT.width). UsageError if one cannot be read."""
-        return cls.from_decoded(_read(ALERT, rows), received_us=received_us)
+
+@dataclass(frozen=True, slots=True)
+class Decisions(JudgedOrders):
+    """Decisions in the order of the topic, with the time of receipt. verdict is uint8 (`R`, `A`). 80 bytes each."""
+
+    layout: ClassVar[Layout] = DECISION
+
+    received_us: Int64s
+    verdict: Letters
 
 
 def symbol_codes(symbols: Texts) -> Int64s:

@@ -73,7 +73,10 @@ class Recording:
     """A load from one native file, which stays on disk and is read as the load advances. Thread-safe."""
 
     def __init__(self, path: Path, layout: Layout, *, buckets: int, rate_per_s: int, start_unix_ns: int) -> None:
-        self._rows = _mapped(path, layout)
+        """UsageError if it is no native file of the layout."""
+        self._rows = map_native(path, layout)
+        if len(self._rows) and self._rows[0, 0] != ord(layout.letter):
+            raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
         self._layout = layout
         self._buckets = buckets
         self._start_ns = start_unix_ns
@@ -111,11 +114,3 @@ class Recording:
     def _cells(self, rows: Bytes2D, name: str) -> Bytes2D:
         begin = self._layout.offset(name)
         return rows[:, begin : begin + self._layout.field(name).width]
-
-
-def _mapped(path: Path, layout: Layout) -> Bytes2D:
-    """The file's messages, uint8 (n, width), not yet read. UsageError if it is no native file of the layout."""
-    rows = map_native(path, layout)
-    if len(rows) and rows[0, 0] != ord(layout.letter):
-        raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
-    return rows

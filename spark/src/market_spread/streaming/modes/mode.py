@@ -2,28 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 
 from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.settings import read_settings
 
-SHARED_SETTINGS: Mapping[str, str] = {
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # The default one asks `readlink` about every file that it renames: it starts processes while no batch runs.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    # Task metrics reach the driver with the heartbeat: this is how old the live counts are.
-    "spark.executor.heartbeatInterval": "1s",
-    # By default, a query whose broker is gone takes a minute to stop.
-    "spark.sql.streaming.stopTimeout": "4s",
-    "spark.dynamicAllocation.enabled": "false",
-    "spark.speculation": "false",
-    "spark.locality.wait": "0s",
-}
+SHARED_SETTINGS: Mapping[str, str] = read_settings(Path(__file__).with_name("shared.conf"))
 
 Compile = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
 

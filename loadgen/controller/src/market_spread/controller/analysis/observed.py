@@ -17,8 +17,8 @@ from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.plan.plan import RunPlan, orders_of, quotes_of
 from market_spread.controller.plan.state_partitions import path_of
-from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement, Decisions
+from market_spread.loadgen.columns import Alerts, Decisions
+from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
 from market_spread.v1.control_pb2 import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from market_spread.controller.host.timeline import Row
+from market_spread.controller.host.sampler import Row
 
 _PAUSE = re.compile(r"^\[(\d+)ms\].*GC\(\d+\) Pause (.+?) \d+[KMG]->\d+[KMG]\(\d+[KMG]\) ([\d.]+)ms$")
 _SAFEPOINT = re.compile(r"^\[(\d+)ms\].*Safepoint \"(\w+)\".* Total: +(\d+) ns$")

@@ -3,7 +3,10 @@
 import os
 import platform
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
+
+from market_spread.controller.host.facts import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,9 @@ class Machine:
 def this_machine() -> Machine:
     """The machine this runs on."""
     return Machine(
-        cpu_model=_field(Path("/proc/cpuinfo"), "model name") or platform.processor() or "unknown",
+        cpu_model=str(Host().cpu()["model"] or platform.processor() or "unknown"),
         cores=len(os.sched_getaffinity(0)),
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        memory_bytes=psutil.virtual_memory().total,
         kernel=platform.release(),
         python=platform.python_version(),
     )
@@ -30,13 +33,4 @@ def this_machine() -> Machine:
 
 def stolen_cpu_s() -> float:
     """CPU seconds that the hypervisor has given to someone else since the machine started."""
-    first = Path("/proc/stat").read_text().splitlines()[0].split()
-    return int(first[8]) / float(os.sysconf("SC_CLK_TCK"))
-
-
-def _field(path: Path, name: str) -> str | None:
-    for line in path.read_text().splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == name:
-            return value.strip()
-    return None
+    return psutil.cpu_times().steal

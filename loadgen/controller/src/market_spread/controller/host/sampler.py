@@ -1,7 +1,7 @@
 """Samples the machine and the run's processes once a second, and writes them down as they come."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 
 Values = Mapping[str, float]
+Row = tuple[int, str, str, float]
 
 
 class Sampler:
@@ -42,7 +43,7 @@ class Sampler:
         self._machine = machine or MachineCounters()
         self._known: dict[str, ProcessCounters] = {}
         self._rates = Rates()
-        self._rows: list[tuple[int, str, str, float]] = []
+        self._rows: list[Row] = []
         self._told: dict[str, Values] = {}
         self._lock = threading.Lock()
         self._ending = threading.Event()
@@ -117,7 +118,11 @@ class Sampler:
         if not self._rows:
             return
         rows, self._rows = self._rows, []
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-        self._writer.write_batch(pa.record_batch(arrays, schema=SCHEMA))
+        self._writer.write_batch(batch_of(rows))
         self._file.flush()
+
+
+def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
+    """The rows (at least one) as Arrow has them."""
+    arrays = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
+    return pa.record_batch(arrays, schema=SCHEMA)

@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.host.sampler import SCHEMA
+from market_spread.controller.host.sampler import Row, batch_of
 
 Floats = npt.NDArray[np.float64]
-Row = tuple[int, str, str, float]
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _FILE_SCHEMA = pa.schema(
     [("unix_s", pa.int64()), ("component", _DICTIONARY), ("name", _DICTIONARY), ("value", pa.float64())]
@@ -89,9 +88,7 @@ def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
             writer.write_table(pa.Table.from_batches([batch]).cast(_FILE_SCHEMA))
         rows = list(more)
         if rows:
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA).cast(_FILE_SCHEMA))
+            writer.write_table(pa.Table.from_batches([batch_of(rows)]).cast(_FILE_SCHEMA))
     unfinished.replace(path)
     return path
 

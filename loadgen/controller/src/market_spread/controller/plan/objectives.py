@@ -1,7 +1,7 @@
 """What is asked of a system besides being correct."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Self
@@ -52,14 +52,6 @@ class Objectives:
         if wrong:
             raise ValueError("\n".join(wrong))
         return self
-
-    @staticmethod
-    def of(
-        latency_ms: Mapping[str, float] | None = None, *, rate_share: float | None = None, loss: int | None = None
-    ) -> "Objectives":
-        """Those of percentiles by their names."""
-        given = {_field(name): limit for name, limit in (latency_ms or {}).items()}
-        return Objectives(**given, rate_share=rate_share, loss=loss)
 
     def with_p99(self, p99_ms: float | None) -> "Objectives":
         """These, with another 99th percentile unless it is None."""

@@ -16,7 +16,8 @@ from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.host import timeline
 from market_spread.controller.host.machine import this_machine
 from market_spread.controller.host.preflight import HostCheck
-from market_spread.controller.host.timeline import Row, Timeline
+from market_spread.controller.host.sampler import Row
+from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder, write_whole
 from market_spread.controller.run_folder.state import CAPTURING, State

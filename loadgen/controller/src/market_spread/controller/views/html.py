@@ -1,31 +1,11 @@
 """A page as one HTML file that needs nothing else: style and pictures are inside."""
 
 from html import escape
+from pathlib import Path
 
 from market_spread.controller.views.model import TONES, Page, Picture, Sentences, Table
 
-_STYLE = """
-:root { color-scheme: light dark; --ground: #fff; --line: #ccc; --good: #1a7f37; --bad: #c62828; --unsure: #9a6700; }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #161616; --line: #444; --good: #57ab5a; --bad: #f47067; --unsure: #d4a72c; }
-}
-body { background: var(--ground); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-body { font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.3rem; }
-h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
-th, td { text-align: left; vertical-align: top; }
-.number { text-align: right; white-space: nowrap; }
-td:first-child { white-space: nowrap; }
-.good { color: var(--good); font-weight: 600; }
-.bad { color: var(--bad); font-weight: 600; }
-.unsure { color: var(--unsure); font-weight: 600; }
-figure { margin: 2rem 0; }
-svg { max-width: 100%; height: auto; }
-figcaption { font-weight: 600; margin-bottom: .5rem; }
-"""
+_STYLE = Path(__file__).with_name("page.css")
 
 
 def html_view(page: Page) -> str:
@@ -38,7 +18,7 @@ def html_view(page: Page) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{_STYLE.read_text()}</style>\n</head>\n<body>\n"
         f"<h1>{verdict}{escape(page.headline)}</h1>\n{parts}\n</body>\n</html>\n"
     )
 

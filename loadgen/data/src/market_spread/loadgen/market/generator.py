@@ -79,11 +79,6 @@ class Market:
             whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
             yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
 
-    def rows(self) -> Iterator[tuple[MessageStream, MessageStream]]:
-        """The same messages without regard to pace: quotes and orders of up to 4,096 messages at a time."""
-        for chunk in range(self._drawing.chunks):
-            yield self._encode(self._drawing.chunk(chunk))
-
     def _encode(self, draw: Draw) -> tuple[MessageStream, MessageStream]:
         is_own = self._is_own(draw)
         return self._quotes(draw.part(is_own & ~draw.is_order)), self._orders(draw.part(is_own & draw.is_order))

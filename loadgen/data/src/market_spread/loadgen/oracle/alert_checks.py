@@ -6,32 +6,21 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Alerts, Letters, Orders, symbol_codes
+from market_spread.loadgen.columns import Alerts, JudgedOrders, Orders, symbol_codes
 from market_spread.loadgen.faults import Bools, Check
 from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, Window
 
 
-def repetition_checks(alerts: Alerts, orders: Orders) -> list[Check]:
-    """Checks that each alert repeats the order of the same position."""
-    symbols = Check(
-        symbol_codes(alerts.symbol) != symbol_codes(orders.symbol),
-        lambda i: f"the alert says symbol {symbol_text(alerts.symbol[i])}, the order {symbol_text(orders.symbol[i])}",
-    )
+def repetition_checks(messages: JudgedOrders, orders: Orders, who: str) -> list[Check]:
+    """Checks that each alert or decision repeats the order of the same position. who: what the sentences call it."""
+
+    def check(name: str, text: Callable[[Any], str]) -> Check:
+        said, true = getattr(messages, name), getattr(orders, name)
+        failed = symbol_codes(said) != symbol_codes(true) if name == "symbol" else said != true
+        return Check(failed, lambda i: f"{who} says {name} {text(said[i])}, the order {text(true[i])}")
+
     numbers = ("account", "quantity", "price", "intended_us")
-    return [
-        symbols,
-        _repeats("side", alerts.side, orders.side, lambda value: chr(int(value))),
-        *(_repeats(name, getattr(alerts, name), getattr(orders, name), str) for name in numbers),
-    ]
-
-
-def _repeats(
-    name: str,
-    said: Int64s | Letters,
-    true: Int64s | Letters,
-    text: Callable[[np.integer[Any]], str],
-) -> Check:
-    return Check(said != true, lambda i: f"the alert says {name} {text(said[i])}, the order {text(true[i])}")
+    return [check("symbol", symbol_text), check("side", chr), *(check(name, str) for name in numbers)]
 
 
 def quote_checks(alerts: Alerts, book: ClosedBook, symbol_ids: Int64s, window: Window) -> list[Check]:
@@ -39,23 +28,32 @@ def quote_checks(alerts: Alerts, book: ClosedBook, symbol_ids: Int64s, window: W
     number = alerts.quote_sequence
     place = book.find(symbol_ids, number)
     exists = place >= 0
-    bid, offer = book.bid[place], book.offer[place]
     says_none = ~exists & (number == 0) & (alerts.bid == 0) & (alerts.offer == 0)
     return [
         Check(~exists & ~says_none, lambda i: f"the input has no quote {number[i]} of this symbol that rejects"),
         Check(says_none & ~window.unquoted, lambda _: "the alert names no quote, but there was one before the order"),
         Check(exists & ~book.rejects[place], lambda i: f"quote {number[i]} does not reject"),
-        Check(
-            exists & ((bid != alerts.bid) | (offer != alerts.offer)),
-            lambda i: (
-                f"the alert says quote {number[i]} is {alerts.bid[i]}/{alerts.offer[i]}, the input {bid[i]}/{offer[i]}"
-            ),
-        ),
-        Check(exists & (place > window.last), lambda i: f"quote {number[i]} came too late for the order to meet it"),
+        *named_quote_checks(alerts, book, place, window, "the alert"),
         Check(
             exists & (place < window.first),
             lambda i: f"quote {number[i]} was replaced too early for the order to meet it",
         ),
+    ]
+
+
+def named_quote_checks(
+    messages: JudgedOrders, book: ClosedBook, place: Int64s, window: Window, who: str
+) -> list[Check]:
+    """Checks that the quote at the place (-1: none) has the prices that are said, and did not come too late."""
+    number, exists, bid, offer = messages.quote_sequence, place >= 0, book.bid[place], book.offer[place]
+    return [
+        Check(
+            exists & ((bid != messages.bid) | (offer != messages.offer)),
+            lambda i: (
+                f"{who} says quote {number[i]} is {messages.bid[i]}/{messages.offer[i]}, the input {bid[i]}/{offer[i]}"
+            ),
+        ),
+        Check(exists & (place > window.last), lambda i: f"quote {number[i]} came too late for the order to meet it"),
     ]
 
 

@@ -8,54 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D, Int64s, decode
-from market_spread.common.wire.layout import ACCEPTED, DECISION, REJECTED
-from market_spread.loadgen.columns import Columns, Letters, Orders, Quotes, Texts, symbol_codes
+from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import ACCEPTED, REJECTED
+from market_spread.loadgen.columns import Decisions, Orders, symbol_codes
 from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
-from market_spread.loadgen.oracle.alert_checks import symbol_text
+from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
 from market_spread.loadgen.oracle.judgement import SENTENCES_MAX
-from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, QuoteBook, rejects
+from market_spread.loadgen.oracle.quote_book import SEQUENCES, InputJudge, QuoteBook, rejects
 
-_CHUNK = 250_000
 FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")
 # Stale by the delays around the order, but not by the longest of the run.
 _LATE = "late"
 _VERDICTS = {ord(REJECTED): "rejects", ord(ACCEPTED): "accepts"}
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions(Columns):
-    """Decisions in the order of the topic, with the time of receipt. symbol is `S6`, side and verdict (`R`, `A`) uint8,
-    the others int64. 80 bytes each.
-    """
-
-    order_id: Int64s
-    symbol: Texts
-    side: Letters
-    account: Int64s
-    quantity: Int64s
-    price: Int64s
-    bid: Int64s
-    offer: Int64s
-    quote_sequence: Int64s
-    intended_us: Int64s
-    received_us: Int64s
-    verdict: Letters
-
-    @classmethod
-    def from_rows(cls, rows: Bytes2D, received_us: Int64s) -> "Decisions":
-        """Columns of encoded messages (n, DECISION.width). UsageError if one cannot be read."""
-        parts = []
-        for begin in range(0, max(1, len(rows)), _CHUNK):
-            part = rows[begin : begin + _CHUNK]
-            decoded = decode(DECISION, np.ascontiguousarray(part).reshape(-1).data)
-            if not decoded.readable.all():
-                place = int(np.argmin(decoded.readable))
-                raise UsageError(f"message {begin + place} is no decision: {part[place].tobytes()!r}")
-            parts.append(cls.from_decoded(decoded, received_us=received_us[begin : begin + _CHUNK]))
-        return cls.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +54,7 @@ class DecisionJudgement:
         return not (self.missing or self.unknown or self.wrong or self.stale or duplicates)
 
 
-class DecisionJudge:
+class DecisionJudge(InputJudge):
     """Judges decisions by input that comes in chunks: all quotes, then all orders, then the judgement.
 
     A decision must repeat its order, and name a quote of the input, with its prices, whose verdict it gives. The order
@@ -102,6 +67,8 @@ class DecisionJudge:
     Memory: 80 bytes for each decision and 17 more to find it, 41 for each quote; some 100 MB for a chunk. It grows with
     the input, so it is for runs of some ten million messages at most.
     """
+
+    _ORDERS_AT_ONCE = 250_000
 
     def __init__(
         self,
@@ -117,6 +84,7 @@ class DecisionJudge:
         from the receipts of the decisions. duplicates_allowed: as after a restart, or with two jobs: then alerts may be
         of another attempt than the first decision, and are not compared.
         """
+        super().__init__(QuoteBook(accepting=True))
         self._decisions = decisions
         self._duplicates_allowed = duplicates_allowed
         self._alerted = None if alerted is None or duplicates_allowed else np.unique(alerted)
@@ -127,21 +95,8 @@ class DecisionJudge:
         self._by_id = np.argsort(decisions.order_id, kind="stable")
         self._ids = decisions.order_id[self._by_id]
         self._known = np.zeros(len(decisions), np.bool_)
-        self._open_book: QuoteBook | None = QuoteBook(accepting=True)
-        self._book: ClosedBook | None = None
         self._found = _Faults()
         self._orders = self._decided = 0
-
-    def add_quotes(self, quotes: Quotes) -> None:
-        """Add quotes; those of one symbol come in the order in which they were sent. Not after the first orders."""
-        if self._open_book is None:
-            raise ValueError("all quotes come before the first orders")
-        self._open_book.add(quotes)
-
-    def add_orders(self, orders: Orders) -> None:
-        """Add orders, in any order, each once."""
-        for begin in range(0, len(orders), _CHUNK):
-            self._add_chunk(orders[begin : begin + _CHUNK])
 
     def judgement(self) -> DecisionJudgement:
         """The judgement of all decisions."""
@@ -174,7 +129,7 @@ class DecisionJudge:
         )
 
     def _add_chunk(self, orders: Orders) -> None:
-        book = self._closed_book()
+        book = self._book
         begin = np.searchsorted(self._ids, orders.order_id, "left")
         count = np.searchsorted(self._ids, orders.order_id, "right") - begin
         self._orders += len(orders)
@@ -189,24 +144,14 @@ class DecisionJudge:
         decisions, theirs = self._decisions[places], orders[order_of]
         symbol_ids = book.symbol_ids(theirs.symbol)
         window, widest = (
-            book.window(
-                symbol_ids,
-                theirs.intended_us,
-                surely_us=theirs.intended_us - delays.at(theirs.intended_us),
-                possibly_us=theirs.intended_us + delays.at(theirs.intended_us),
-            )
+            book.window(symbol_ids, theirs.intended_us, delays.at(theirs.intended_us))
             for delays in (self._delays, self._at_worst)
         )
         number = decisions.quote_sequence
         place = book.find(symbol_ids, number)
         says_none = (place < 0) & (number == 0) & (decisions.bid == 0) & (decisions.offer == 0)
-        wrong = [*_repetition_checks(decisions, theirs), *self._content_checks(decisions, book, place, says_none)]
-        wrong.append(
-            Check(
-                (place >= 0) & (place > window.last),
-                lambda i: f"quote {number[i]} came too late for the order to meet it",
-            )
-        )
+        wrong = repetition_checks(decisions, theirs, "it") + named_quote_checks(decisions, book, place, window, "it")
+        wrong += self._content_checks(decisions, (place < 0) & ~says_none)
         unquoted = says_none & ~window.unquoted
         is_stale = unquoted | ((place >= 0) & (place < widest.first))
         is_late = ~is_stale & (place >= 0) & (place < window.first)
@@ -220,19 +165,11 @@ class DecisionJudge:
         self._found.note("stale", is_stale, decisions, replaced)
         self._found.note(_LATE, is_late, decisions, replaced)
 
-    def _content_checks(self, decisions: Decisions, book: ClosedBook, place: Int64s, says_none: Bools) -> list[Check]:
+    def _content_checks(self, decisions: Decisions, unknown: Bools) -> list[Check]:
         number, verdict = decisions.quote_sequence, decisions.verdict
-        bid, offer = book.bid[place], book.offer[place]
         right = np.where(rejects(decisions.bid, decisions.offer), ord(REJECTED), ord(ACCEPTED))
         checks = [
-            Check((place < 0) & ~says_none, lambda i: f"the input has no quote {number[i]} of this symbol"),
-            Check(
-                (place >= 0) & ((bid != decisions.bid) | (offer != decisions.offer)),
-                lambda i: (
-                    f"it says quote {number[i]} is {decisions.bid[i]}/{decisions.offer[i]}, "
-                    f"the input {bid[i]}/{offer[i]}"
-                ),
-            ),
+            Check(unknown, lambda i: f"the input has no quote {number[i]} of this symbol"),
             Check(verdict != right, lambda i: f"it {_said(decisions, i)}, which {_VERDICTS[int(right[i])]}"),
         ]
         if self._alerted is not None:
@@ -242,12 +179,6 @@ class DecisionJudge:
                 Check((verdict == ord(ACCEPTED)) & has_alert, lambda _: "it accepts, but there is an alert"),
             ]
         return checks
-
-    def _closed_book(self) -> ClosedBook:
-        if self._open_book is not None:
-            self._book, self._open_book = self._open_book.closed(), None
-        assert self._book is not None
-        return self._book
 
 
 class _Faults:
@@ -262,18 +193,6 @@ class _Faults:
         said = self.sentences[kind]
         for i in np.flatnonzero(mask)[: SENTENCES_MAX - len(said)]:
             said.append(f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}")
-
-
-def _repetition_checks(decisions: Decisions, orders: Orders) -> list[Check]:
-    def check(name: str) -> Check:
-        said, true = getattr(decisions, name), getattr(orders, name)
-        return Check(said != true, lambda i: f"it says {name} {said[i]}, the order {true[i]}")
-
-    symbols = Check(
-        symbol_codes(decisions.symbol) != symbol_codes(orders.symbol),
-        lambda i: f"it says symbol {symbol_text(decisions.symbol[i])}, the order {symbol_text(orders.symbol[i])}",
-    )
-    return [symbols, *map(check, ("side", "account", "quantity", "price", "intended_us"))]
 
 
 def _goes_back(decisions: Decisions) -> Bools:

@@ -11,38 +11,22 @@ import numpy as np
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ORDER
-from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
+from market_spread.loadgen.columns import Alerts, Orders, Texts
 from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
 from market_spread.loadgen.oracle.judgement import SENTENCES_MAX, Judgement
-from market_spread.loadgen.oracle.quote_book import ClosedBook, QuoteBook, naming
+from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, find_in, naming
 
 WHOLE_RUN = ((-(2**62), 2**62),)
 
-_CHUNK = 1_000_000
 _NEAR_US = 1_000_000
 _SKEW_US_MAX = 1_000_000
 
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
 
-def judge(
-    quotes: Quotes,
-    orders: Orders,
-    alerts: Alerts,
-    *,
-    delay_us: int | None = None,
-    replayed: Sequence[tuple[int, int]] = (),
-) -> Judgement:
-    """Judge the alerts of a run by its whole input; see `Oracle`."""
-    oracle = Oracle(alerts, delay_us=delay_us, replayed=replayed)
-    oracle.add_quotes(quotes)
-    oracle.add_orders(orders)
-    return oracle.judgement()
-
-
-class Oracle:
+class Oracle(InputJudge):
     """Judges alerts by input that comes in chunks: all quotes, then all orders, then the judgement.
 
     An order is decided if every quote that it can have met says the same. With D the bound of the delays around its
@@ -72,6 +56,8 @@ class Oracle:
     orders of one number in the order of their sending. None: there is one job, and no alert is belated.
     """
 
+    _ORDERS_AT_ONCE = 1_000_000
+
     def __init__(
         self,
         alerts: Alerts,
@@ -80,46 +66,27 @@ class Oracle:
         replayed: Sequence[tuple[int, int]] = (),
         paths: Callable[[Texts], Int64s] | None = None,
     ) -> None:
+        super().__init__(QuoteBook(naming(alerts.symbol, alerts.quote_sequence)))
         self._alerts = alerts
         self._delay_us = delay_us
         self._replayed = replayed
         self._paths = paths
         self._alerted_ids = np.unique(alerts.order_id)
-        self._open_book: QuoteBook | None = QuoteBook(naming(alerts.symbol, alerts.quote_sequence))
-        self._book: ClosedBook | None = None
         self._order_count = 0
         self._orders = [Orders.from_rows(np.empty((0, ORDER.width), np.uint8))]
 
-    def add_quotes(self, quotes: Quotes) -> None:
-        """Add quotes; those of one symbol come in the order in which they were sent. Not after the first orders."""
-        if self._open_book is None:
-            raise ValueError("all quotes come before the first orders")
-        self._open_book.add(quotes)
-
-    def add_orders(self, orders: Orders) -> None:
-        """Add orders, in any order."""
-        for begin in range(0, len(orders), _CHUNK):
-            self._add_chunk(orders[begin : begin + _CHUNK])
-
     def _add_chunk(self, orders: Orders) -> None:
-        book = self._closed_book()
+        book = self._book
         matters = book.may_reject(book.symbol_ids(orders.symbol), orders.intended_us)
-        matters |= _contains(self._alerted_ids, orders.order_id)
+        matters |= find_in(self._alerted_ids, orders.order_id) >= 0
         self._order_count += len(orders)
         self._orders.append(orders[matters])
 
-    def _closed_book(self) -> ClosedBook:
-        if self._open_book is not None:
-            self._book = self._open_book.closed()
-            self._open_book = None
-        assert self._book is not None
-        return self._book
-
     def judgement(self) -> Judgement:
         """The judgement of all alerts. UsageError if two orders have the same id."""
-        alerts, book = self._alerts, self._closed_book()
+        alerts, book = self._alerts, self._book
         orders = _by_id(self._orders)
-        known = _contains(orders.order_id, alerts.order_id)
+        known = find_in(orders.order_id, alerts.order_id) >= 0
         theirs = _KnownAlerts.of(alerts[known], orders, book)
         is_first, first_of_order = _firsts(alerts)
         again = ~is_first
@@ -183,9 +150,7 @@ class Oracle:
         overtaken = is_first & _overtaken(self._paths(theirs.orders.symbol), intended_us)
         others = is_first & ~overtaken
         bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
-        window = self._closed_book().window(
-            theirs.symbol_ids, intended_us, surely_us=intended_us - bound_us, possibly_us=intended_us + bound_us
-        )
+        window = self._book.window(theirs.symbol_ids, intended_us, bound_us)
         return tuple(np.sort(theirs.orders.order_id[overtaken & window.accepting]).tolist())
 
     def _is_replayed(self, alerts: Alerts, first_of_order: Int64s) -> Bools:
@@ -206,27 +171,15 @@ class Oracle:
         return theirs.symbol_ids * (len(self._replayed) + 1) + replays, known
 
     def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
-        book = self._closed_book()
-        bound_us = delays.at(orders.intended_us)
-        window = book.window(
-            book.symbol_ids(orders.symbol),
-            orders.intended_us,
-            surely_us=orders.intended_us - bound_us,
-            possibly_us=orders.intended_us + bound_us,
-        )
-        silent = ~_contains(self._alerted_ids, orders.order_id)
+        book = self._book
+        window = book.window(book.symbol_ids(orders.symbol), orders.intended_us, delays.at(orders.intended_us))
+        silent = find_in(self._alerted_ids, orders.order_id) < 0
         undecided = window.rejecting & window.accepting
 
         intended_us = theirs.orders.intended_us
-        bound_us = delays.at(intended_us)
-        met = book.window(
-            theirs.symbol_ids,
-            intended_us,
-            surely_us=intended_us - bound_us,
-            possibly_us=np.minimum(intended_us + bound_us, theirs.received_us),
-        )
+        met = book.window(theirs.symbol_ids, intended_us, delays.at(intended_us), received_us=theirs.received_us)
         accepted = ~met.rejecting
-        checks = repetition_checks(theirs.alerts, theirs.orders)
+        checks = repetition_checks(theirs.alerts, theirs.orders, "the alert")
         checks += quote_checks(theirs.alerts, book, theirs.symbol_ids, met)
         states, of_one_state = self._states(theirs)
         right = of_one_state & ~failed_any(checks) & ~accepted
@@ -322,13 +275,6 @@ def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
         | (alerts.offer != alerts.offer[than])
     )
     return result
-
-
-def _contains(ascending: Int64s, wanted: Int64s) -> Bools:
-    places = np.searchsorted(ascending, wanted)
-    found: Bools = places < len(ascending)
-    found[found] = ascending[places[found]] == wanted[found]
-    return found
 
 
 def _sentences(mask: Bools, messages: Orders | Alerts, what: Callable[[int], str]) -> tuple[str, ...]:

@@ -1,13 +1,15 @@
 """The quotes of the input, as far as a verdict can depend on them, and which of them an order can have met."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cached_property
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Columns, Quotes, Texts, symbol_codes
+from market_spread.loadgen.columns import Columns, Orders, Quotes, Texts, symbol_codes
 from market_spread.loadgen.faults import Bools
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -92,7 +94,7 @@ class QuoteBook:
     def _is_named(self, quotes: Quotes) -> Bools:
         if self._named is None:
             return np.ones(len(quotes), np.bool_)
-        return _find(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+        return find_in(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
 
     def _keep(self, ungrouped: "_Kept", named: Bools) -> None:
         grouping = _grouping(ungrouped.symbol_ids)
@@ -186,13 +188,18 @@ class ClosedBook:
         result: Bools = self._any_rejects[symbol_ids] | (intended_us <= self._first_us[symbol_ids])
         return result
 
-    def window(self, symbol_ids: Int64s, intended_us: Int64s, *, surely_us: Int64s, possibly_us: Int64s) -> Window:
+    def window(
+        self, symbol_ids: Int64s, intended_us: Int64s, bound_us: Int64s, *, received_us: Int64s | None = None
+    ) -> Window:
         """What orders of these intended times can have met.
 
-        surely_us: quotes that were to be sent before it had come before the order; possibly_us: none that was to be
-        sent after it had. The first quote of a symbol is taken to be there before any later order, as runs load first
-        quotes first.
+        bound_us: of the delays: quotes that were to be sent so much before the order had come before it, and none that
+        was to be sent so much after it, or after received_us. The first quote of a symbol is taken to be there before
+        any later order, as runs load first quotes first.
         """
+        surely_us, possibly_us = intended_us - bound_us, intended_us + bound_us
+        if received_us is not None:
+            possibly_us = np.minimum(possibly_us, received_us)
         begin = self._bounds[symbol_ids]
         surely = self._newest(symbol_ids, np.searchsorted(self._times_us, surely_us, "left"))
         possibly = self._newest(symbol_ids, np.searchsorted(self._times_us, possibly_us, "right"))
@@ -215,7 +222,37 @@ class ClosedBook:
     def find(self, symbol_ids: Int64s, sequence: Int64s) -> Int64s:
         """The position of each quote, -1 if there is none that matters."""
         keys = symbol_ids * SEQUENCES + sequence
-        return _find(self._sequence_keys, keys)
+        return find_in(self._sequence_keys, keys)
+
+
+class InputJudge(ABC):
+    """Takes the input of a run in chunks: all quotes, then all orders."""
+
+    _ORDERS_AT_ONCE: ClassVar[int]
+
+    def __init__(self, book: QuoteBook) -> None:
+        self._open_book: QuoteBook | None = book
+
+    def add_quotes(self, quotes: Quotes) -> None:
+        """Add quotes; those of one symbol come in the order in which they were sent. Not after the first orders."""
+        if self._open_book is None:
+            raise ValueError("all quotes come before the first orders")
+        self._open_book.add(quotes)
+
+    def add_orders(self, orders: Orders) -> None:
+        """Add orders, in any order, each once."""
+        for begin in range(0, len(orders), self._ORDERS_AT_ONCE):
+            self._add_chunk(orders[begin : begin + self._ORDERS_AT_ONCE])
+
+    @abstractmethod
+    def _add_chunk(self, orders: Orders) -> None: ...
+
+    @cached_property
+    def _book(self) -> ClosedBook:
+        """The book of all quotes: to ask it is to take no more."""
+        assert self._open_book is not None
+        book, self._open_book = self._open_book.closed(), None
+        return book
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +284,7 @@ class _Symbols:
         return len(self._codes)
 
     def find(self, codes: Int64s, *, missing: int) -> Int64s:
-        places = _find(self._codes, codes)
+        places = find_in(self._codes, codes)
         return np.where(places >= 0, np.concatenate([self._ids, [missing]])[places], missing)
 
     def find_or_add(self, codes: Int64s) -> Int64s:
@@ -269,7 +306,7 @@ def _grouping(symbol_ids: Int64s) -> Int64s:
     return np.argsort(symbol_ids.astype(np.uint16) if small else symbol_ids, kind="stable")  # 16 bits: a radix sort
 
 
-def _find(ascending: Int64s, wanted: Int64s) -> Int64s:
+def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
     """The place of each wanted value, -1 where it is not."""
     if not len(ascending):
         return np.full(len(wanted), -1)

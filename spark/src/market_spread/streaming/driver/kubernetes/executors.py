@@ -1,12 +1,14 @@
 """Executors as pods: the driver's configuration for them, and Spark's."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from market_spread.common.process.service import ServiceConfig
+from market_spread.streaming.settings import read_settings
 
 KUBERNETES = "k8s://"
+_SETTINGS = Path(__file__).with_name("executors.conf")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
@@ -52,48 +54,14 @@ class PodsConfig(ServiceConfig):
 
 
 def pod_settings(config: PodsConfig, slots_timeout_s: float) -> dict[str, str]:
-    """Spark's settings for its executors; docs/adr/0011 has the reasons. An empty value means unset."""
-    return {
-        # Spark would mount a volume at its folder, in addition to the template's for /tmp; ours is not in the pods.
-        "spark.local.dir": "",
-        "spark.python.unix.domain.socket.dir": "",
-        "spark.kubernetes.namespace": config.namespace,
-        "spark.kubernetes.container.image": config.executor_image,
-        "spark.kubernetes.container.image.pullPolicy": config.executor_image_pull_policy,
-        "spark.kubernetes.authenticate.executor.serviceAccountName": config.executor_service_account,
-        # The driver's pod owns its executors, so they end with it, and their names are unique.
-        "spark.kubernetes.driver.pod.name": config.pod_name,
-        "spark.kubernetes.executor.podNamePrefix": config.pod_name,
-        "spark.kubernetes.executor.podTemplateFile": str(config.executor_template or ""),
-        # Executors get the bound address: it must be the pod's, not 0.0.0.0.
-        "spark.driver.host": config.driver_host,
-        "spark.driver.bindAddress": config.pod_ip,
-        "spark.driver.port": str(config.driver_port),
-        "spark.driver.blockManager.port": str(config.block_manager_port),
-        "spark.executor.instances": str(config.executors),
-        "spark.executor.cores": str(config.executor_slots),
-        "spark.kubernetes.executor.request.cores": config.executor_cpus,
-        "spark.kubernetes.executor.limit.cores": config.executor_cpus,
-        "spark.executor.memory": config.executor_memory,
-        "spark.executor.memoryOverhead": config.executor_memory_overhead,
-        "spark.executor.extraJavaOptions": config.executor_java_options,
-        # By default, the third lost executor ends the driver, even after weeks.
-        "spark.executor.maxNumFailures": str(10 * config.executors),
-        "spark.executor.failuresValidityInterval": "10m",
-        "spark.kubernetes.allocation.batch.delay": "200ms",
-        # Only polling detects a pod deleted by force; with Spark's defaults that takes half a minute.
-        "spark.kubernetes.executor.apiPollingInterval": "1s",
-        "spark.kubernetes.executor.missingPodDetectDelta": "1s",
-        "spark.kubernetes.executor.eventProcessingInterval": "200ms",
-        # An executor on a node that is cut off is detected by its silence, by default after two minutes.
-        "spark.storage.blockManagerHeartbeatTimeoutMs": "15s",
-        "spark.network.timeoutInterval": "2s",
-        "spark.kubernetes.dynamicAllocation.deleteGracePeriod": "1s",
-        # An executor has nothing to clean up. With any other value, the pod on a node that does not answer stays until
-        # someone deletes the node, and Spark does not replace it until then.
-        "spark.kubernetes.executor.terminationGracePeriodSeconds": "0s",
-        "spark.kubernetes.allocation.executor.timeout": f"{round(slots_timeout_s)}s",
+    """Spark's settings for its executors, those of `executors.conf`. An empty value means unset."""
+    values = {
+        **asdict(config),
+        "executor_template": config.executor_template or "",
+        "lost_executors_max": 10 * config.executors,
+        "slots_timeout_s": round(slots_timeout_s),
     }
+    return read_settings(_SETTINGS, values)
 
 
 def without_collector(default_options: str, own_options: str) -> str:

@@ -14,22 +14,17 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
     """
     found = []
     job = workload.job
-    for what, value, wanted, asked_by, remedy in (
-        ("mode", told.get("MODE", "real-time"), job.mode, "job.mode", "job.mode"),
-        ("batch_s", told.get("BATCH_S", "30"), f"{job.batch_s:g}", "job.batch_s", "job.batchS"),
-        (
-            "shuffle_partitions",
-            told.get("SHUFFLE_PARTITIONS", "1"),
-            str(job.shuffle_partitions),
-            "job.shuffle_partitions",
-            "job.shufflePartitions",
-        ),
-        ("decisions", _decisions(told), workload.decisions, "decisions", "job.decisions"),
-        ("replicas", str(drivers), str(job.replicas), "job.replicas", "job.replicas"),
+    partitions = told.get("SHUFFLE_PARTITIONS", "1")
+    for asked_by, value, wanted, remedy in (
+        ("job.mode", told.get("MODE", "real-time"), job.mode, "job.mode"),
+        ("job.batch_s", told.get("BATCH_S", "30"), f"{job.batch_s:g}", "job.batchS"),
+        ("job.shuffle_partitions", partitions, str(job.shuffle_partitions), "job.shufflePartitions"),
+        ("decisions", _decisions(told), workload.decisions, "job.decisions"),
+        ("job.replicas", str(drivers), str(job.replicas), "job.replicas"),
     ):
         if not _same(value, wanted):
             found.append(
-                f"the release's job has {what}={value} and the workload asks for {wanted}; "
+                f"the release's job has {asked_by.removeprefix('job.')}={value} and the workload asks for {wanted}; "
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
     return [*found, *_too_few_slots(workload, told)]

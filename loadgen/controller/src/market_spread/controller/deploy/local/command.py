@@ -26,6 +26,7 @@ _ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
 
 _ControlStatus = SenderStatusResponse | JobStatusResponse | ReceiverStatusResponse
 _Ask = Callable[[], tuple[str, str]]
+_UNFINISHED = "up has not finished; if it does not run any more, end what it left with: market-spread down"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ class ProcessStatus:
     process: Process
     address: str
     running: bool
-    well: bool
-    phase: str
-    detail: str
+    well: bool = False
+    phase: str = ""
+    detail: str = ""
 
 
 class BackgroundStack:
@@ -117,7 +118,7 @@ class BackgroundStack:
         processes = sorted(remembered.processes, key=lambda it: _ORDER.index(it.name))
         addresses = remembered.addresses
         if addresses is None:
-            return [_unfinished(process) for process in processes]
+            return [ProcessStatus(process, "", process.running, detail=_UNFINISHED) for process in processes]
         with closing(Clients(addresses)) as clients:
             asking = _asking(addresses, clients)
             return [_status(process, _address(addresses, process.name), asking[process.name]) for process in processes]
@@ -204,17 +205,12 @@ def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
 
 def _status(process: Process, address: str, ask: _Ask) -> ProcessStatus:
     if not process.running:
-        return ProcessStatus(process, address, running=False, well=False, phase="", detail="")
+        return ProcessStatus(process, address, running=False)
     try:
         phase, detail = ask()
     except MarketSpreadError as error:
-        return ProcessStatus(process, address, running=True, well=False, phase="", detail=str(error))
+        return ProcessStatus(process, address, running=True, detail=str(error))
     return ProcessStatus(process, address, running=True, well=phase != "failed", phase=phase, detail=detail)
-
-
-def _unfinished(process: Process) -> ProcessStatus:
-    detail = "up has not finished; if it does not run any more, end what it left with: market-spread down"
-    return ProcessStatus(process, "", running=process.running, well=False, phase="", detail=detail)
 
 
 def _address(addresses: Addresses, name: str) -> str:

@@ -84,14 +84,15 @@ def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str,
     assert "-XX:+UseParallelGC" in settings["spark.driver.defaultJavaOptions"]
 
 
-@pytest.mark.parametrize(("length", "is_told"), [(64, True), (65, False)])
+@pytest.mark.parametrize(("length", "fits"), [(64, True), (65, False)])
 def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
-    settings: dict[str, str], length: int, is_told: bool
+    settings: dict[str, str], length: int, fits: bool
 ) -> None:
+    """Else in the system's temporary folder: unset, they would be in the JVM's, which is the job's."""
     folder = Path("/tmp", "f" * (length - len("/tmp/")))
     try:
         open_with(folder=folder)
     finally:
         folder.rmdir()
 
-    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if is_told else None)
+    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if fits else "/tmp")

@@ -39,7 +39,7 @@ def open_session(
         "spark.driver.memory": memory,
         "spark.local.dir": folder,
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.python.unix.domain.socket.dir": socket_folder(folder),
+        "spark.python.unix.domain.socket.dir": _socket_folder(folder),
         "spark.driver.extraJavaOptions": java_options,
         **more,
     }
@@ -50,7 +50,7 @@ def open_session(
     return builder.getOrCreate()
 
 
-def socket_folder(folder: str) -> str:
+def _socket_folder(folder: str) -> str:
     """Where Spark has its sockets: the folder, or the system's temporary one if their paths would be too long."""
     return folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else tempfile.gettempdir()
 

@@ -35,12 +35,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out("fresh_ground", "they bring a cluster down, and this one was up before", config, items)
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A cluster that leaves out all that was asked for is no failure."""
-    if EXISTING and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        session.exitstatus = pytest.ExitCode.OK
-
-
 def _leave_out(fixture: str, reason: str, config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [item for item in items if fixture in getattr(item, "fixturenames", ())]
     if left_out:

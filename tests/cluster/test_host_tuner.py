@@ -37,8 +37,7 @@ MANAGED = (
     Path("/proc/irq/default_smp_affinity"),
 )
 
-# What it sets is the machine's own, which other tests read.
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 def contents() -> Mapping[str, bytes]:

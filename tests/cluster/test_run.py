@@ -15,7 +15,7 @@ from tests.cluster.runs import NOTHING_LOST, Run, longest_silence_s, lossless
 EXECUTOR_BACK_S = 60
 DRIVER_BACK_S = 110
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_all_of_it_is_ready(release: Release) -> None:

@@ -23,7 +23,7 @@ BACK_AFTER_TAINT_S = 90
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 LOST_LEASE_STATUS = 75
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ COMPONENTS = ("sender", "receiver", "metrics-aggregator", "job", "kafka", "execu
 # What every namespace has.
 ALWAYS_THERE = {"configmap/kube-root-ca.crt", "serviceaccount/default"}
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_an_upgrade_and_a_rollback_touch_only_what_is_changed(release: Release) -> None:

@@ -75,13 +75,13 @@ def refusal(broker: SecuredBroker, security: KafkaSecurity) -> str:
 def test_wrong_password_is_refused(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
     (tmp_path / "password").write_text("wrong")
 
-    sentence = refusal(broker, replace(security, password_file=tmp_path / "password"))
+    sentence = refusal(broker, replace(security, kafka_password_file=tmp_path / "password"))
 
     assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
 
 
 def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, security: KafkaSecurity) -> None:
-    sentence = refusal(broker, replace(security, ca_file=None))
+    sentence = refusal(broker, replace(security, kafka_ca_file=None))
 
     assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
 

@@ -29,7 +29,7 @@ limits:
   late_ms: 10000
   late_share: 1
   rise_share: 1000000
-  stall_ms: 60000
+  stall_ms: 20000
 void:
   drift_share: 1000000
   missing_share: 1

@@ -13,7 +13,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.wire.layout import DECISION
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.deploy.local import stack as ensembles
+from market_spread.controller.deploy.local import stack as stacks
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
@@ -91,7 +91,7 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
 ) -> None:
     """Its alerts are all there and right, so that without the decisions no one would know."""
     (tmp_path / "losing.py").write_text(LOSING)
-    monkeypatch.setattr(ensembles, "APPLICATIONS", {"all": f"{tmp_path}/losing.py:losing"})
+    monkeypatch.setattr(stacks, "APPLICATIONS", {"all": f"{tmp_path}/losing.py:losing"})
 
     found = observed(tmp_path / "run", MICRO_BATCH)
 

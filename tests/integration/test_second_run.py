@@ -31,14 +31,14 @@ class Standing:
     job_restarts = 0
 
     def __init__(self, stack: LocalStack, addresses: Addresses) -> None:
-        self._ensemble = stack
+        self._stack = stack
         self._addresses = addresses
 
     def start(self) -> Addresses:
         return self._addresses
 
     def check_alive(self) -> None:
-        self._ensemble.check_alive()
+        self._stack.check_alive()
 
     def broker_cpu_us(self) -> int | None:
         return None

@@ -30,7 +30,7 @@ def folder(golden_run: GoldenRun) -> RunFolder:
 def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
     result = json.loads(folder.result.read_text())
 
-    assert result["schema_version"] == 3
+    assert result["schema_version"] == 4
     assert [result["verdicts"][name]["holds"] for name in ("correct", "valid", "objectives")] == [True, True, True]
     flow = result["conservation"]
     assert flow["sent"] == flow["processed"] + flow["invalid"]

@@ -98,16 +98,20 @@ def test_block_that_is_all_slow_widens_the_interval_to_it() -> None:
     assert figure.high_ns // 1_000_000 == 100
 
 
-def test_median_needs_ten_samples_and_its_interval_ten_blocks() -> None:
+def test_median_needs_samples_and_its_interval_ten_blocks_and_clusters() -> None:
     def p50(count: int, seconds: int) -> PercentileEstimate:
         times = np.linspace(0, seconds * SECOND, count).astype(np.int64)
         return percentiles_with_intervals(times, np.full(count, 5_000), ["p50"])["p50"]
 
-    assert p50(9, 60).value_ns is None
-    assert p50(10, 60).value_ns is not None
+    assert p50(20, 60).value_ns is not None
+    with pytest.raises(KeyError):
+        p50(19, 60)
     assert (p50(1000, 45).value_ns is not None, p50(1000, 45).low_ns) == (True, None)
     assert p50(1000, 50).low_ns is not None
-    assert percentiles_with_intervals(np.array([], np.int64), np.array([], np.int64), ["p50"])["p50"].clusters == 0
+    assert percentiles_with_intervals(np.array([], np.int64), np.array([], np.int64), ["p50"]) == {}
+    at_once = np.append(np.zeros(99, np.int64), 60 * SECOND)
+    figure = percentiles_with_intervals(at_once, np.full(100, 5_000), ["p50"])["p50"]
+    assert (figure.value_ns is not None, figure.low_ns, figure.clusters) == (True, None, 2)
 
 
 def test_clusters_are_parted_by_more_than_a_second() -> None:

@@ -205,11 +205,9 @@ def test_a_tail_of_few_clusters_is_no_number_anywhere(result: Result) -> None:
     """22.2 ms of p99 was observed: result.json has it, and nobody shows it as an estimate."""
     few = replace(
         result,
-        latency_clusters={"latency_ns": {"p95": 10, "p99": 6}, "service_time_ns": {"p95": 1, "p99": 12}},
-        latency_intervals={
-            "p50": {"low_ns": 6_000_000, "high_ns": 8_250_000, "clusters": 12},
-            "p95": {"low_ns": None, "high_ns": None, "clusters": 10},
-            "p99": {"low_ns": None, "high_ns": None, "clusters": 6},
+        latency_clusters={
+            "latency_ns": {"p50": 9, "p95": 10, "p99": 6},
+            "service_time_ns": {"p95": 1, "p99": 12},
         },
     )
 
@@ -217,12 +215,34 @@ def test_a_tail_of_few_clusters_is_no_number_anywhere(result: Result) -> None:
 
     assert cells(shown, "intended send to receipt")[1:] == ["6.9", "9.1", "– (6 clusters)", "1,234.5"]
     assert cells(shown, "actual send to receipt")[1:] == ["6.9", "– (1 cluster)", "22.2", "1,234.5"]
-    assert cells(shown, "95% interval")[1:] == ["6.0 to 8.2", "–", "–", "–"]
-    assert cells(shown, "clusters of time")[1:] == ["12", "10", "6", "–"]
     assert "– (n clusters): not evaluated, as it rests on n moments of the run; 10 are needed" in shown
     assert latency_rows(few, decimals=2)[0][1:4] == ("6.90", "9.10", "– (6 clusters)")
     assert json.loads(few.to_json())["latency_ns"]["p99"] == LATENCY["p99"]
     assert "clusters): not evaluated" not in shown_table(result)
+
+
+def test_each_latency_has_its_intervals_and_clusters_beside_it(result: Result) -> None:
+    """In cells where there is room; the terminal has them in rows below the main latencies alone."""
+    known = replace(
+        result,
+        latency_by_key_ns={"hot": LATENCY},
+        latency_clusters={path: {"p50": 12, "p99": 34} for path in ("latency_ns", "latency_by_key_ns.hot")},
+        latency_intervals={
+            "latency_ns": {"p50": {"low_ns": 6_000_000, "high_ns": 8_250_000}},
+            "latency_by_key_ns.hot": {"p99": {"low_ns": 19_000_000, "high_ns": 1_234_000_000}},
+        },
+    )
+
+    written = {title.strip(): row for title, *row in latency_rows(known, decimals=2)}
+    shown = shown_table(known)
+
+    assert written["intended send to receipt"][:3] == ["6.90 (6.00–8.25; 12)", "9.10", "22.20"]
+    assert written["hot probes"][:3] == ["6.90", "9.10", "22.20 (19.00–1,234.00; 34)"]
+    assert cells(shown, "intended send to receipt")[1:] == ["6.9", "9.1", "22.2", "1,234.5"]
+    assert cells(shown, "95% interval")[1:] == ["6.0–8.2", "–", "–", "–"]
+    assert cells(shown, "clusters of time")[1:] == ["12", "–", "34", "–"]
+    assert "1,234.0" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "interval" in line or "receipt" in line)
 
 
 def test_latency_is_shown_by_heat_and_state_partition(result: Result) -> None:

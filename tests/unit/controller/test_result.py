@@ -98,7 +98,7 @@ def test_schema_has_every_promised_key(result: Result, key: str) -> None:
 
 
 def test_schema_is_versioned(result: Result) -> None:
-    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 3
+    assert parsed(result)["schema_version"] == SCHEMA_VERSION == 4
 
 
 def test_document_says_what_the_result_says(result: Result) -> None:

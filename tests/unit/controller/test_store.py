@@ -13,7 +13,7 @@ from market_spread.controller.archive.store import RunStore, listing
 from market_spread.controller.cli.main import main
 
 RESULT = {
-    "schema_version": 3, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
+    "schema_version": 4, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
     "latency_ns": {"p50": 6_900_000, "p99": None}, "cpu_us_per_message": 3.254,
     "cause": None,
 }  # fmt: skip

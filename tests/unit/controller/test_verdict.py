@@ -17,6 +17,7 @@ from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.keys import parts_of, state_partitions
+from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls
@@ -1447,7 +1448,24 @@ def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: 
     assert set(result.latency_clusters) >= {
         "latency_ns", "latency_between_boundaries_ns", "service_time_ns", "stages_ns.ingest", "latency_by_key_ns.cold",
     }  # fmt: skip
-    assert result.latency_clusters["latency_ns"]["p99"] == result.latency_intervals["p99"]["clusters"]
+
+
+def test_every_latency_whose_samples_have_times_has_intervals(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = a_minute_of_alerts(lambda age_us: 5_000 + age_us * 7919 % 1_000)
+
+    result = result_of(plan, observed, "a-run")
+
+    assert set(result.latency_intervals) == set(result.latency_clusters)
+    assert {path.partition(".")[0] for path in result.latency_intervals} == {
+        "latency_ns", "latency_between_boundaries_ns", "service_time_ns", "stages_ns", "latency_by_key_ns",
+        "latency_by_state_partition_ns",
+    }  # fmt: skip
+    found, delivery = result.latency_intervals["latency_ns"]["p99"], result.stages_ns["delivery"]["p95"]
+    assert found["low_ns"] <= (result.latency_ns["p99"] or 0) <= found["high_ns"]
+    of_stage = result.latency_intervals["stages_ns.delivery"]["p95"]
+    assert of_stage["low_ns"] <= (delivery or 0) <= of_stage["high_ns"]
+    few = assess(Objectives(p50_ms=50), Achieved(result.latency_ns, 1, None, None, {"p50": 1}))
+    assert "cluster" not in few[0].text, "a median needs no clusters"
 
 
 def decisions(**faults: int) -> DecisionJudgement:

@@ -145,7 +145,7 @@ def test_broken_documents_hide_no_other_from_history(with_broken: Path) -> None:
     said = " ".join(result.stdout.split())
     assert "0 changes in 8 runs" in said
     assert said.count("left out: runs/before/19990101-000000-") == len(BROKEN)
-    assert "schema_version 9; this version reads 2 or 3" in said
+    assert "schema_version 9; this version reads 2 to 4" in said
 
 
 def test_broken_documents_hide_no_other_from_compare(with_broken: Path) -> None:

@@ -192,4 +192,4 @@ def test_failed_runs_and_those_of_an_older_schema_are_marked() -> None:
     text = markdown_view(history_page(runs, (P99,)))
 
     assert "* 1 of 3 runs of quick failed: p99 is 21 ms" in text
-    assert "* 1 of 3 runs of quick have results of schema 2, which were judged by other rules" in text
+    assert "* 1 of 3 runs of quick have results of schema 2, which other rules may have judged" in text

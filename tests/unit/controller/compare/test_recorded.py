@@ -77,6 +77,12 @@ def test_the_schema_before_is_void_by_its_verdict_alone(tmp_path: Path) -> None:
     assert read_run(write_run(tmp_path, **old)).is_void
 
 
+def test_an_objective_of_the_schema_before_knows_its_clusters(tmp_path: Path) -> None:
+    old = {**judged(Verdict.PASSED), "schema_version": 3, "latency_clusters": {"latency_ns": {"p99": 6}}}
+
+    assert read_run(write_run(tmp_path, **old)).achieved.clusters == {"p99": 6}
+
+
 def test_runs_come_by_their_start_and_other_folders_not_at_all(tmp_path: Path) -> None:
     for number in (3, 1, 2):
         write_run(tmp_path, number)
@@ -92,8 +98,8 @@ def test_runs_come_by_their_start_and_other_folders_not_at_all(tmp_path: Path) -
     [
         ("{", "is no document of a run: Expecting"),
         ("[]", "is no document of a run: it is no JSON object; leave its run out"),
-        ('{"schema_version": 9}', "has schema_version 9; this version reads 2 or 3"),
-        ('{"schema_version": 1}', "has schema_version 1; this version reads 2 or 3"),
+        ('{"schema_version": 9}', "has schema_version 9; this version reads 2 to 4"),
+        ('{"schema_version": 1}', "has schema_version 1; this version reads 2 to 4"),
         ('{"schema_version": 3}', "is no result of a run: 'verdict'; leave the folder out"),
     ],
 )

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
 from market_spread.controller.words import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
     """What a run came to. latency_ns: by percentile, None where too few alerts support it; lost: None if not known;
-    clusters: of the percentiles of the tail, in how many clusters of time they lie.
+    clusters: in how many clusters of time the percentiles lie.
     """
 
     latency_ns: Mapping[str, int | None]
@@ -50,7 +50,7 @@ def _percentile(name: str, limit_ms: float, achieved: Achieved) -> Evidence:
         text = f"not evaluated: there are too few alerts for {name}; the objective is {limit_ms:g} ms"
         return Evidence(criterion, None, text, None, limit_ms, "ms")
     text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
-    if (clusters := achieved.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN:
+    if (clusters := achieved.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN and is_of_tail(name):
         # What was observed meets a limit or does not; only an estimate of other runs needs the clusters.
         text += f" (of this run alone: {counted(clusters, 'cluster')}, {CLUSTERS_MIN} needed for more)"
     return at_most(criterion, found_ns / 1e6, limit_ms, unit="ms", text=text)

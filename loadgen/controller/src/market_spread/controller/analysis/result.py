@@ -11,10 +11,12 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.run_folder.folder import write_whole
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
 from market_spread.controller.words import counted
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+# Above the rows of latencies, where their intervals and clusters are in the cells.
+LATENCY_HEAD = ("latency, ms (95% interval; clusters of time)", *PERCENTILES)
 _PARTITIONS_SHOWN_MAX = 32
 
 LatencyNs = Mapping[str, int | None]
@@ -90,7 +92,7 @@ class Result:
     alerts_belated: int = 0
     messages_lost: int | None = None
     cpu_us_per_message_second_half: float | None = None
-    latency_intervals: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    latency_intervals: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     latency_clusters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     acknowledge_ns: LatencyNs = field(default_factory=dict)
     append_ns: LatencyNs = field(default_factory=dict)
@@ -160,15 +162,19 @@ def unanswered(result: Result) -> list[str]:
 
 def too_few_clusters(clusters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
-    few = {path: {name: n for name, n in each.items() if n < CLUSTERS_MIN} for path, each in clusters.items()}
+    few = {
+        path: {name: n for name, n in each.items() if n < CLUSTERS_MIN and is_of_tail(name)}
+        for path, each in clusters.items()
+    }
     return {path: each for path, each in few.items() if each}
 
 
-def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
+def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list[tuple[str, ...]]:
     """A title and the cells of PERCENTILES for each latency of the result, in milliseconds.
 
-    Below the first, by which a run is judged, stand its intervals and clusters. A percentile without a value is a dash,
-    and one of a tail that rests on too few moments of the run is a dash and their number.
+    A percentile has its interval and its clusters behind it; where that is too wide, they are rows of their own, below
+    the latencies that are not part of another one. Without a value it is a dash, and one of a tail that rests on too
+    few moments of the run is a dash and their number.
     """
     few = too_few_clusters(result.latency_clusters)
     stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
@@ -197,23 +203,24 @@ def latency_rows(result: Result, *, decimals: int) -> list[tuple[str, ...]]:
     def cell(path: str, name: str, latency: LatencyNs) -> str:
         if latency.get(name) is not None and (clusters := few.get(path, {}).get(name)) is not None:
             return f"– ({counted(clusters, 'cluster')})"
-        return _milliseconds(latency.get(name), decimals)
+        text, interval = _milliseconds(latency.get(name), decimals), _interval(result, path, name, decimals)
+        return text if narrow or not interval else f"{text} ({interval}; {result.latency_clusters[path][name]:,})"
 
-    cells = [(title, *(cell(path, name, latency) for name in PERCENTILES)) for title, path, latency in rows]
-    return [cells[0], *_interval_rows(result, decimals), *cells[1:]]
+    cells = []
+    for title, path, latency in rows:
+        cells.append((title, *(cell(path, name, latency) for name in PERCENTILES)))
+        if narrow and result.latency_intervals.get(path) and not title.startswith(" "):
+            clusters = result.latency_clusters[path]
+            intervals = (_interval(result, path, name, decimals) or "–" for name in PERCENTILES)
+            cells.append(("  95% interval", *intervals))
+            cells.append(("  clusters of time", *(f"{clusters.get(name, '–')}" for name in PERCENTILES)))
+    return cells
 
 
-def _interval_rows(result: Result, decimals: int) -> list[tuple[str, ...]]:
-    found = [result.latency_intervals.get(name) for name in PERCENTILES]
-    low_high = [(each["low_ns"], each["high_ns"]) if each else (None, None) for each in found]
-    intervals = [
-        "–" if low is None else f"{_milliseconds(low, decimals)} to {_milliseconds(high, decimals)}"
-        for low, high in low_high
-    ]
-    return [
-        ("  95% interval", *intervals),
-        ("  clusters of time", *("–" if each is None else f"{each['clusters']:,}" for each in found)),
-    ]
+def _interval(result: Result, path: str, name: str, decimals: int) -> str:
+    """That of a percentile, empty if it has none."""
+    found = result.latency_intervals.get(path, {}).get(name)
+    return f"{_milliseconds(found['low_ns'], decimals)}–{_milliseconds(found['high_ns'], decimals)}" if found else ""
 
 
 def _partition_rows(result: Result) -> list[tuple[str, str, LatencyNs]]:

@@ -36,7 +36,7 @@ from market_spread.controller.host.machine import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, run_limits
-from market_spread.controller.statistics.intervals import percentiles_with_intervals, tail_clusters
+from market_spread.controller.statistics.intervals import PercentileEstimate, percentiles_with_intervals
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS
 
@@ -84,7 +84,8 @@ def result_of(
     partitions = state_partitions(plan, judged) if judged is not None else None
     stalls = _stalls(plan, observed)
     samples = _samples(plan, judged, partitions, latencies) | _decision_samples(observed)
-    clusters = {path: tail_clusters(*each, _PERCENTILES) for path, each in samples.items()}
+    estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}
+    clusters = {path: {name: each.clusters for name, each in of.items()} for path, of in estimates.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
     achieved = Achieved(
         latency_ns,
@@ -180,7 +181,7 @@ def result_of(
         **_of_decisions(observed),
         stalls=len(stalls),
         cpu_us_per_message_second_half=cpu.second_half_us,
-        latency_intervals=_intervals(judged),
+        latency_intervals={path: known for path, of in estimates.items() if (known := _intervals(of))},
         latency_clusters=clusters,
         acknowledge_ns=latency_summary_ns(HdrCounts.of_status(sent.acknowledge_histogram)),
         append_ns=latency_summary_ns(HdrCounts.of_status(observed.received.append_histogram)),
@@ -354,15 +355,10 @@ def _achieved_rate_per_s(observed: Observed) -> float | None:
     return observed.sent.messages_sent / seconds
 
 
-def _intervals(judged: Alerts | None) -> dict[str, dict[str, int | None]]:
-    """Of each percentile its 95% interval, where the run is long enough for one, and how many clusters support it."""
-    if judged is None:
-        return {}
-    figures = percentiles_with_intervals(judged.intended_us, judged.received_us - judged.intended_us, _PERCENTILES)
-    return {
-        name: {"low_ns": each.low_ns, "high_ns": each.high_ns, "clusters": each.clusters}
-        for name, each in figures.items()
-    }
+def _intervals(estimates: Mapping[str, PercentileEstimate]) -> dict[str, dict[str, int]]:
+    """By percentile the 95% intervals that there are."""
+    found = [(name, each.low_ns, each.high_ns) for name, each in estimates.items()]
+    return {name: {"low_ns": low, "high_ns": high} for name, low, high in found if low is not None and high is not None}
 
 
 def _settings(plan: RunPlan) -> Mapping[str, object]:

@@ -47,9 +47,8 @@ def marks_of(group: Group) -> tuple[str, ...]:
         reason = next(iter((*failed[0].lag_reasons, *failed[0].reasons)), "it gives no reason")
         marks.append(f"{len(failed)} {of} failed: {reason}")
     if old := [run for run in group.runs if run.schema_version != SCHEMA_VERSIONS[-1]]:
-        marks.append(
-            f"{len(old)} {of} have results of schema {old[0].schema_version}, which were judged by other rules"
-        )
+        versions = " and ".join(sorted({str(run.schema_version) for run in old}))
+        marks.append(f"{len(old)} {of} have results of schema {versions}, which other rules may have judged")
     return tuple(marks)
 
 

@@ -15,8 +15,8 @@ from market_spread.controller.compare.ab_order import Place, read_place
 
 RESULT_FILE = "result.json"
 MANIFEST_FILE = "manifest.json"
-# Version 2 has no causes: what it calls void is void, and nothing more is read into it.
-SCHEMA_VERSIONS = (2, 3)
+# Version 2 has no causes: what it calls void is void, and nothing more is read into it. What is read of 3 is as in 4.
+SCHEMA_VERSIONS = (2, 3, 4)
 
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
 
@@ -83,7 +83,7 @@ def read_run(folder: Path) -> RecordedRun:
     result = _document(folder / RESULT_FILE)
     version = result.get("schema_version")
     if type(version) is not int or version not in SCHEMA_VERSIONS:
-        known = " or ".join(str(number) for number in SCHEMA_VERSIONS)
+        known = f"{SCHEMA_VERSIONS[0]} to {SCHEMA_VERSIONS[-1]}"
         raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
     try:
         return _run_of(folder, result)

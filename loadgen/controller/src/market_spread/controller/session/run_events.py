@@ -12,10 +12,9 @@ from market_spread.common.grpc.calls import channel_to
 from market_spread.common.logs import log_event
 from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.analysis.result import Result, latency_rows, too_few_clusters
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, too_few_clusters
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.histograms import judged_histograms
-from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, NoteResponse, SeriesKey, TooFewClusters
@@ -140,7 +139,7 @@ def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result,
     few = too_few_clusters(result.latency_clusters)
     if observed.alerts is not None and len(observed.alerts):
         until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
-    rows = [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)] if histograms else []
+    rows = [LATENCY_HEAD, *latency_rows(result, decimals=2)] if histograms else []
     is_judged = bool(histograms) and until_ns > from_ns
     judgement = Judgement(
         cause=result.cause or "",

@@ -19,7 +19,6 @@ BLOCK_US = 5_000_000
 DRAWS = 1_000
 CLUSTER_GAP_US = 1_000_000
 CLUSTERS_MIN = 10
-SAMPLES_MIN = 10
 # With fewer the 2.5th to 97.5th percentile of the draws covers less than nine times in ten.
 BLOCKS_MIN = 10
 _TAIL_FROM = 95.0
@@ -32,7 +31,8 @@ Floats = npt.NDArray[np.float64]
 class PercentileEstimate:
     """A percentile, nanoseconds, with its 95% interval; and how many clusters of time the samples not below it form.
 
-    The value is None where too few samples or clusters support it, the interval also where the time has too few blocks.
+    The value is None where it is of a tail that too few clusters support, the interval wherever they are too few, and
+    where the time has too few blocks.
     """
 
     value_ns: int | None
@@ -46,18 +46,19 @@ def percentiles_with_intervals(
 ) -> dict[str, PercentileEstimate]:
     """Percentiles of latencies (n,) by their intended times (n,), microseconds, in any order; names as `p99.9`.
 
-    Values are those of `HdrCounts.percentile`. Any of them needs 10 samples; from p95 on it needs 10 samples above it
-    and 10 clusters not below it. The interval is of a block bootstrap: blocks of 5 s, 1,000 draws, always the same.
-    ValueError if a name is none of a percentile.
+    Values are those of `HdrCounts.percentile`; one without 10 samples above it is left out. From p95 on a value needs
+    10 clusters not below it, and so does any interval. That is of a block bootstrap: blocks of 5 s, 1,000 draws,
+    always the same. ValueError if a name is none of a percentile.
     """
     percents = {name: _percent(name) for name in names}
-    if not len(latency_us):
-        return dict.fromkeys(percents, PercentileEstimate(None, None, None, 0))
+    total = HdrCounts()
+    total.record(latency_us)
+    percents = {name: percent for name, percent in percents.items() if total.supports(percent)}
+    if not percents:
+        return {}
     order = np.argsort(intended_us, kind="stable")
     age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
     buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
-    total = HdrCounts()
-    total.record(latency_us)
     values_us = total.percentiles(list(percents.values()))
     blocks = max(1, -(-int(age_us[-1]) // BLOCK_US))
     intervals_us: list[tuple[int, int] | None] = [None] * len(percents)
@@ -67,28 +68,17 @@ def percentiles_with_intervals(
     found: dict[str, PercentileEstimate] = {}
     for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
         clusters = count_clusters(age_us[buckets >= _bucket_of(value_us)])
-        has_tail = percent < _TAIL_FROM or (clusters >= CLUSTERS_MIN and total.supports(percent))
-        if total.count < SAMPLES_MIN or not has_tail:
-            found[name] = PercentileEstimate(None, None, None, clusters)
-        else:
-            low_ns, high_ns = (edge_us * 1000 for edge_us in interval_us) if interval_us else (None, None)
-            found[name] = PercentileEstimate(value_us * 1000, low_ns, high_ns, clusters)
+        low_ns, high_ns = None, None
+        if (enough := clusters >= CLUSTERS_MIN) and interval_us:
+            low_ns, high_ns = (edge_us * 1000 for edge_us in interval_us)
+        value_ns = value_us * 1000 if enough or percent < _TAIL_FROM else None
+        found[name] = PercentileEstimate(value_ns, low_ns, high_ns, clusters)
     return found
 
 
-def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str]) -> dict[str, int]:
-    """How many clusters the latencies (n,) not below each percentile form, of those of a tail that samples support."""
-    percents = {name: percent for name in names if (percent := _percent(name)) >= _TAIL_FROM}
-    order = np.argsort(intended_us, kind="stable")
-    times_us, buckets = intended_us[order], bucket_indices(np.clip(latency_us[order], 0, HIGHEST_US))
-    total = HdrCounts()
-    total.record(latency_us)
-    values_us = total.percentiles(list(percents.values()))
-    return {
-        name: count_clusters(times_us[buckets >= _bucket_of(value_us)])
-        for (name, percent), value_us in zip(percents.items(), values_us, strict=True)
-        if total.supports(percent)
-    }
+def is_of_tail(name: str) -> bool:
+    """Whether the percentile, as `p99.9`, is one that needs clusters to be shown. ValueError if it is none."""
+    return _percent(name) >= _TAIL_FROM
 
 
 def count_clusters(times_us: Int64s) -> int:
@@ -122,8 +112,11 @@ def _intervals_us(
     of_block: Int64s, blocks: int, buckets: Int64s, percents: list[float], max_us: int
 ) -> Iterable[tuple[int, int]]:
     """The 2.5th to 97.5th percentile of the drawn percentiles, each from a histogram of whole blocks."""
-    used, bucket_of = np.unique(buckets, return_inverse=True)
-    counts = np.bincount(of_block * len(used) + bucket_of, minlength=blocks * len(used)).reshape(blocks, len(used))
+    of_bucket = np.bincount(buckets)
+    used, slot_of = np.flatnonzero(of_bucket), np.cumsum(of_bucket > 0) - 1
+    counts = np.bincount(of_block * len(used) + slot_of[buckets], minlength=blocks * len(used)).reshape(
+        blocks, len(used)
+    )
     # (used, blocks): a row for each bucket, of which only some are looked at.
     below = np.ascontiguousarray(np.cumsum(counts, axis=1).T, np.float64)
     rng = np.random.default_rng(_SEED)

@@ -119,7 +119,7 @@ def _latency_so_far(progress: RunProgress) -> str:
 def _latency_table(result: Result) -> Table:
     table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 1), title_style="bold")
     table.add_column("", no_wrap=True)
-    rows = latency_rows(result, decimals=1)
+    rows = latency_rows(result, decimals=1, narrow=True)
     # On 80 columns there is no room for percentiles that the run is too short for.
     known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
     for at in known:

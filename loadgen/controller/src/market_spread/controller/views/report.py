@@ -7,10 +7,9 @@ import numpy as np
 
 from market_spread.common.clock import Clock
 from market_spread.controller.analysis.latency import Boundary
-from market_spread.controller.analysis.result import Result, latency_rows
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host.timeline import Timeline
-from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.views.run_page import anomalies, manifest_of
@@ -37,7 +36,7 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
         "result": json.loads(result.to_json()),
         "outcome": result.outcome,
         "manifest": {"sections": manifest.sections if (manifest := manifest_of(folder)) else {}},
-        "latencies": [("latency, ms", *PERCENTILES), *latency_rows(result, decimals=2)],
+        "latencies": [LATENCY_HEAD, *latency_rows(result, decimals=2)],
         "clusters_min": CLUSTERS_MIN,
         "anomalies": anomalies(result, timeline),
         "boundaries": [

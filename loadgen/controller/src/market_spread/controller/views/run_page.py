@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, unanswered
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, alerts_text, latency_rows, unanswered
 from market_spread.controller.host.timeline import Timeline
-from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest, Scalar
@@ -111,7 +110,7 @@ def _latencies(result: Result) -> str:
         f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed."
     )
     rows = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
-    return f"{_table(('latency, ms', *PERCENTILES), rows)}\n\n{note}"
+    return f"{_table(LATENCY_HEAD, rows)}\n\n{note}"
 
 
 def _figures(result: Result) -> str:

@@ -115,11 +115,6 @@ def stages_us(alerts: Alerts) -> dict[str, Int64s]:
     }
 
 
-def stamp_faults(alerts: Alerts) -> dict[str, int]:
-    """Of each stage, how many alerts end it before it begins: by clocks that differ, or stamps that are false."""
-    return {name: int((values_us < 0).sum()) for name, values_us in stages_us(alerts).items()}
-
-
 def reordered(alerts: Alerts) -> int:
     """How many first alerts were received after one whose order was to be sent later; alerts in order of receipt."""
     firsts = judged_alerts(alerts, from_us=0)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tests.mutants.inputs import BEGIN_US, Input, generated, hand_made
-from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, System
+from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, Stop, System, partition_of
+from tests.mutants.wrong import HOTTEST
 
 MODES = (REAL_TIME, MICRO_BATCH)
 STANDSTILLS_US = (0, 400_000, 1_200_000)
 SEEDS = range(6)
-LIVES = ("plain", "restart", "pair", "late", "hiccups")
+LIVES = ("plain", "restart", "pair", "late", "hiccups", "stops")
 _LONG_S = 60
 
 
@@ -28,7 +29,8 @@ class Right:
 
 def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
     """A system of that life: it is always there, is started again, has a second one beside it, reads everything up to
-    1.5 s later, or has partitions that stand still alone.
+    1.5 s later, has partitions that stand still alone, or stops: all of it while the load settles, a partition or a
+    key later, for less than it may, and a partition that no order uses for ever (see `quiet`).
 
     A restart, with what is read again, is shorter than the time for which a job may stand still.
     """
@@ -41,18 +43,37 @@ def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
         return replace(system, replicas=2)
     if life == "late":
         return replace(system, later_us=int(drawn.uniform(0.2, 1.5) * 1e6))
+    if life == "stops":
+        return replace(system, stops=_STOPS)
     return replace(system, hiccup_us=60_000) if life == "hiccups" else system
+
+
+_STOPS = (
+    Stop(BEGIN_US + 3_000_000, 1_200_000),
+    Stop(BEGIN_US + 7_000_000, 1_200_000, lambda symbols: partition_of(symbols) == 1),
+    Stop(BEGIN_US + 11_500_000, 1_200_000, lambda symbols: (symbols == HOTTEST) | (symbols == np.bytes_(b"P4    "))),
+    Stop(BEGIN_US + 7_000_000, 3_600_000_000, lambda symbols: partition_of(symbols) == 2),
+)
+
+
+def quiet(given: Input) -> Input:
+    """The same without orders for partition 2, and for partition 0 without those of 4 s."""
+    orders, partition = given.orders, partition_of(given.orders.symbol)
+    age_us = orders.intended_us - BEGIN_US
+    paused = (partition == 0) & (age_us >= 8_000_000) & (age_us < 12_000_000)
+    return replace(given, orders=orders[(partition != 2) & ~paused])
 
 
 def of_life(life: str, mode: str, standstill_us: int) -> Iterator[Right]:
     """On either market and with each seed; one a minute long, in which steadiness and growth are judged as well."""
+    given = quiet if life == "stops" else lambda it: it
     for make, seed in itertools.product((hand_made, generated), SEEDS):
         system = right_system(life, mode, standstill_us, seed)
-        yield Right(f"{make.__name__} {seed}", system, lambda make=make, seed=seed: make(seed % 3))  # type: ignore[misc]
+        yield Right(f"{make.__name__} {seed}", system, lambda make=make, seed=seed: given(make(seed % 3)))  # type: ignore[misc]
     system = replace(right_system(life, mode, standstill_us, 3), seconds=_LONG_S)
-    yield Right("a minute", system, lambda: generated(1, seconds=_LONG_S))
+    yield Right("a minute", system, lambda: given(generated(1, seconds=_LONG_S)))
     deciding = right_system(life, mode, standstill_us, 5)
-    yield Right("all decisions", deciding, lambda: generated(2), decides=True)
+    yield Right("all decisions", deciding, lambda: given(generated(2)), decides=True)
 
 
 def right_systems() -> Iterator[Right]:

@@ -40,17 +40,27 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Stop:
+    """Nothing is read for so long of what is about some symbols; `of` says which these are."""
+
+    from_us: int
+    length_us: int
+    of: Callable[[npt.NDArray[np.bytes_]], Bools] = lambda symbols: np.ones(len(symbols), np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """A right system, unless one of its hooks makes it a wrong one.
 
     standstill_us: how long nothing is read at the end of a batch of 5 s, in Real-Time Mode; replicas: jobs that read
     the same, standing still at different times; slower_by: by how much of each second it falls behind; later_us: by how
     much later it reads everything; hiccup_us: the mean time for which, every 10 s or so, one partition of one topic
-    stands still alone. seconds: how long the load takes. decides: whether all orders leave, accepted ones too.
+    stands still alone; stops: what stands still besides. seconds: how long the load takes. decides: whether all orders
+    leave, accepted ones too.
 
     Hooks: heard changes the quotes and when they come to the state (n,); rule says which prices reject; by_sequence:
     whether the state holds the quote with the highest sequence or the one that came last; asked: the symbol by which
-    an order is looked up; said changes the alerts.
+    an order is looked up; said changes the alerts; beside is what the job writes to their topic and is none.
     """
 
     seed: int = 1
@@ -61,11 +71,13 @@ class System:
     slower_by: float = 0
     later_us: int = 0
     hiccup_us: int = 25_000
+    stops: tuple[Stop, ...] = ()
     heard: Callable[[Quotes, Int64s], Heard] = lambda quotes, came_us: (quotes, came_us)
     rule: Callable[[Int64s, Int64s], Bools] = rejected
     by_sequence: bool = True
     asked: Callable[[npt.NDArray[np.bytes_]], npt.NDArray[np.bytes_]] = lambda symbols: symbols
     said: Callable[[Alerts], Alerts] = lambda alerts: alerts
+    beside: Callable[[Alerts], list[bytes]] = lambda alerts: []
     batches_after_us: int = 0
     seconds: int = SECONDS
     decides: bool = False
@@ -149,7 +161,7 @@ class System:
         leaves = np.flatnonzero(self.rule(bid, offer) | self.decides)
         theirs, emitted_us = orders[leaves], emitted_us[leaves]
         received_us = emitted_us + 800 + drawn.exponential(2_000, len(leaves)).astype(np.int64)
-        partition = _partition_of(theirs.symbol)
+        partition = partition_of(theirs.symbol)
         for number in range(PARTITIONS):  # what a partition of the job sends later does not come earlier
             own = np.flatnonzero(partition == number)
             own = own[np.argsort(emitted_us[own], kind="stable")]
@@ -165,7 +177,7 @@ class System:
     ) -> Int64s:
         """When messages come to the state: in order within a partition, each of which has hiccups of its own."""
         came_us = sent_us + 500 + drawn.exponential(1_500, len(sent_us)).astype(np.int64)
-        partition = _partition_of(symbols)
+        partition = partition_of(symbols)
         speed = drawn.uniform(0.05, 0.6)
         for number in range(PARTITIONS):
             own = partition == number
@@ -176,6 +188,9 @@ class System:
             for boundary_us in self._boundaries() if self.mode == REAL_TIME else ():
                 times_us = _still(times_us, boundary_us, self.standstill_us, speed)
             came_us[own] = np.maximum.accumulate(times_us) + self.later_us
+        for stop in self.stops:
+            stopped = stop.of(symbols)
+            came_us[stopped] = _still(came_us[stopped], stop.from_us, stop.length_us, 0.1)
         came_us += (np.maximum(came_us - BEGIN_US, 0) * self.slower_by).astype(np.int64)
         return np.where(initial, sent_us, came_us)
 
@@ -193,7 +208,7 @@ class System:
         length_us = drawn.uniform(600_000, 1_000_000, 200).astype(np.int64)
         begins_us = BEGIN_US - 1_000_000 + np.cumsum(length_us)
         batch_of_quotes, batch_of_orders = (np.searchsorted(begins_us, times) for times in (quotes_us, orders_us))
-        partition = _partition_of(orders.symbol)
+        partition = partition_of(orders.symbol)
         share = drawn.uniform(0.6, 0.99, (200, PARTITIONS))[batch_of_orders, partition]
         emitted_us = begins_us[batch_of_orders] + (length_us[np.minimum(batch_of_orders + 1, 199)] * share).astype(
             np.int64
@@ -227,7 +242,7 @@ class System:
         return found
 
 
-def _partition_of(symbols: npt.NDArray[np.bytes_]) -> Int64s:
+def partition_of(symbols: npt.NDArray[np.bytes_]) -> Int64s:
     """The partition of topic and state, as the product has it."""
     return buckets_of(np.ascontiguousarray(symbols).view(np.uint8).reshape(-1, 6), PARTITIONS)
 

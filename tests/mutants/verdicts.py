@@ -1,15 +1,18 @@
 """The whole verdict of a run of a simulated system: what the run would have observed, judged as every run is."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from unittest.mock import patch
 
 import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.kafka.client import Record
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import DECISION
 from market_spread.common.wire.ledger import encode_ledger
@@ -30,6 +33,7 @@ from market_spread.v1.control_pb2 import (
     SenderStatusResponse,
 )
 from tests.mutants.inputs import BEGIN_US, INITIAL_US, Input
+from tests.mutants.parts import received
 from tests.mutants.system import BATCH_US, PARTITIONS, REAL_TIME, System
 
 QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
@@ -116,6 +120,7 @@ def _observed(system: System, given: Input, alerts: Alerts) -> Observed:
             alerts=len(first), latency_histogram=latencies.encode(),
             alerts_duplicated=len(alerts) - len(first),
             alerts_disagreeing=int((alerts.quote_sequence != named).sum()),
+            alerts_unreadable=_unreadable(system.beside(alerts)),
         ),
         job=JobStatusResponse(
             messages_committed=initial + sent, messages_processed=initial + sent,
@@ -130,6 +135,12 @@ def _observed(system: System, given: Input, alerts: Alerts) -> Observed:
         alerts=alerts,
         drained=True,
     )  # fmt: skip
+
+
+def _unreadable(records: list[bytes]) -> int:
+    """How many of these records a receiver takes for no alert."""
+    with TemporaryDirectory() as folder:
+        return received(Path(folder), list(itertools.starmap(Record, enumerate(records)))).alerts_unreadable
 
 
 def _all(value_us: int, count: int) -> bytes:

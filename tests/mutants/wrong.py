@@ -12,7 +12,19 @@ from market_spread.controller.analysis.latency import STAGES
 from market_spread.controller.analysis.result import Result
 from market_spread.loadgen.columns import Alerts, Decisions, Quotes, symbol_codes
 from tests.mutants.inputs import BEGIN_US
-from tests.mutants.system import BATCH_US, Bools, Heard, Restart, System, rejected
+from tests.mutants.parts import recorded
+from tests.mutants.system import (
+    BATCH_US,
+    MICRO_BATCH,
+    REAL_TIME,
+    Bools,
+    Heard,
+    Restart,
+    Stop,
+    System,
+    partition_of,
+    rejected,
+)
 
 Texts = np.ndarray[tuple[int], np.dtype[np.bytes_]]
 
@@ -23,6 +35,8 @@ CRITERIA = {
     "wrong": frozenset({Criterion.ALERTS_WRONG}),
     "duplicated": frozenset({Criterion.ALERTS_DUPLICATED}),
     "slow": frozenset({Criterion.LAG_GROWING, Criterion.STALLED, Criterion.LATENCY_P95}),
+    "stalled": frozenset({Criterion.STALLED}),
+    "unreadable": frozenset({Criterion.ALERTS_UNREADABLE}),
 }
 
 RESTART_LATE = Restart(killed_us=BEGIN_US + 13_000_000, down_us=1_000_000)
@@ -31,9 +45,8 @@ RESTART = Restart(killed_us=BEGIN_US + 8_600_000, down_us=2_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong system. caught: the kinds of faults, or the stages, of which one must be found.
-
-    decided: changes the decisions, of a job that tells all of them.
+    """A wrong system. caught: the kinds of faults, or the stages, of which one must be found; says: what the reasons
+    must have in them. decided: changes the decisions, of a job that tells all of them.
     """
 
     name: str
@@ -41,6 +54,7 @@ class Mutant:
     system: System
     caught: tuple[str, ...]
     decided: Callable[[Decisions], Decisions] | None = None
+    says: str = ""
 
     def is_found(self, result: Result) -> bool:
         """Whether a run of it is called what it is, for a reason that names the fault."""
@@ -52,15 +66,17 @@ class Mutant:
             named = any(f"stage {stage.replace('_', ' ')}" in said for stage in self.caught)
             return result.verdict is Verdict.VOID and named and Criterion.STAMPS in result.decisive
         expected = frozenset[Criterion]().union(*(CRITERIA[kind] for kind in self.caught))
-        return result.verdict is Verdict.FAILED and bool(expected & set(result.decisive))
+        said = self.says in " ".join(result.reasons)
+        return result.verdict is Verdict.FAILED and bool(expected & set(result.decisive)) and said
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
     mutants: list[Mutant] = field(default_factory=list)
 
-    def add(self, name: str, sentence: str, *caught: str, **hooks: object) -> None:
-        self.mutants.append(Mutant(name, sentence, replace(System(standstill_us=400_000), **hooks), caught))  # type: ignore[arg-type]
+    def add(self, name: str, sentence: str, *caught: str, says: str = "", **hooks: object) -> None:
+        system = replace(System(standstill_us=400_000), **hooks)  # type: ignore[arg-type]
+        self.mutants.append(Mutant(name, sentence, system, caught, says=says))
 
 
 _all = _List()
@@ -366,6 +382,21 @@ _transport(
 )
 
 
+def _rows(alerts: Alerts) -> list[bytes]:
+    return [record.value for record in recorded(alerts)]
+
+
+_transport(
+    "garbage", "every 500th alert is followed by bytes that are none", "unreadable", says="records were no alert",
+    said=lambda alerts: alerts, beside=lambda alerts: [bytes(reversed(row)) for row in _rows(alerts[::500])],
+)  # fmt: skip
+_transport(
+    "cut_off", "every 500th alert is cut off", "unreadable", says="records were no alert",
+    said=lambda alerts: alerts[np.arange(len(alerts)) % 500 != 250],
+    beside=lambda alerts: [row[:100] for row in _rows(alerts[::500])],
+)  # fmt: skip
+
+
 # Stamps: nothing is wrong with what the alerts say, so the oracle finds no fault, and the stages do.
 
 stamps = _List()
@@ -401,6 +432,57 @@ slow.add("falls_behind", "it falls behind by 0.3 s in each second", "slow", slow
 slow.add("far_behind", "it falls behind by 1.5 s in each second", "slow", slower_by=1.5)
 slow.add("stands_still", "nothing is read for 4 s at the end of a batch", "slow", standstill_us=4_000_000)
 slow.add("away", "it is away for 4 s when it is started again", "slow", restart=replace(RESTART, down_us=4_000_000))
+
+
+# A part of it stands still, or it does while the load settles. This probe is the one with most orders of the market.
+HOTTEST = np.bytes_(b"/H    ")
+
+
+def _stopped(length_us: int, *, from_us: int = 8_000_000, of: Callable[[Texts], Bools] | None = None) -> Stop:
+    return Stop(BEGIN_US + from_us, length_us, of) if of else Stop(BEGIN_US + from_us, length_us)
+
+
+_SETTLING = _stopped(3_500_000, from_us=1_000_000)
+slow.add(
+    "stands_still_while_settling", "nothing is read for 3.5 s while the load settles", "stalled",
+    says="the job stood still for 3.5 s, from 1.0 s of the load on", stops=(_SETTLING,),
+)  # fmt: skip
+for _mode, _name, _long_us in ((REAL_TIME, "", 3_500_000), (MICRO_BATCH, "_in_batches", 5_000_000)):
+    slow.add(
+        f"input_partition_stops{_name}", f"one partition of the input is not read for a while, {_mode}", "stalled",
+        says="partition 1 of the input stood still", mode=_mode,
+        stops=(_stopped(_long_us, of=lambda symbols: partition_of(symbols) == 1),),
+    )  # fmt: skip
+    slow.add(
+        f"hot_key_stops{_name}", f"a key with many orders is not read for a while, {_mode}", "stalled",
+        says="the key /H stood still", mode=_mode, stops=(_stopped(_long_us, of=lambda symbols: symbols == HOTTEST),),
+    )  # fmt: skip
+
+
+def _stall_stamped(name: str, sentence: str, said: Callable[[Alerts], dict[str, Int64s]]) -> None:
+    """What waited has stamps that lay it on others."""
+
+    def stamped(alerts: Alerts) -> Alerts:
+        waited = alerts.received_us - alerts.intended_us > 500_000
+        return replace(
+            alerts, **{name: np.where(waited, us, getattr(alerts, name)) for name, us in said(alerts).items()}
+        )
+
+    slow.add(name, sentence, "stalled", says="the job stood still for 3.5 s", stops=(_SETTLING,), said=stamped)
+
+
+_stall_stamped(
+    "stall_as_delivery", "it stands still, and stamps what waited as emitted at once",
+    lambda alerts: {"read_us": alerts.sent_us + 700, "emitted_us": alerts.sent_us + 1_000},
+)  # fmt: skip
+_stall_stamped(
+    "stall_as_late_send", "it stands still, and stamps what waited as sent late",
+    lambda alerts: {name: alerts.received_us - us for name, us in (("sent_us", 9), ("read_us", 6), ("emitted_us", 3))},
+)  # fmt: skip
+_stall_stamped(
+    "stall_beside_false_stamps", "it stands still, and stamps what waited as read in 1970",
+    lambda alerts: {"read_us": alerts.read_us * 0},
+)  # fmt: skip
 
 
 # All decisions: the alerts are right, and what is told of the orders is not.

@@ -13,7 +13,7 @@ from tests.mutants.wrong import HOTTEST
 MODES = (REAL_TIME, MICRO_BATCH)
 STANDSTILLS_US = (0, 400_000, 1_200_000)
 SEEDS = range(6)
-LIVES = ("plain", "restart", "pair", "late", "hiccups", "stops")
+LIVES = ("plain", "restart", "pair", "late", "hiccups", "stops", "again")
 _LONG_S = 60
 
 
@@ -28,7 +28,8 @@ class Right:
 
 
 def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
-    """A system of that life: it is always there, is started again, has a second one beside it, reads everything up to
+    """A system of that life: it is always there, is started again, is so and reads eight seconds again, as slowly as
+    it may, has a second one beside it, reads everything up to
     1.5 s later, has partitions that stand still alone, or stops: all of it while the load settles, a partition or a
     key later, for less than it may, and a partition that no order uses for ever (see `quiet`).
 
@@ -39,6 +40,10 @@ def right_system(life: str, mode: str, standstill_us: int, seed: int) -> System:
     if life == "restart":
         killed_us = BEGIN_US + int(drawn.uniform(6.4, 7.4) * 1e6)
         return replace(system, restart=Restart(killed_us, down_us=int(drawn.uniform(0.2, 1) * 1e6)))
+    if life == "again":
+        killed_us = BEGIN_US + int(drawn.uniform(8.3, 8.7) * 1e6)
+        down_us = int(drawn.uniform(0.3, 0.6) * 1e6)
+        return replace(system, batch_us=10_000_000, restart=Restart(killed_us, down_us, share=0.45))
     if life == "pair":
         return replace(system, replicas=2)
     if life == "late":
@@ -71,6 +76,8 @@ def of_life(life: str, mode: str, standstill_us: int) -> Iterator[Right]:
         system = right_system(life, mode, standstill_us, seed)
         yield Right(f"{make.__name__} {seed}", system, lambda make=make, seed=seed: given(make(seed % 3)))  # type: ignore[misc]
     system = replace(right_system(life, mode, standstill_us, 3), seconds=_LONG_S)
+    if system.restart and life == "again":  # in the middle: what is slow at first alone was not warm
+        system = replace(system, restart=replace(system.restart, killed_us=system.restart.killed_us + 20_000_000))
     yield Right("a minute", system, lambda: given(generated(1, seconds=_LONG_S)))
     deciding = right_system(life, mode, standstill_us, 5)
     yield Right("all decisions", deciding, lambda: given(generated(2)), decides=True)

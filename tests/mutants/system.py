@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,14 @@ def rejected(bid: Int64s, offer: Int64s) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The job is killed, and comes back so much later from its newest checkpoint."""
+    """The job is killed, and comes back so much later from its newest checkpoint.
+
+    share: of the time in which it came, what is read again and what has piled up takes; drawn for each topic if None.
+    """
 
     killed_us: int
     down_us: int
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,11 @@ class Stop:
 class System:
     """A right system, unless one of its hooks makes it a wrong one.
 
-    standstill_us: how long nothing is read at the end of a batch of 5 s, in Real-Time Mode; replicas: jobs that read
-    the same, standing still at different times; slower_by: by how much of each second it falls behind; later_us: by how
-    much later it reads everything; hiccup_us: the mean time for which, every 10 s or so, one partition of one topic
-    stands still alone; stops: what stands still besides. seconds: how long the load takes. decides: whether all orders
-    leave, accepted ones too.
+    standstill_us: how long nothing is read at the end of a batch, of batch_us, in Real-Time Mode; replicas: jobs that
+    read the same, standing still at different times; slower_by: by how much of each second it falls behind; later_us:
+    by how much later it reads everything; hiccup_us: the mean time for which, every 10 s or so, one partition of one
+    topic stands still alone; stops: what stands still besides. seconds: how long the load takes. decides: whether all
+    orders leave, accepted ones too.
 
     Hooks: heard changes the quotes and when they come to the state (n,); rule says which prices reject; by_sequence:
     whether the state holds the quote with the highest sequence or the one that came last; asked: the symbol by which
@@ -78,6 +83,7 @@ class System:
     asked: Callable[[npt.NDArray[np.bytes_]], npt.NDArray[np.bytes_]] = lambda symbols: symbols
     said: Callable[[Alerts], Alerts] = lambda alerts: alerts
     beside: Callable[[Alerts], list[bytes]] = lambda alerts: []
+    batch_us: int = BATCH_US
     batches_after_us: int = 0
     seconds: int = SECONDS
     decides: bool = False
@@ -86,7 +92,7 @@ class System:
     def jobs(self) -> "list[System]":
         """One for each replica."""
         return [
-            replace(self, seed=self.seed + 1000 * number, batches_after_us=number * BATCH_US // self.replicas)
+            replace(self, seed=self.seed + 1000 * number, batches_after_us=number * self.batch_us // self.replicas)
             for number in range(self.replicas)
         ]
 
@@ -110,20 +116,26 @@ class System:
             return WHOLE_RUN
         if self.restart is None:
             return ()
-        still_us = self.standstill_us if self.mode == REAL_TIME else 0
-        committed_us = self._batch_before(self.restart.killed_us) + still_us
-        return ((committed_us, self.restart.killed_us + self.restart.down_us),)
+        killed_us = self.restart.killed_us
+        committed_us = self._committed_us(killed_us) + self.standstill_us
+        if self.mode == MICRO_BATCH:
+            committed_us = int(self._begins_us[self._begins_us <= killed_us][-1])
+        return ((committed_us, killed_us + self.restart.down_us),)
 
     @property
     def batches_us(self) -> list[tuple[int, int]]:
         """Begin and end of the batches that were committed."""
-        begins_us = [begin for job in self.jobs for begin in job._boundaries().tolist()]
-        batches = [(begin, begin + BATCH_US) for begin in sorted(begins_us)]
+        batches = [(begin, begin + self.batch_us) for job in self.jobs for begin in job._boundaries().tolist()]
+        if self.mode == MICRO_BATCH:
+            batches = [batch for job in self.jobs for batch in pairwise(job._begins_us.tolist())]
+        batches.sort()
         if self.restart is None:
             return batches
         back_us = self.restart.killed_us + self.restart.down_us
         before = [batch for batch in batches if batch[1] <= self.restart.killed_us]
         after = [(max(begin, back_us), end) for begin, end in batches if end > back_us]
+        if self.mode == MICRO_BATCH:
+            after = list(pairwise((self._begins_us + back_us - self._begins_us[0]).tolist()))
         return [*before, *after]
 
     def _run(self, given: Input) -> Alerts:
@@ -136,13 +148,13 @@ class System:
             return self._life(drawn, quotes, quotes_us, orders, sent_us, orders_us)
 
         killed_us = self.restart.killed_us
-        back_us, committed_us = killed_us + self.restart.down_us, self._batch_before(killed_us)
+        back_us, committed_us = killed_us + self.restart.down_us, self._committed_us(killed_us)
         again = [
-            _still(came_us, committed_us, back_us - committed_us, drawn.uniform(0.02, 0.3))
+            _still(came_us, committed_us, back_us - committed_us, self.restart.share or drawn.uniform(0.02, 0.3))
             for came_us in (quotes_us, orders_us)
         ]
         before = self._life(drawn, quotes, quotes_us, orders, sent_us, orders_us)
-        after = self._life(drawn, quotes, again[0], orders, sent_us, again[1])
+        after = self._life(drawn, quotes, again[0], orders, sent_us, again[1], back_us)
         once = orders.order_id[orders_us < committed_us]
         before = before[before.emitted_us < killed_us]
         after = after[~np.isin(after.order_id, once)]
@@ -150,12 +162,14 @@ class System:
 
     def _life(
         self, drawn: np.random.Generator, quotes: Quotes, quotes_us: Int64s,
-        orders: Orders, sent_us: Int64s, orders_us: Int64s,
+        orders: Orders, sent_us: Int64s, orders_us: Int64s, begun_us: int = 0,
     ) -> Alerts:  # fmt: skip
         heard, heard_us = self.heard(quotes, quotes_us)
         met_us, emitted_us = orders_us, orders_us + 200
         if self.mode == MICRO_BATCH:
-            heard_us, met_us, emitted_us = self._in_batches(drawn, heard, heard_us, orders, orders_us)
+            # Its first batch begins when it does, also where it was started again.
+            begins_us = self._begins_us + max(0, begun_us - int(self._begins_us[0]))
+            heard_us, met_us, emitted_us = _in_batches(drawn, begins_us, heard, heard_us, orders, orders_us)
         at = self._newest(heard, heard_us, self.asked(orders.symbol), met_us)
         bid, offer, sequence = (np.where(at >= 0, values[at], 0) for values in (heard.bid, heard.offer, heard.sequence))
         leaves = np.flatnonzero(self.rule(bid, offer) | self.decides)
@@ -195,33 +209,21 @@ class System:
         return np.where(initial, sent_us, came_us)
 
     def _boundaries(self) -> Int64s:
-        return BEGIN_US + self.batches_after_us + np.arange(-2, self.seconds * 1_000_000 // BATCH_US + 1) * BATCH_US
+        numbers = np.arange(-2, self.seconds * 1_000_000 // self.batch_us + 1)
+        return BEGIN_US + self.batches_after_us + numbers * self.batch_us
 
-    def _batch_before(self, unix_us: int) -> int:
+    @property
+    def _begins_us(self) -> Int64s:
+        """When batches begin in micro-batch mode, each at the end of the one before."""
+        lengths_us = np.random.default_rng([self.seed, 1]).uniform(600_000, 1_000_000, 200).astype(np.int64)
+        return BEGIN_US - 1_000_000 + np.cumsum(lengths_us)
+
+    def _committed_us(self, unix_us: int) -> int:
+        """What was read by then is in a batch that was committed before the given time."""
+        if self.mode == MICRO_BATCH:  # of what had come by its begin, at its end, which is the next one's begin
+            return int(self._begins_us[self._begins_us <= unix_us][-2])
         boundaries = self._boundaries()
         return int(boundaries[boundaries <= unix_us][-1])
-
-    def _in_batches(
-        self, drawn: np.random.Generator, quotes: Quotes, quotes_us: Int64s, orders: Orders, orders_us: Int64s
-    ) -> tuple[Int64s, Int64s, Int64s]:
-        """A batch takes what has come by its begin; within it, the intended times say what came first."""
-        length_us = drawn.uniform(600_000, 1_000_000, 200).astype(np.int64)
-        begins_us = BEGIN_US - 1_000_000 + np.cumsum(length_us)
-        batch_of_quotes, batch_of_orders = (np.searchsorted(begins_us, times) for times in (quotes_us, orders_us))
-        partition = partition_of(orders.symbol)
-        share = drawn.uniform(0.6, 0.99, (200, PARTITIONS))[batch_of_orders, partition]
-        emitted_us = begins_us[batch_of_orders] + (length_us[np.minimum(batch_of_orders + 1, 199)] * share).astype(
-            np.int64
-        )
-        first_us = BEGIN_US - 20_000_000
-        met = (
-            batch * 100_000_000 + (intended_us - first_us) + first_us
-            for batch, intended_us in (
-                (batch_of_quotes, quotes.intended_us),
-                (batch_of_orders, orders.intended_us),
-            )
-        )
-        return next(met), next(met), emitted_us
 
     def _newest(self, quotes: Quotes, came_us: Int64s, symbols: npt.NDArray[np.bytes_], met_us: Int64s) -> Int64s:
         """The place of the quote that each order meets, -1 without one."""
@@ -240,6 +242,22 @@ class System:
         found = np.where(before >= 0, held[before], -1)
         found[(found >= 0) & (of_quotes[found] != of_orders)] = -1
         return found
+
+
+def _in_batches(
+    drawn: np.random.Generator, begins_us: Int64s, quotes: Quotes, quotes_us: Int64s, orders: Orders, orders_us: Int64s
+) -> tuple[Int64s, Int64s, Int64s]:
+    """A batch takes what has come by its begin; within it, the intended times say what came first."""
+    batch_of_quotes, batch_of_orders = (np.searchsorted(begins_us, times) for times in (quotes_us, orders_us))
+    lengths_us = np.diff(begins_us, append=begins_us[-1] + 1_000_000)[batch_of_orders]
+    share = drawn.uniform(0.6, 0.99, (200, PARTITIONS))[batch_of_orders, partition_of(orders.symbol)]
+    emitted_us = begins_us[batch_of_orders] + (lengths_us * share).astype(np.int64)
+    first_us = BEGIN_US - 20_000_000
+    met = (
+        batch * 100_000_000 + (intended_us - first_us) + first_us
+        for batch, intended_us in ((batch_of_quotes, quotes.intended_us), (batch_of_orders, orders.intended_us))
+    )
+    return next(met), next(met), emitted_us
 
 
 def partition_of(symbols: npt.NDArray[np.bytes_]) -> Int64s:

@@ -41,10 +41,10 @@ _FRAMES = 1000
 
 
 @cache
-def plan(mode: str, replicas: int, seconds: int, decisions: str) -> RunPlan:
+def plan(mode: str, replicas: int, seconds: int, decisions: str, batch_us: int = BATCH_US) -> RunPlan:
     """The shipped workload with an objective for its latency, as long and in such batches as the simulation."""
     workload = read_workload(QUICK, Overrides(rate_per_s=3_000, duration_s=seconds, mode=mode))
-    job = {"replicas": replicas, "batch_s": BATCH_US / 1e6 if mode == REAL_TIME else 1}
+    job = {"replicas": replicas, "batch_s": batch_us / 1e6 if mode == REAL_TIME else 1}
     # Where there are two jobs, their batches must be longer.
     job["batch_s"] *= 4 if replicas > 1 and mode == REAL_TIME else 1
     return plan_of_workload(
@@ -73,7 +73,8 @@ def result(
     if decided is not None:
         alerts, decisions = system.decide(given)
         decisions = decided(decisions)
-    run_plan = plan(system.mode, system.replicas, system.seconds, "rejected" if decisions is None else "all")
+    told = "rejected" if decisions is None else "all"
+    run_plan = plan(system.mode, system.replicas, system.seconds, told, system.batch_us)
     observed = _observed(system, given, alerts)
     observed.round_trips = {phase: dict(trips) for phase, trips in round_trips.items()}
     if decisions is not None:
@@ -109,7 +110,7 @@ def _observed(system: System, given: Input, alerts: Alerts) -> Observed:
     latencies.record((alerts.received_us - alerts.intended_us)[first])
     quote_of = dict(zip(alerts.order_id[first].tolist(), alerts.quote_sequence[first].tolist(), strict=True))
     named = np.array([quote_of[order_id] for order_id in alerts.order_id.tolist()], np.int64)
-    batches = system.batches_us if system.mode == REAL_TIME else []
+    batches = [batch for batch in system.batches_us if batch[1] < BEGIN_US + (system.seconds + 3) * 1_000_000]
     return Observed(
         started=datetime(2026, 11, 21, tzinfo=UTC),
         sent=SenderStatusResponse(

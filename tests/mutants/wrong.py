@@ -382,6 +382,21 @@ _transport(
 )
 
 
+_STALL_US = 3_500_000
+
+
+def _again_meanwhile(alerts: Alerts) -> Alerts:
+    """While it stands still, from 8 s on, the alerts of the seconds before come again."""
+    before = np.abs(alerts.received_us - BEGIN_US - 6_000_000) < _STALL_US // 2
+    return _with_again(alerts, before, 2_000_000 + _STALL_US // 2)
+
+
+_transport(
+    "stall_hidden", "it stands still, and sends old alerts again meanwhile, without a restart", "stalled",
+    says="the job stood still", said=_again_meanwhile, stops=(Stop(BEGIN_US + 8_000_000, _STALL_US),),
+)  # fmt: skip
+
+
 def _rows(alerts: Alerts) -> list[bytes]:
     return [record.value for record in recorded(alerts)]
 

@@ -17,6 +17,7 @@ from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.keys import parts_of, state_partitions
+from market_spread.controller.analysis.latency import received_again_us
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
@@ -1404,6 +1405,32 @@ def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observ
     )
     assert result.stalls == 1
     assert result_of(plan, observed, "a-run").reasons[0].startswith("the key A")  # its state has one partition
+
+
+@pytest.mark.parametrize(("away_us", "stalled_us"), [(1_000_000, []), (2_500_000, [2_500_000])])
+def test_a_job_that_reads_again_stands_still_only_while_it_is_away(away_us: int, stalled_us: list[int]) -> None:
+    """Away from 30 s on, it sends the alerts of the 5 s before again for 4 s, and only then new ones."""
+    alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
+    killed_us = int(alerts.intended_us[0]) + 30_000_000
+    back_us = killed_us + away_us
+    received_us = np.where(alerts.intended_us > killed_us, np.maximum(alerts.received_us, back_us + 4_000_000), 0)
+    alerts = dataclasses.replace(alerts, received_us=np.maximum(alerts.received_us, received_us))
+    age_us = alerts.intended_us - killed_us + 5_000_000
+    repeated = alerts[(age_us > 0) & (age_us < 5_000_000)]
+    repeated = dataclasses.replace(
+        repeated, received_us=back_us + (repeated.intended_us - killed_us + 5_000_000) * 4 // 5
+    )
+    again_us = received_again_us(Alerts.concatenate([alerts, repeated]), [(killed_us - 5_000_000, back_us)])
+
+    found = find_stalls(alerts, (), again_us=again_us, longer_than_us=2_000_000)
+
+    assert len(again_us) == len(repeated)
+    assert [round(stall.duration_us, -5) for stall in found] == stalled_us
+    assert [round(stall.duration_us, -5) for stall in find_stalls(alerts, (), longer_than_us=2_000_000)] == [
+        away_us + 4_000_000
+    ]
+    early = received_again_us(Alerts.concatenate([alerts, repeated]), [(0, killed_us - 5_000_000)])
+    assert len(early) == 0, "what cannot have been read again hides nothing"
 
 
 @pytest.mark.parametrize("latency_us", [lambda age_us: 8_000_000 + age_us // 10, lambda age_us: 1_900_000])

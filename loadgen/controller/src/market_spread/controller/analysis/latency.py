@@ -105,6 +105,15 @@ def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
     return firsts[firsts.intended_us >= from_us]
 
 
+def received_again_us(alerts: Alerts, replays: Sequence[tuple[int, int]]) -> Int64s:
+    """When alerts came that were not the first of their order, of what may have been read again then; ascending."""
+    again = np.zeros(len(alerts), np.bool_)
+    for begin_us, end_us in replays:
+        again |= (alerts.intended_us <= end_us) & (alerts.received_us >= begin_us)
+    again[np.unique(alerts.order_id, return_index=True)[1]] = False
+    return np.sort(alerts.received_us[again])
+
+
 def stages_us(alerts: Alerts) -> dict[str, Int64s]:
     """The stages of each alert, which add up to its latency."""
     return {

@@ -15,6 +15,7 @@ from market_spread.loadgen.columns import Alerts
 _EXPLAINED_SHARE_MIN = 0.5
 # A job that is ended by an outage may be noticed when that is over.
 _JUST_US = 1_000_000
+_NEVER: Int64s = np.zeros(0, np.int64)
 # The number of what is in no part.
 NO_PART = -1
 # Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
@@ -26,13 +27,15 @@ class Groups:
     """Parts of the output that may stand still alone.
 
     of: the number of its part, for each alert, or NO_PART; within: of what the part is held against; name: what the
-    part is called, by the place of one of its alerts; orders_min: how many of its orders must have waited.
+    part is called, by the place of one of its alerts; orders_min: how many of its orders must have waited; again_us:
+    when alerts came again, ascending, of what was read again after a restart: nothing stands still meanwhile.
     """
 
     of: Int64s
     within: Int64s
     name: Callable[[int], str]
     orders_min: int = 1
+    again_us: Int64s = field(default_factory=lambda: _NEVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ def find_stalls(
     boundaries: Sequence[Boundary],
     *,
     parts: Sequence[Groups] = (),
+    again_us: Int64s = _NEVER,
     longer_than_us: int,
     rig: RigTimes = RigTimes(),
 ) -> tuple[Stall, ...]:
@@ -83,12 +87,13 @@ def find_stalls(
     when the next alert could be expected. In a part (larger ones first) a gap counts from the moment at which others
     had passed such an order by; and not if a larger one, or all, stood still for at least half of it.
 
-    rig: what tells whether a stall is its own.
+    again_us: see `Groups`, of all the output; rig: what tells whether a stall is its own.
     """
     if not len(alerts):
         return ()
     everything = np.zeros(len(alerts), np.int64)
-    found = _gaps(alerts, boundaries, Groups(everything, everything, lambda _: ""), longer_than_us, rig)
+    whole = Groups(everything, everything, lambda _: "", again_us=again_us)
+    found = _gaps(alerts, boundaries, whole, longer_than_us, rig)
     for groups in parts:
         alone = _gaps(alerts, boundaries, groups, longer_than_us, rig)
         found += [stall for stall in alone if not any(_explains(each, stall) for each in found)]
@@ -149,7 +154,7 @@ def _gaps(
         lag_us = int(waits_us.min())
         if place and of[place - 1] == of[place]:
             lag_us = min(lag_us, int(received_us[place - 1] - intended_us[place - 1]))
-        begin = max(begin, int(due_us[place]) + lag_us)
+        begin, end = _longest_between(groups.again_us, max(begin, int(due_us[place]) + lag_us), end)
         if end - begin <= longer_than_us or len(waited) < groups.orders_min:
             continue
         spent = {name: max(0.0, float(values.sum())) for name, values in stages_us(waited).items()}
@@ -159,6 +164,14 @@ def _gaps(
         stall = Stall(begin, end, at_boundary, shares, groups.name(int(order[place])))
         stalls.append(replace(stall, of_rig=_blamed(stall, waited, rig)))
     return stalls
+
+
+def _longest_between(times_us: Int64s, begin_us: int, end_us: int) -> tuple[int, int]:
+    """The longest part of the time in which none of these, ascending, lies."""
+    within = times_us[(times_us > begin_us) & (times_us < end_us)]
+    edges_us = np.concatenate(([begin_us], within, [end_us]))
+    at = int(np.diff(edges_us).argmax())
+    return int(edges_us[at]), int(edges_us[at + 1])
 
 
 def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:

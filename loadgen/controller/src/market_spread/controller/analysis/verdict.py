@@ -21,6 +21,7 @@ from market_spread.controller.analysis.latency import (
     judged_alerts,
     latencies_of,
     meets,
+    received_again_us,
     reordered,
     stages_us,
 )
@@ -204,10 +205,12 @@ def _stalls(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
     if observed.timed_alerts is None:
         return ()
     alerts = judged_alerts(observed.timed_alerts, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+    replays = replays_of(plan, observed)
     return find_stalls(
         alerts,
         find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
-        parts=parts_of(plan, alerts, replays_of(plan, observed)),
+        parts=parts_of(plan, alerts, replays),
+        again_us=received_again_us(observed.timed_alerts, replays if plan.workload.job.replicas == 1 else ()),
         longer_than_us=run_limits(plan.workload).stall_us,
         rig=RigTimes(
             observed.silences,

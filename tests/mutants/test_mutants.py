@@ -116,6 +116,17 @@ def test_tail_of_the_decisions_needs_ten_clusters_as_that_of_the_alerts_does() -
     assert "cluster" in shown["to the receipt of a decision"][2]
 
 
+def test_latency_of_all_decisions_is_told_by_keys_that_have_most_orders() -> None:
+    """A hot probe is no hot key: alerts tell little of those, decisions do."""
+    _, found = result(System(), generated(1), lambda right: right)
+
+    shown = {title: cells for title, *cells in latency_rows(found, decimals=1)}
+    assert set(found.decision_latency_by_key_ns) == {"hot", "cold"} == set(found.latency_by_key_ns)
+    assert found.decision_latency_by_key_ns["hot"]["p99.9"] is not None
+    assert found.latency_by_key_ns["hot"]["p99.9"] is None, "of hot probes there are few"
+    assert shown["  hot keys"][0] != "–" != shown["  cold keys"][0]
+
+
 def test_a_minute_of_a_right_system_is_judged_by_all_that_needs_a_minute() -> None:
     """What is not evaluated in a short run blames nobody either."""
     right = next(right for right in right_systems() if right.name == "a minute")

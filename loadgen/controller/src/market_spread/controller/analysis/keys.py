@@ -18,11 +18,11 @@ _SAMPLES_MIN = 500
 _STALLED_ORDERS_MIN = 5
 
 
-def by_heat(plan: RunPlan, alerts: Alerts) -> dict[str, Bools]:
-    """Which alerts are of `hot` and which of `cold` keys; a group without any is left out, of a replay both are."""
+def by_heat(plan: RunPlan, symbols: Texts) -> dict[str, Bools]:
+    """Which symbols are `hot` and which `cold`; a group without any is left out, of a replay both are."""
     if plan.origin.get("source") != "market":
         return {}
-    is_hot = universe_of(plan.workload).is_hot(alerts.symbol)
+    is_hot = universe_of(plan.workload).is_hot(symbols)
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 

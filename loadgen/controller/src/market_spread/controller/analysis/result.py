@@ -107,6 +107,7 @@ class Result:
     decisions_wrong: int | None = None
     decisions_stale: int | None = None
     decision_latency_ns: LatencyNs = field(default_factory=dict)
+    decision_latency_by_key_ns: Mapping[str, LatencyNs] = field(default_factory=dict)
     stalls: int = 0
     stall_ns_max: int | None = None
     pause_ns_max: int | None = None
@@ -185,15 +186,14 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
         *((f"  {heat} probes", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
         *_partition_rows(result),
         ("actual send to receipt", "service_time_ns", result.service_time_ns),
-        *(
-            [("to the receipt of a decision", "decision_latency_ns", result.decision_latency_ns)]
-            if result.orders_decided
-            else []
-        ),
     ]
     for name, latency in result.stages_ns.items():
         rows.append((f"  {name.replace('_', ' ')}", f"stages_ns.{name}", latency))
         rows += [(f"    {part}", "", each) for part, each in stages.get(name, []) if any(each.values())]
+    if result.orders_decided:
+        rows.append(("to the receipt of a decision", "decision_latency_ns", result.decision_latency_ns))
+        by_key = result.decision_latency_by_key_ns
+        rows += [(f"  {heat} keys", f"decision_latency_by_key_ns.{heat}", each) for heat, each in by_key.items()]
     rows += [
         ("send lag of all messages", "", result.send_lag_ns),
         ("delay of frames against plan", "", result.frame_delay_ns),
@@ -209,11 +209,11 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
     cells = []
     for title, path, latency in rows:
         cells.append((title, *(cell(path, name, latency) for name in PERCENTILES)))
-        if narrow and result.latency_intervals.get(path) and not title.startswith(" "):
+        if narrow and path in result.latency_intervals and not title.startswith(" "):
             clusters = result.latency_clusters[path]
             intervals = (_interval(result, path, name, decimals) or "–" for name in PERCENTILES)
-            cells.append(("  95% interval", *intervals))
-            cells.append(("  clusters of time", *(f"{clusters.get(name, '–')}" for name in PERCENTILES)))
+            cells += [("  95% interval", *intervals)]
+            cells += [("  clusters of time", *(f"{clusters.get(name, '–')}" for name in PERCENTILES))]
     return cells
 
 

@@ -84,7 +84,7 @@ def result_of(
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     partitions = state_partitions(plan, judged) if judged is not None else None
     stalls = _stalls(plan, observed)
-    samples = _samples(plan, judged, partitions, latencies) | _decision_samples(observed)
+    samples = _samples(plan, judged, partitions, latencies) | _decision_samples(plan, observed)
     estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}
     clusters = {path: {name: each.clusters for name, each in of.items()} for path, of in estimates.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
@@ -189,6 +189,7 @@ def result_of(
         fetch_ns=latency_summary_ns(HdrCounts.of_status(observed.received.fetch_histogram)),
         latency_by_key_ns=_summaries(samples, "latency_by_key_ns."),
         latency_by_state_partition_ns=_summaries(samples, "latency_by_state_partition_ns."),
+        decision_latency_by_key_ns=_summaries(samples, "decision_latency_by_key_ns."),
         stall_ns_max=max((stall.duration_us * 1000 for stall in stalls), default=None),
         manifest_sha256=manifest_sha256,
         steps=tuple(steps),
@@ -242,7 +243,7 @@ def _samples(
     latency_us = judged.received_us - judged.intended_us
     which = {
         "latency_between_boundaries_ns": ~meets(judged, latencies.boundaries),
-        **{f"latency_by_key_ns.{heat}": of_heat for heat, of_heat in by_heat(plan, judged).items()},
+        **{f"latency_by_key_ns.{heat}": of_heat for heat, of_heat in by_heat(plan, judged.symbol).items()},
         **{f"latency_by_state_partition_ns.{number}": partitions == number for number in np.unique(partitions)},
     }
     values_us = {
@@ -256,13 +257,18 @@ def _samples(
     }
 
 
-def _decision_samples(observed: Observed) -> dict[str, tuple[Int64s, Int64s]]:
+def _decision_samples(plan: RunPlan, observed: Observed) -> dict[str, tuple[Int64s, Int64s]]:
     """The same of all decisions; as the receiver's histogram has them, from the begin of the load on."""
     if observed.decisions is None:
         return {}
     decisions = decisions_of(observed)
     firsts = decisions[np.unique(decisions.order_id, return_index=True)[1]]
-    return {"decision_latency_ns": (firsts.intended_us, firsts.received_us - firsts.intended_us)}
+    due_us, latency_us = firsts.intended_us, firsts.received_us - firsts.intended_us
+    of_heat = by_heat(plan, firsts.symbol).items()
+    return {
+        "decision_latency_ns": (due_us, latency_us),
+        **{f"decision_latency_by_key_ns.{heat}": (due_us[of], latency_us[of]) for heat, of in of_heat},
+    }
 
 
 def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[str, LatencyNs]:

@@ -18,7 +18,7 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
     prepare_spark(folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
     more = {
-        "spark.jars": config.connector_jars,
+        "spark.driver.extraClassPath": config.class_path,
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",

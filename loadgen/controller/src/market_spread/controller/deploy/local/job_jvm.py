@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -33,7 +34,8 @@ class JobJvm:
 
     def options(self, *more: str | None) -> str:
         """The JVM's options, with the archive, which it reads unless a jar has changed since."""
-        return " ".join(option for option in (f"-XX:SharedArchiveFile={self.archive}", *more) if option)
+        archive = shlex.quote(f"-XX:SharedArchiveFile={self.archive}")
+        return " ".join(option for option in (archive, *more) if option)
 
 
 def job_jvm(

@@ -90,7 +90,7 @@ test: $(READY)  ## All tests: what check does, then those with a real browser, K
 	@.ci/test
 
 mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and Spark, and write the numbers into the README
-	@.ci/short_lived .venv/spark.jsa $(BIN)/python -m tests.mutants --real --write
+	@JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/python -m tests.mutants --real --write
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -13,7 +13,8 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.deploy.local.job_jvm import job_jvm
+from market_spread.controller.deploy.local.services import Services
 from market_spread.streaming.driver.config import JobConfig
 from tests.support.waiting import eventually
 
@@ -26,7 +27,7 @@ class Jobs:
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.local_folder = folder / "spark"
         self.broker = broker
-        self._java, self._jars = find_java(), JarCache()
+        self._jvm = job_jvm(find_java(), JarCache())
         self._services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
 
     def stop(self) -> None:
@@ -72,14 +73,15 @@ class Jobs:
             mode=mode,
             master=f"local[{cores}]",
             checkpoint=str(checkpoint),
-            connector_jars=connector_jars(self._jars),
+            class_path=self._jvm.class_path,
+            java_options=self._jvm.options(),
             batch_s=0 if mode == MICRO_BATCH else 5,
             shuffle_partitions=state_partitions,
             driver_memory="1g",
             local_folder=self.local_folder,
             restarts_max=0,
         )
-        self._services.start("job", "market_spread.streaming.driver", config, environment=job_environment(self._java))
+        self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvm.environment)
         return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
 
     def wait_for_commit(self, client: JobClient, topic: str) -> None:

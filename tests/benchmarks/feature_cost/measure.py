@@ -25,8 +25,9 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, create_topics
 from market_spread.common.processes import cpu_us
 from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.job_jvm import job_jvm
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.deploy.local.services import Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.rows import INVALID
@@ -56,8 +57,9 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._java, self._jars = find_java(), JarCache()
-        self._broker = Broker(folder=folder / "broker", java=self._java, jars=self._jars.paths("broker"), clock=_CLOCK)
+        java, jars = find_java(), JarCache()
+        self._jvm = job_jvm(java, jars)
+        self._broker = Broker(folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=_CLOCK)
         self._numbers = count()
 
     def __enter__(self) -> "Bench":
@@ -125,7 +127,7 @@ class Bench:
     def _running(
         self, step: Step, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
     ) -> Iterator[psutil.Process]:
-        environment = {**job_environment(self._java), "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
+        environment = {**self._jvm.environment, "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
         services = Services(folder, clock=_CLOCK, on_started=lambda name, pid: None)
         try:
             if step.application:
@@ -154,7 +156,8 @@ class Bench:
             "bootstrap_servers": self._broker.bootstrap_servers,
             "topics": topics,
             "folder": str(folder),
-            "jars": connector_jars(self._jars),
+            "class_path": self._jvm.class_path,
+            "java_options": self._jvm.options(),
             "memory": _MEMORY,
             "partitions": partitions,
             "state_partitions": state_partitions,
@@ -188,7 +191,8 @@ class Bench:
             mode=mode,
             master=f"local[{slots(mode, partitions=partitions, state_partitions=state_partitions)}]",
             checkpoint=str(services.folder / "checkpoint"),
-            connector_jars=connector_jars(self._jars),
+            class_path=self._jvm.class_path,
+            java_options=self._jvm.options(),
             batch_s=0 if mode == MICRO_BATCH else step.batch_s,
             shuffle_partitions=state_partitions,
             driver_memory=_MEMORY,

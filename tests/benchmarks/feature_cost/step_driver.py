@@ -33,7 +33,8 @@ class Order:
     bootstrap_servers: str
     topics: Mapping[str, str]
     folder: str
-    jars: str
+    class_path: str
+    java_options: str
     memory: str
     partitions: int
     state_partitions: int
@@ -69,7 +70,10 @@ def _session(order: Order, mode: Mode) -> SparkSession:
         state_partitions=order.state_partitions,
         memory=order.memory,
         folder=f"{order.folder}/spark",
-        more={"spark.jars": order.jars},
+        more={
+            "spark.driver.extraClassPath": order.class_path,
+            "spark.driver.extraJavaOptions": order.java_options,
+        },
     )
 
 

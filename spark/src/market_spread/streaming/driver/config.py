@@ -15,7 +15,8 @@ class JobConfig(PodsConfig):
 
     application: the pipeline to run, as `applications.registry.find` takes it; topics: Kafka's names for its sources,
     its sinks and `invalid` where they differ, such as `orders=orders-7,invalid=rejects`; checkpoint: a folder that the
-    driver and all executors reach; connector_jars: paths joined by commas, none if Spark has them already; batch_s:
+    driver and all executors reach; class_path: what the driver's comes to before Spark's
+    own jars, such as those of its Kafka connector; batch_s:
     time between two commits; local_folder: where Spark and its JVM write temporary files, by default a folder in the
     system's that the driver removes when it ends; restarts_max: failures in a row, without a commit between them, after
     which the process gives up; stop_wait_s: how long a signal waits for the running batch (with 0 nothing is lost, but
@@ -31,7 +32,7 @@ class JobConfig(PodsConfig):
     mode: str = REAL_TIME
     master: str = "local[8]"
     checkpoint: str
-    connector_jars: str = ""
+    class_path: str = ""
     batch_s: float = 30.0
     shuffle_partitions: int = 1
     topics: str = ""

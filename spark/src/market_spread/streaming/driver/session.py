@@ -18,7 +18,10 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
     prepare_spark(folder)
     mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
     more = {
-        "spark.jars": config.connector_jars,
+        "spark.driver.extraClassPath": config.class_path,
+        # Hadoop's own starts a `chmod` for each file, eight while the output stands still between two batches. This one
+        # comes with the connector.
+        "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",

@@ -62,11 +62,14 @@ for command in (compare, ab, sweep, history, selftest):
 
 @main.command(epilog="Example: market-spread setup")
 def setup() -> None:
-    """Find Java and download the pinned jars, once."""
+    """Find Java, download the pinned jars and archive the classes of Spark's JVM, once."""
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
+    from market_spread.controller.deploy.local.job_jvm import job_jvm
 
-    fetched = JarCache().fetch(find_java(java_home()))
+    java, jars = find_java(java_home()), JarCache()
+    fetched = jars.fetch(java)
+    job_jvm(java, jars)
     click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
 
 

@@ -14,10 +14,11 @@ _JAVA_TIMEOUT_S = 30
 # Of a run and not of its configuration: identities, times, ports, places.
 _VOLATILE = re.compile(
     r"spark\.app\.(id|startTime|submitTime|initial.*)|spark\.driver\.(port|host|bindAddress)|spark\.executor\.id"
-    r"|spark\.ui\.port|spark\.local\.dir|spark\.python\.unix\.domain\.socket\.dir|spark\.sql\.warehouse\.dir|spark\.(jars|repl\.local\.jars|submit\.pyFiles)"
+    r"|spark\.ui\.port|spark\.local\.dir|spark\.python\.unix\.domain\.socket\.dir|spark\.sql\.warehouse\.dir|spark\.(repl\.local\.jars|submit\.pyFiles|driver\.extraClassPath)"
     r"|spark\.(driver|executor)\.extraJavaOptions|spark\.kubernetes\..*(pod\.name|namespace)"
     r"|(advertised\.)?listeners|log\.dirs?|controller\.quorum\..*|node\.id|broker\.id|cluster\.id"
 )
+_PLACES = ("-Xlog", "-XX:SharedArchiveFile")
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 
 
@@ -32,8 +33,8 @@ def stable(settings: Mapping[str, str]) -> Section:
 
 
 def jvm_options(arguments: str) -> list[str]:
-    """Of a JVM's arguments those that change how it runs; where it logs does not."""
-    return [word for word in shlex.split(arguments) if word.startswith("-X") and not word.startswith("-Xlog")]
+    """Of a JVM's arguments those that change how it runs: not where it logs, or has its archive of classes."""
+    return [word for word in shlex.split(arguments) if word.startswith("-X") and not word.startswith(_PLACES)]
 
 
 def jvm_section(java: Java, options: list[str]) -> Section:
@@ -58,4 +59,4 @@ def options_of_process(pid: int) -> list[str]:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return []
-    return [word for word in words if word.startswith("-X") and not word.startswith("-Xlog")]
+    return [word for word in words if word.startswith("-X") and not word.startswith(_PLACES)]

@@ -14,7 +14,8 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import Consumer, Partition, Producer, create_topics, end_offsets
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.deploy.local.job_jvm import JobJvm, job_jvm
+from market_spread.controller.deploy.local.services import Services
 from market_spread.streaming import Pipeline, PipelineError
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.config import JobConfig
@@ -87,7 +88,7 @@ def run_pipeline(
         say("starting broker and job")
         broker.start()
         create_topics(broker.bootstrap_servers, dict.fromkeys((*pipeline.ends, INVALID), 1))
-        _start_job(services, application, mode, pipeline, broker, java=java, jars=jars)
+        _start_job(services, application, mode, pipeline, broker, job_jvm(java, jars))
         ends = _send(broker.bootstrap_servers, lines)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         _wait_until_running(client, services, clock)
@@ -105,7 +106,7 @@ def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[byte
 
 
 def _start_job(
-    services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, *, java: Java, jars: JarCache
+    services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, jvm: JobJvm
 ) -> None:
     config = JobConfig(
         bootstrap_servers=broker.bootstrap_servers,
@@ -114,7 +115,8 @@ def _start_job(
         mode=mode,
         master=f"local[{slots_needed(REAL_TIME, len(pipeline.sources), 1)}]",
         checkpoint=str(services.folder / "checkpoint"),
-        connector_jars=connector_jars(jars),
+        class_path=jvm.class_path,
+        java_options=jvm.options(),
         batch_s=BATCH_S_MIN[mode],
         driver_memory="1g",
         local_folder=services.folder / "spark",
@@ -123,7 +125,7 @@ def _start_job(
         warm_up_batches=1_000_000 if mode == REAL_TIME else 0,
         warm_up_timeout_s=_PROCESSED_WITHIN_S,
     )
-    environment = {**job_environment(java), **_neighbours(application)}
+    environment = {**jvm.environment, **_neighbours(application)}
     services.start("job", "market_spread.streaming.driver", config, environment=environment)
 
 

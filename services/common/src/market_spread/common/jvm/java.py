@@ -14,10 +14,11 @@ REMEDY = f"install Java {VERSION_MIN} or newer, on Debian: apt-get install openj
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that is new enough."""
+    """A Java that is new enough; version: the major one; build: all that it says of itself."""
 
     executable: Path
     version: int
+    build: str = ""
 
 
 def find_java(java_home: str | None = None, search_path: str | None = None) -> Java:
@@ -34,7 +35,7 @@ def find_java(java_home: str | None = None, search_path: str | None = None) -> J
         raise UsageError(f"{found} does not say its version; {REMEDY}")
     if version < VERSION_MIN:
         raise UsageError(f"{found} is Java {version}; {REMEDY}")
-    return Java(Path(found), version)
+    return Java(Path(found), version, answer.stderr)
 
 
 def _major_version(text: str) -> int | None:

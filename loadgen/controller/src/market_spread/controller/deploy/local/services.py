@@ -10,8 +10,6 @@ from pathlib import Path
 from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
 from market_spread.controller.deploy.local.process import Child
 
 START_TIMEOUT_S = 60
@@ -77,16 +75,6 @@ class Services:
             if not child.running:
                 error = RunFailedError if name.startswith("job") else RunVoidError
                 raise error(f"the {_spoken(name)} ended with status {child.exit_status}; {_reason(child)}")
-
-
-def job_environment(java: Java) -> dict[str, str]:
-    """What Spark needs besides: the Java that was found."""
-    return {"JAVA_HOME": str(java.executable.resolve().parent.parent)}
-
-
-def connector_jars(jars: JarCache) -> str:
-    """The jars of Spark's Kafka connector, as the job takes them."""
-    return ",".join(str(path) for path in jars.paths("connector"))
 
 
 def _spoken(name: str) -> str:

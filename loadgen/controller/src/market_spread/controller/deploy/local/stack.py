@@ -25,9 +25,10 @@ from market_spread.controller.deploy.effective_config import (
     stable,
 )
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
+from market_spread.controller.deploy.local.job_jvm import job_jvm
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
-from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
+from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
 from market_spread.controller.host.machine import stolen_cpu_s
@@ -217,7 +218,7 @@ class LocalStack:
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        name, job = _job_name(replica), self._workload.job
+        name, job, jvm = _job_name(replica), self._workload.job, job_jvm(self._java, self._jars)
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
@@ -229,18 +230,18 @@ class LocalStack:
             mode=job.mode,
             master=f"local[{slots_of(self._workload)}]",
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),
-            connector_jars=connector_jars(self._jars),
+            class_path=jvm.class_path,
             batch_s=job.batch_s,
             shuffle_partitions=job.shuffle_partitions,
             driver_memory=job.memory,
             warm_up_batches=self._workload.warm_up.batches,
-            java_options=log_option(self.folder / f"{name}.gc.log") or "",
+            java_options=jvm.options(log_option(self.folder / f"{name}.gc.log")),
             replica=replica,
             replicas=job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
-        environment = job_environment(self._java)
+        environment = dict(jvm.environment)
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
         self._start(name, "market_spread.streaming.driver", config, environment)

@@ -1,19 +1,17 @@
-"""While the image is built: a short run of Spark whose JVM archives its classes when it ends.
+"""A short run of Spark whose JVM archives its classes when it ends.
 
-The image's JVMs read their classes from the archive instead of loading, checking and linking them again, which saves
-seconds of CPU for each restarted driver and executor. The archive does not depend on our sources, so it stays the same
-when they change. `make test` makes one for a checkout; it has only classes of Spark's own jars.
-Usage: class_archive.py ARCHIVE.
+JVMs that are given the archive read their classes from it instead of loading, checking and linking them again, which
+saves seconds of CPU at each start of a driver or executor. It fits the jars that it was made of, in this order, and the
+version of Java. The image is built with one; a local job has that of
+`market_spread.controller.deploy.local.job_jvm`.
+Usage: class_archive.py ARCHIVE [CLASS_PATH], the class path of what comes before Spark's own jars.
 """
 
-import os
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -44,19 +42,22 @@ SETTINGS = {
 LIFE_S = 6
 
 
-def main(archive: Path) -> None:
-    """Run, and write the archive."""
-    os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit={archive}"
+def main(archive: Path, class_path: str = "") -> None:
+    """Run, and write the archive. The class path is that of `spark.driver.extraClassPath`."""
     builder = SparkSession.builder.master("local[4]")
-    for name, value in SETTINGS.items():
+    settings = {
+        **SETTINGS,
+        "spark.driver.extraJavaOptions": f"'-XX:ArchiveClassesAtExit={archive}'",
+        **({"spark.driver.extraClassPath": class_path} if class_path else {}),
+    }
+    for name, value in settings.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     gateway: Any = spark.sparkContext._gateway
     for name in NEVER_MET:
         with suppress(Exception):
             gateway.jvm.java.lang.Class.forName(name)
-    if any(Path(pyspark.__file__).parent.glob("jars/kafka-clients-*.jar")):  # else Spark gets them as files
-        _speak_kafka(gateway.jvm)
+    _speak_kafka(gateway.jvm)
     _ask_kubernetes(gateway.jvm)
     _stream(spark)
     spark.stop()
@@ -74,7 +75,7 @@ def _stream(spark: SparkSession) -> None:
     rows = rows.select((F.col("value") % 7).cast("string").alias("key"), F.hex(F.col("value")).alias("text"))
     newest = rows.groupBy("key").agg(F.max("text").alias("text"), F.last("key", ignorenulls=True).alias("last"))
     query = newest.where(F.length("text") > 0).writeStream.outputMode("update").format("noop").start()
-    time.sleep(LIFE_S)
+    query.awaitTermination(LIFE_S)
     query.stop()
 
 
@@ -102,4 +103,4 @@ def _ask_kubernetes(jvm: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,69 @@
+"""The archive of a job's JVM: made once, again when it does not fit, and kept by use."""
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.errors import UsageError
+from market_spread.common.jvm.jars import Jar, JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.local.job_jvm import JobJvm, job_jvm
+
+JAVA = Java(Path("/opt/java/bin/java"), 17, "17.0.15+6")
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.made: list[Path] = []
+
+    def __call__(self, jvm: JobJvm) -> None:
+        self.made.append(jvm.archive)
+        jvm.archive.write_bytes(b"classes")
+
+
+def jars_with(folder: Path, content: bytes) -> JarCache:
+    jar = Jar("connector", "org.example", "connector", "1", hashlib.sha256(content).hexdigest())
+    folder.mkdir(exist_ok=True)
+    (folder / jar.file_name).write_bytes(content)
+    return JarCache(folder, (jar,))
+
+
+def test_an_archive_is_made_once_and_given_to_the_jvm(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+
+    first, second = (job_jvm(JAVA, jars, tmp_path / "archives", make) for _ in range(2))
+
+    assert first == second
+    assert make.made == [first.archive]
+    assert first.options("-Xlog:gc", None) == f"-XX:SharedArchiveFile={first.archive} -Xlog:gc"
+    assert first.class_path == str(tmp_path / "jars" / "org.example+connector-1.jar")
+
+
+def test_another_jar_or_another_java_gets_an_archive_of_its_own(tmp_path: Path) -> None:
+    make, folder = Maker(), tmp_path / "archives"
+    job_jvm(JAVA, jars_with(tmp_path / "jars", b"one"), folder, make)
+    job_jvm(JAVA, jars_with(tmp_path / "jars", b"another"), folder, make)
+    job_jvm(replace(JAVA, build="17.0.16+8"), jars_with(tmp_path / "jars", b"another"), folder, make)
+
+    assert len(set(make.made)) == 3
+
+
+def test_those_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    for age_s in range(5):
+        made = job_jvm(replace(JAVA, build=f"{age_s}"), jars, tmp_path / "archives", make).archive
+        os.utime(made, (1_000_000 + age_s, 1_000_000 + age_s))
+
+    assert {path for path in make.made if path.exists()} == set(make.made[3:])
+
+
+def test_a_missing_jar_is_an_error_and_makes_nothing(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    (tmp_path / "jars" / "org.example+connector-1.jar").unlink()
+
+    with pytest.raises(UsageError, match="make setup"):
+        job_jvm(JAVA, jars, tmp_path / "archives", make)
+    assert not make.made

@@ -16,7 +16,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.job_contract import slots_needed
-from market_spread.common.kafka.client import end_offsets, partition_counts
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us
@@ -158,7 +158,7 @@ def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) ->
     """How many partitions each topic has. In a cluster, where topics may be created later, waits for them."""
     while True:
         try:
-            return partition_counts(config.bootstrap_servers, topics, security=config)
+            return KafkaBroker(config.bootstrap_servers, security=config).partition_counts(topics)
         except (UsageError, RunVoidError) as error:
             if not is_on_kubernetes(config.master):
                 raise
@@ -171,7 +171,7 @@ def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
     checkpoint = Path(config.checkpoint)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
     if known := newest_offsets(checkpoint):
-        ends = end_offsets(config.bootstrap_servers, topics, security=config)
+        ends = KafkaBroker(config.bootstrap_servers, security=config).end_offsets(topics)
         refuse_other_kafka(checkpoint, known, ends)
 
 

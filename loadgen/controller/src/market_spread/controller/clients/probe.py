@@ -10,8 +10,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, REASON_KEY, channel_to
-from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
-from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.kafka.client import KafkaBroker
 
 PROBE_TOPIC = "market-spread-probe"
 _ROUND_TRIP_S = 20.0
@@ -41,13 +40,13 @@ def service_problem(address: str) -> str | None:
     return ": ".join([status, *reasons])
 
 
-def kafka_round_trip(bootstrap_servers: str, *, security: KafkaSecurity) -> int:
+def kafka_round_trip(broker: KafkaBroker) -> int:
     """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come."""
-    create_topics(bootstrap_servers, {PROBE_TOPIC: 1}, security=security)
+    broker.create_topics({PROBE_TOPIC: 1})
     value = secrets.token_bytes(16)
-    (begin,) = end_offsets(bootstrap_servers, [PROBE_TOPIC], security=security).values()
-    _write(bootstrap_servers, value, security)
-    with closing(Consumer(bootstrap_servers, client_id="probe", security=security)) as consumer:
+    (begin,) = broker.end_offsets([PROBE_TOPIC]).values()
+    _write(broker, value)
+    with closing(broker.consumer()) as consumer:
         consumer.assign({(PROBE_TOPIC, 0): begin})
         for _ in range(round(_ROUND_TRIP_S / _POLL_S)):
             for record in consumer.poll(_POLL_S).get((PROBE_TOPIC, 0), []):
@@ -56,7 +55,7 @@ def kafka_round_trip(bootstrap_servers: str, *, security: KafkaSecurity) -> int:
     raise RunFailedError(f"a record written to {PROBE_TOPIC} did not come back within {_ROUND_TRIP_S:g} s")
 
 
-def _write(bootstrap_servers: str, value: bytes, security: KafkaSecurity) -> None:
+def _write(broker: KafkaBroker, value: bytes) -> None:
     done = threading.Event()
     failures: list[Exception] = []
 
@@ -65,7 +64,7 @@ def _write(bootstrap_servers: str, value: bytes, security: KafkaSecurity) -> Non
             failures.append(error)
         done.set()
 
-    with closing(Producer(bootstrap_servers, client_id="probe", security=security)) as producer:
+    with closing(broker.producer()) as producer:
         producer.send(PROBE_TOPIC, 0, value, [], acknowledged)
         if not done.wait(_ROUND_TRIP_S):
             raise RunFailedError(f"the broker did not take a record within {_ROUND_TRIP_S:g} s")

@@ -11,7 +11,7 @@ from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import Consumer, Partition, Producer, create_topics, end_offsets
+from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
@@ -86,14 +86,15 @@ def run_pipeline(
         ending.callback(services.stop, ("job",))
         say("starting broker and job")
         broker.start()
-        create_topics(broker.bootstrap_servers, dict.fromkeys((*pipeline.ends, INVALID), 1))
+        kafka = KafkaBroker(broker.bootstrap_servers, "pipeline")
+        kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
         _start_job(services, application, mode, pipeline, broker, java=java, jars=jars)
-        ends = _send(broker.bootstrap_servers, lines)
+        ends = _send(kafka, lines)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         _wait_until_running(client, services, clock)
         say(f"processing {sum(map(len, lines.values())):,} messages")
         client.drain_job(ends, _PROCESSED_WITHIN_S)
-        return _received(broker.bootstrap_servers, [*(sink.name for sink in pipeline.sinks), INVALID], show)
+        return _received(kafka, [*(sink.name for sink in pipeline.sinks), INVALID], show)
 
 
 def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[bytes]]:
@@ -138,7 +139,7 @@ def _neighbours(application: str) -> dict[str, str]:
     return {"PYTHONPATH": str(Path(path).resolve().parent)} if colon else {}
 
 
-def _send(bootstrap_servers: str, lines: Mapping[str, Sequence[bytes]]) -> dict[Partition, int]:
+def _send(kafka: KafkaBroker, lines: Mapping[str, Sequence[bytes]]) -> dict[Partition, int]:
     """Every line a record; returns where each topic ends."""
     lost: list[Exception] = []
 
@@ -146,7 +147,7 @@ def _send(bootstrap_servers: str, lines: Mapping[str, Sequence[bytes]]) -> dict[
         if error is not None:
             lost.append(error)
 
-    producer = Producer(bootstrap_servers, client_id="pipeline-input")
+    producer = kafka.producer()
     try:
         for topic, values in lines.items():
             for value in values:
@@ -171,18 +172,18 @@ def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> 
     raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
 
 
-def _received(bootstrap_servers: str, topics: Sequence[str], show: Show) -> dict[str, int]:
+def _received(kafka: KafkaBroker, topics: Sequence[str], show: Show) -> dict[str, int]:
     counts = dict.fromkeys(topics, 0)
-    for topic, value in _records(bootstrap_servers, topics):
+    for topic, value in _records(kafka, topics):
         counts[topic] += 1
         show(topic, value)
     return counts
 
 
-def _records(bootstrap_servers: str, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _records(kafka: KafkaBroker, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """All that the topics hold now."""
-    left = {partition: end for partition, end in end_offsets(bootstrap_servers, topics).items() if end}
-    with closing(Consumer(bootstrap_servers, client_id="pipeline-output")) as consumer:
+    left = {partition: end for partition, end in kafka.end_offsets(topics).items() if end}
+    with closing(kafka.consumer()) as consumer:
         consumer.assign(dict.fromkeys(left, 0))
         while left:
             for partition, records in consumer.poll(1.0).items():

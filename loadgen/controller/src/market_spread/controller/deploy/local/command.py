@@ -11,7 +11,7 @@ from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import check_reachable
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.deploy.local.broker import remove_data
@@ -179,7 +179,7 @@ def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
     """How to ask each process for its phase and details."""
 
     def broker() -> tuple[str, str]:
-        check_reachable(addresses.bootstrap_servers)
+        KafkaBroker(addresses.bootstrap_servers).check_reachable()
         return "serving", ""
 
     def aggregator() -> tuple[str, str]:

@@ -11,7 +11,7 @@ from market_spread.common.job_contract import APPLICATIONS, TOPICS
 from market_spread.common.jvm.gc_log import log_option
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import broker_settings, create_topics
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
@@ -103,11 +103,8 @@ class LocalStack:
         self._outlives_parent = outlives_parent
         self._start_aggregator()
         self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
-        create_topics(
-            self.broker.bootstrap_servers,
-            topic_partitions(self._workload.market.partitions, self._workload.decisions),
-            appended=(TOPICS.alerts,),
-        )
+        topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
+        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
@@ -192,7 +189,7 @@ class LocalStack:
         affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in self.process_ids().items()}
         return {
             "spark": spark,
-            "kafka": stable(broker_settings(addresses.bootstrap_servers)),
+            "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
             "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
             "jvm_broker": jvm_section(self._java, broker_options),
             "jars": jars(self._jars),

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import grpc
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -43,8 +42,6 @@ from market_spread.streaming.modes.registry import BY_NAME, start_query
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
-from market_spread.v1 import control_pb2
-from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
 _TOPICS_POLL_NS = 2_000_000_000
 
@@ -142,12 +139,8 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     )
     # After the session, which installs its own handler of SIGINT.
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
-
-    def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, settings=settings, clock=clock), server)
-        return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
-
-    with serving(config, register, recorder=recorder, clock=clock):
+    service = JobService(supervisor, mode=config.mode, settings=settings, clock=clock)
+    with serving(config, "Job", service, recorder=recorder, clock=clock):
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running

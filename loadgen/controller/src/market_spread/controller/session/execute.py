@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -20,6 +21,9 @@ from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.session.lifecycle import launch, require_room
 from market_spread.controller.session.resume import interrupted_run, judge_again
+
+if TYPE_CHECKING:
+    from market_spread.controller.deploy.local.stack import LocalStack
 
 
 def carry_out(
@@ -40,11 +44,10 @@ def carry_out(
     folder; on processes of its own unless told.
     """
     console = Console(stderr=True)
-    environment_of = environment_of or _processes(plan, monitored=monitored)
     try:
         result = launch(
             plan,
-            environment_of=environment_of,
+            environment_of=environment_of or processes_of(plan, monitored=monitored),
             runs_folder=runs_folder,
             clock=SystemClock(),
             console=console,
@@ -71,8 +74,10 @@ def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
     return result
 
 
-def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Environment]:
-    """What makes the processes of a run on this machine."""
+def processes_of(
+    plan: RunPlan, *, monitored: bool = False, kind: "type[LocalStack] | None" = None
+) -> Callable[[str, Path], Environment]:
+    """What makes the processes of a run on this machine, of that kind unless they are the usual ones."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.
     from market_spread.controller.deploy.local.stack import LocalStack
 
@@ -80,7 +85,7 @@ def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Envir
 
     def environment(run_id: str, folder: Path) -> Environment:
         require_room(folder, plan)
-        return LocalStack(
+        return (kind or LocalStack)(
             folder=folder / "processes",
             java=java,
             jars=JarCache(),

@@ -11,6 +11,7 @@ import numpy as np
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
+from market_spread.common.schema import value_of
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.self_test import is_held
@@ -174,29 +175,14 @@ class SelfTestRecord:
         """What was kept; None if there is nothing. UsageError if it cannot be read."""
         path = runs_folder / FILE_NAME
         try:
-            values = json_object(path.read_bytes())
-            if values["version"] != _VERSION:
-                raise ValueError(f"it has version {values['version']}, this program reads {_VERSION}")
-            looked = tuple(
-                Looked(
-                    **{
-                        **each,
-                        "reasons": tuple(each["reasons"]),
-                        "delivery_ns": {
-                            name: (int(ours), int(theirs)) for name, (ours, theirs) in each["delivery_ns"].items()
-                        },
-                    }
-                )
-                for each in values["looked"]
-            )
-            if not any(each.is_valid for each in looked) or not all(dict(values["machine"][name]) for name in _FACTS):
+            record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
+            if not any(each.is_valid for each in record.looked) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
-            names = ("at", "rate_per_s", "machine", "code", "packages")
-            return SelfTestRecord(looked=looked, **{name: values[name] for name in names})
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read: {error}; make it again") from error
+        return record
 
 
 def facts_of(sections: Mapping[str, Section]) -> dict[str, Section]:

@@ -56,8 +56,7 @@ def percentiles_with_intervals(
     order = np.argsort(intended_us, kind="stable")
     age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
     buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
-    total = HdrCounts()
-    total.record(latency_us)
+    total = HdrCounts(latency_us)
     values_us = total.percentiles(list(percents.values()))
     blocks = max(1, -(-int(age_us[-1]) // BLOCK_US))
     intervals_us: list[tuple[int, int] | None] = [None] * len(percents)
@@ -81,8 +80,7 @@ def tail_clusters(intended_us: Int64s, latency_us: Int64s, names: Iterable[str])
     percents = {name: percent for name in names if (percent := _percent(name)) >= _TAIL_FROM}
     order = np.argsort(intended_us, kind="stable")
     times_us, buckets = intended_us[order], bucket_indices(np.clip(latency_us[order], 0, HIGHEST_US))
-    total = HdrCounts()
-    total.record(latency_us)
+    total = HdrCounts(latency_us)
     values_us = total.percentiles(list(percents.values()))
     return {
         name: count_clusters(times_us[buckets >= _bucket_of(value_us)])

@@ -19,21 +19,17 @@ def merged_senders(statuses: Sequence[SenderStatusResponse]) -> SenderStatusResp
     first = next((status for status in statuses if status.phase == Phase.PHASE_FAILED), None) or next(
         (status for status in statuses if status.phase != Phase.PHASE_FINISHED), statuses[0]
     )
-    merged = SenderStatusResponse(
-        phase=first.phase,
-        detail=first.detail,
-        run_id=first.run_id,
-        start_unix_ns=first.start_unix_ns,
-        frame_delay_ns_max=max(status.frame_delay_ns_max for status in statuses),
-        frame_delay_histogram=_merged_histograms(status.frame_delay_histogram for status in statuses),
-        send_lag_histogram=_merged_histograms(status.send_lag_histogram for status in statuses),
-        acknowledge_histogram=_merged_histograms(status.acknowledge_histogram for status in statuses),
-        unacknowledged_age_us_max=max(status.unacknowledged_age_us_max for status in statuses),
-        clock_deviation_us_max=max((status.clock_deviation_us_max for status in statuses), key=abs),
-        partitions=_merged_partitions(statuses),
-    )
+    merged = SenderStatusResponse()
+    merged.CopyFrom(first)
     for name in _SUMS:
         setattr(merged, name, sum(getattr(status, name) for status in statuses))
+    for name in ("frame_delay_ns_max", "unacknowledged_age_us_max"):
+        setattr(merged, name, max(getattr(status, name) for status in statuses))
+    for name in ("frame_delay_histogram", "send_lag_histogram", "acknowledge_histogram"):
+        setattr(merged, name, _merged_histograms(getattr(status, name) for status in statuses))
+    merged.clock_deviation_us_max = max((status.clock_deviation_us_max for status in statuses), key=abs)
+    del merged.partitions[:]
+    merged.partitions.extend(_merged_partitions(statuses))
     return merged
 
 

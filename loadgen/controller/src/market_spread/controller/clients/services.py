@@ -254,13 +254,13 @@ class Clients(JobClient):
             )
             for part in load.slices(len(self._senders))
         ]
+
+        def start(sender: SenderStub, request: StartSendingRequest) -> int:
+            return int(_call("sender", sender.Start, request, 60).start_unix_ns)
+
         with ThreadPoolExecutor(len(requests)) as pool:
-            started = [
-                pool.submit(_call, "sender", sender.Start, request, 60)
-                for sender, request in zip(self._senders, requests, strict=True)
-            ]
-        starts = [start.result().start_unix_ns for start in started]
-        return int(starts[0])
+            first, *_ = pool.map(start, self._senders, requests)
+        return first
 
     def sender_status(self) -> SenderStatusResponse:
         """What has been sent; by several senders together."""
@@ -321,12 +321,8 @@ class Clients(JobClient):
 
 def sent_ends(statuses: Iterable[SenderStatusResponse]) -> dict[Partition, int]:
     """The offset after the last acknowledged record of each partition."""
-    ends: dict[Partition, int] = {}
-    for status in statuses:
-        for sent in status.partitions:
-            key = (sent.topic, sent.partition)
-            ends[key] = max(ends.get(key, 0), sent.next_offset)
-    return ends
+    sent = merged_senders(list(statuses)).partitions
+    return {(each.topic, each.partition): each.next_offset for each in sent}
 
 
 def _numbered(process: str, number: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache
@@ -24,7 +24,7 @@ from market_spread.v1.control_pb2 import Phase
 
 _STARTS_WITHIN_S = 120.0
 _PROCESSED_WITHIN_S = 600.0
-_POLL_NS = 50_000_000
+_POLL_S = 0.05
 
 Show = Callable[[str, bytes], None]
 
@@ -160,15 +160,13 @@ def _send(kafka: KafkaBroker, lines: Mapping[str, Sequence[bytes]]) -> dict[Part
 
 
 def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:
-    deadline_ns = clock.monotonic_ns() + round(_STARTS_WITHIN_S * 1e9)
-    while clock.monotonic_ns() < deadline_ns:
+    for _ in polls(clock, _STARTS_WITHIN_S, every_s=_POLL_S):
         services.check_alive()
         status = client.job_status()
         if status.phase == Phase.PHASE_FAILED:
             raise RunFailedError(f"the job failed: {status.detail}")
         if status.batch_id >= 0 or status.phase == Phase.PHASE_RUNNING:
             return
-        clock.sleep_ns(_POLL_NS)
     raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
 
 

@@ -101,7 +101,10 @@ class LocalStack:
     def start(self, *, outlives_parent: bool = False) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
         self._outlives_parent = outlives_parent
-        self._start_aggregator()
+        recording = AggregatorConfig(
+            ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self._runs_folder
+        )
+        self._start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
         self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
         topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
         KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
@@ -109,8 +112,19 @@ class LocalStack:
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
             self._start_job(replica)
-        self._start_receiver(pushing)
-        self._start_sender(pushing)
+        receiving = ReceiverConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("receiver"),
+            aggregator_address=pushing,
+            data_folder=self.folder / "receiver",
+        )
+        self._start("receiver", "market_spread.receiver", receiving)
+        sending = SenderConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("sender"),
+            aggregator_address=pushing,
+        )
+        self._start("sender", "market_spread.sender", sending)
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
@@ -208,11 +222,6 @@ class LocalStack:
         self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]
         return f"127.0.0.1:{self._job_ports[replica]}"
 
-    def _start_aggregator(self) -> None:
-        ports_file = self._services.ports_file("metrics_aggregator")
-        config = AggregatorConfig(ports_file=ports_file, runs_folder=self._runs_folder)
-        self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
-
     def _start_job(self, replica: int, port: int = 0) -> None:
         name, job = _job_name(replica), self._workload.job
         config = JobConfig(
@@ -241,23 +250,6 @@ class LocalStack:
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
         self._start(name, "market_spread.streaming.driver", config, environment)
-
-    def _start_receiver(self, aggregator: str) -> None:
-        config = ReceiverConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("receiver"),
-            aggregator_address=aggregator,
-            data_folder=self.folder / "receiver",
-        )
-        self._start("receiver", "market_spread.receiver", config)
-
-    def _start_sender(self, aggregator: str) -> None:
-        config = SenderConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("sender"),
-            aggregator_address=aggregator,
-        )
-        self._start("sender", "market_spread.sender", config)
 
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
         outlives_parent = self._outlives_parent

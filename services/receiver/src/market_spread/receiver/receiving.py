@@ -221,7 +221,7 @@ class Receiving:
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
         for name in self._ledgers.values():
             self._ledger.append(name, b"".join(lines[name]))
-        alerts, _ = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
+        alerts = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
         decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
         with self._lock:
             added = self._tally.add_alerts(alerts, np.concatenate(appended_ms[ALERTS]))
@@ -234,7 +234,7 @@ class Receiving:
         self._record_decisions(*decided, after[1] - before[1])
 
     def _recover(self, recovered: Recovered) -> None:
-        alerts, _ = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
+        alerts = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
         self._tally.add_alerts(alerts)
         self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
         self._count_lines(recovered.invalid)

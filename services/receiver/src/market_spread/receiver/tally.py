@@ -70,13 +70,12 @@ class InvalidReport:
     position: int
 
 
-def readable_alerts(rows: Bytes2D, received_us: Int64s) -> tuple[AlertColumns, npt.NDArray[np.bool_]]:
-    """Columns of those alerts (n, ALERT.width) that can be read, and which these are (n,)."""
+def readable_alerts(rows: Bytes2D, received_us: Int64s) -> AlertColumns:
+    """Columns of those alerts (n, ALERT.width) that can be read."""
     decoded = decode(ALERT, np.ascontiguousarray(rows).reshape(-1).data)
     readable = decoded.readable
     numbers = {name: decoded.ints(name)[readable] for name in _NUMBERS}
-    alerts = AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
-    return alerts, readable
+    return AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
 
 
 class Tally:
@@ -128,11 +127,9 @@ class Tally:
         self.warm_up_symbols.update(symbol.decode() for symbol in np.unique(alerts.symbol[warm_up]))
         return Added(firsts, duplicated)
 
-    def add_unreadable(self, partition: int, offset: int) -> bool:
-        """Count a record of the alerts topic that is no alert; False if this one was counted before."""
-        known = (partition, offset) in self._unreadable
+    def add_unreadable(self, partition: int, offset: int) -> None:
+        """Count a record of the alerts topic that is no alert, once."""
         self._unreadable.add((partition, offset))
-        return not known
 
     def add_invalid(self, report: InvalidReport) -> bool:
         """Count a malformed message; False if this one was reported before."""

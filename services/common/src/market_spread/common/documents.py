@@ -1,11 +1,20 @@
-"""JSON that someone else may have written: an object is read whole, or what is wrong with it is one error."""
+"""Files that are written whole or not at all, and JSON that is read whole, or what is wrong with it is one error."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 DEPTH_MAX = 100
 _TOO_DEEP = f"it is more than {DEPTH_MAX} levels deep"
 _INTEGER_MAX = 2**64
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file so that a reader sees all of it or what was there before. OSError if that fails."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+    unfinished.replace(path)
+    return path
 
 
 def json_object(text: str | bytes, *, version: int | None = None) -> dict[str, Any]:

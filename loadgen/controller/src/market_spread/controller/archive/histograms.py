@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import END_TO_END, SEND_LAG, SERVICE, STAGE
@@ -15,7 +16,6 @@ from market_spread.common.telemetry.recorder import interval_histogram
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.run_folder.folder import write_whole
 from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 

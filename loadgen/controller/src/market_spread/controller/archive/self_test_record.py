@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.schema import value_of
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.self_test import is_held
-from market_spread.controller.run_folder.folder import write_whole
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.loadgen.columns import Alerts
 

@@ -49,14 +49,6 @@ class RunFolder:
     processes = _Inside("processes")  # what the processes write while they run
 
 
-def write_whole(path: Path, text: str | bytes) -> Path:
-    """Write a file so that a reader sees all of it or what was there before. OSError if that fails."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_bytes(text.encode() if isinstance(text, str) else text)
-    unfinished.replace(path)
-    return path
-
-
 @contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
     """Have the run for this process alone. UsageError if another process carries it out."""

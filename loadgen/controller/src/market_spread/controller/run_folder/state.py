@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.clock import Clock
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
-from market_spread.controller.run_folder.folder import write_whole
 
 VERSION = 1
 # The step of a run from the moment when everything needed to judge it is on disk.

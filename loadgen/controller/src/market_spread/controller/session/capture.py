@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.logs import log_event
@@ -22,7 +23,7 @@ from market_spread.controller.host.preflight import HostCheck, check_host, requi
 from market_spread.controller.host.sampler import Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, to_yaml
-from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest, Section, flat
 from market_spread.controller.run_folder.state import JUDGING, State
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import psutil
 
 from market_spread.common.clock import Clock, polls
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.schema import value_of
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.run_folder.folder import write_whole
 
 _VERSION = 2
 _KILL_WITHIN_S = 5.0

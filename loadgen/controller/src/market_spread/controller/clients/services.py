@@ -11,9 +11,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
-from market_spread.controller.clients.job_history import JobHistory
-from market_spread.controller.clients.replicas import merged
-from market_spread.controller.clients.senders import merged_senders
+from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1.control_pb2 import (
     DescribeJobRequest,
@@ -135,7 +133,7 @@ class JobClient:
                 silent.append(error)
         if statuses:
             self._answered_ns = self._clock.monotonic_ns()
-            together = merged(statuses, silent=len(silent))
+            together = merged_replicas(statuses, silent=len(silent))
             has_history = self._outage_ns > 0 and len(self._jobs) == 1
             self._newest = self._history.continued(together) if has_history else together
             return self._newest

@@ -12,9 +12,8 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.logs import log_event
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.archive.input_hash import data_section
 from market_spread.controller.archive.observation import write as write_observation
-from market_spread.controller.archive.provenance import code, packages
+from market_spread.controller.archive.provenance import code, data_section, packages
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Provenance
 from market_spread.controller.host.counters import MachineCounters

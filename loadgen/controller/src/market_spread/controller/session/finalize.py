@@ -15,7 +15,7 @@ from market_spread.controller.archive import histograms, jvm_pauses
 from market_spread.controller.archive.histograms import TimedHistogram
 from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.host import timeline
-from market_spread.controller.host.machine import this_machine
+from market_spread.controller.host.facts import this_machine
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.sampler import Row
 from market_spread.controller.host.timeline import Timeline

@@ -8,11 +8,11 @@ import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.job_contract import APPLICATIONS, TOPICS
-from market_spread.common.jvm.gc_log import log_option
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import cpu_us, format_cpus
+from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
@@ -29,8 +29,7 @@ from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
 from market_spread.controller.deploy.topics import topic_partitions
-from market_spread.controller.host.facts import Host
-from market_spread.controller.host.machine import stolen_cpu_s
+from market_spread.controller.host.facts import Host, stolen_cpu_s
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.metrics_aggregator.config import AggregatorConfig

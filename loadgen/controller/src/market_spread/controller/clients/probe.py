@@ -1,7 +1,6 @@
 """Whether services and a broker do their work, asked from outside: what `helm test` runs."""
 
 import secrets
-import threading
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -41,11 +40,11 @@ def service_problem(address: str) -> str | None:
 
 
 def kafka_round_trip(broker: KafkaBroker) -> int:
-    """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come."""
+    """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come back."""
     broker.create_topics({PROBE_TOPIC: 1})
     value = secrets.token_bytes(16)
     (begin,) = broker.end_offsets([PROBE_TOPIC]).values()
-    _write(broker, value)
+    broker.write({PROBE_TOPIC: [value]}, within_s=_ROUND_TRIP_S)
     with closing(broker.consumer()) as consumer:
         consumer.assign({(PROBE_TOPIC, 0): begin})
         for _ in range(round(_ROUND_TRIP_S / _POLL_S)):
@@ -53,20 +52,3 @@ def kafka_round_trip(broker: KafkaBroker) -> int:
                 if record.value == value:
                     return record.offset
     raise RunFailedError(f"a record written to {PROBE_TOPIC} did not come back within {_ROUND_TRIP_S:g} s")
-
-
-def _write(broker: KafkaBroker, value: bytes) -> None:
-    done = threading.Event()
-    failures: list[Exception] = []
-
-    def acknowledged(_offset: int, error: Exception | None) -> None:
-        if error is not None:
-            failures.append(error)
-        done.set()
-
-    with closing(broker.producer()) as producer:
-        producer.send(PROBE_TOPIC, 0, value, [], acknowledged)
-        if not done.wait(_ROUND_TRIP_S):
-            raise RunFailedError(f"the broker did not take a record within {_ROUND_TRIP_S:g} s")
-    if failures:
-        raise RunFailedError(f"the broker did not take a record: {failures[0]}")

@@ -7,11 +7,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from market_spread.common.clock import Clock, polls
-from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import KafkaBroker, Partition
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
@@ -23,6 +23,7 @@ from market_spread.streaming.modes.support import check
 from market_spread.v1.control_pb2 import Phase
 
 _STARTS_WITHIN_S = 120.0
+_WRITTEN_WITHIN_S = 30.0
 _PROCESSED_WITHIN_S = 600.0
 _POLL_S = 0.05
 
@@ -89,11 +90,11 @@ def run_pipeline(
         kafka = KafkaBroker(broker.bootstrap_servers, "pipeline")
         kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
         _start_job(services, application, mode, pipeline, broker, java=java, jars=jars)
-        ends = _send(kafka, lines)
+        kafka.write(lines, within_s=_WRITTEN_WITHIN_S)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         _wait_until_running(client, services, clock)
         say(f"processing {sum(map(len, lines.values())):,} messages")
-        client.drain_job(ends, _PROCESSED_WITHIN_S)
+        client.drain_job({(topic, 0): len(values) for topic, values in lines.items()}, _PROCESSED_WITHIN_S)
         return _received(kafka, [*(sink.name for sink in pipeline.sinks), INVALID], show)
 
 
@@ -137,26 +138,6 @@ def _neighbours(application: str) -> dict[str, str]:
     """Where Spark's workers find what the application's file imports from beside it."""
     path, colon, _ = application.rpartition(":")
     return {"PYTHONPATH": str(Path(path).resolve().parent)} if colon else {}
-
-
-def _send(kafka: KafkaBroker, lines: Mapping[str, Sequence[bytes]]) -> dict[Partition, int]:
-    """Every line a record; returns where each topic ends."""
-    lost: list[Exception] = []
-
-    def done(_offset: int, error: Exception | None) -> None:
-        if error is not None:
-            lost.append(error)
-
-    producer = kafka.producer()
-    try:
-        for topic, values in lines.items():
-            for value in values:
-                producer.send(topic, 0, value, (), done)
-    finally:
-        producer.close(30)
-    if lost:
-        raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
-    return {(topic, 0): len(values) for topic, values in lines.items()}
 
 
 def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:

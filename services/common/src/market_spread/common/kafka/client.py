@@ -16,7 +16,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 from kafka.net import KafkaNetClient
 
-from market_spread.common.errors import BrokerAwayError, UsageError
+from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
 RECORD_BYTES_MAX = 8 * 1024 * 1024
@@ -158,6 +158,24 @@ class KafkaBroker:
         producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
         producer.learn(topics)
         return producer
+
+    def write(self, values: Mapping[str, Sequence[bytes]], *, within_s: float) -> None:
+        """Write every value of a topic as a record of its partition 0. RunVoidError if one is not there in time."""
+        lost: list[Exception] = []
+
+        def done(_offset: int, error: Exception | None) -> None:
+            if error is not None:
+                lost.append(error)
+
+        producer = self.producer()
+        try:
+            for topic, of_topic in values.items():
+                for value in of_topic:
+                    producer.send(topic, 0, value, (), done)
+        finally:
+            producer.close(within_s)
+        if lost:
+            raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
 
     def check_reachable(self) -> None:
         """BrokerAwayError if it does not answer."""

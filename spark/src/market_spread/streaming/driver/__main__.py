@@ -169,21 +169,14 @@ def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
 
 
 def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:
-    records = recorder.counter(JOB_RECORDS)
-    messages = recorder.counter(JOB_MESSAGES)
-    committed = recorder.counter(JOB_COMMITTED)
-    restarts = recorder.counter(JOB_RESTARTS)
-    batch = recorder.gauge(JOB_BATCH)
-    commit = recorder.gauge(JOB_COMMIT)
-
     def record(state: JobState) -> None:
-        records.set(state.progress.records_live)
-        messages.set(state.progress.messages_live)
-        committed.set(state.progress.messages_committed)
-        restarts.set(state.restarts)
-        batch.set(state.progress.batch_id)
+        recorder.counter(JOB_RECORDS).set(state.progress.records_live)
+        recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
+        recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)
+        recorder.counter(JOB_RESTARTS).set(state.restarts)
+        recorder.gauge(JOB_BATCH).set(state.progress.batch_id)
         if state.progress.batches:
-            commit.set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+            recorder.gauge(JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
 
     return record
 

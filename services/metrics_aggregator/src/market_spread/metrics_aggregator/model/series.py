@@ -53,7 +53,7 @@ class Now:
     resolution: Resolution
 
 
-class _Recorded(Generic[Interval]):
+class _WithIntervals(Generic[Interval]):
     """A series with its intervals."""
 
     history: History[Interval]
@@ -64,7 +64,7 @@ class _Recorded(Generic[Interval]):
         return list(self.history)
 
 
-class HistogramSeries(_Recorded[HistogramInterval]):
+class HistogramSeries(_WithIntervals[HistogramInterval]):
     """All values since the begin, merged, and the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
@@ -79,7 +79,7 @@ class HistogramSeries(_Recorded[HistogramInterval]):
         return interval
 
 
-class CounterSeries(_Recorded[Point]):
+class CounterSeries(_WithIntervals[Point]):
     """A counter that goes on over restarts of its source, and what it grew by in the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
@@ -101,7 +101,7 @@ class CounterSeries(_Recorded[Point]):
         return interval
 
 
-class GaugeSeries(_Recorded[Point]):
+class GaugeSeries(_WithIntervals[Point]):
     """A gauge's newest value, and its value at the end of the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:

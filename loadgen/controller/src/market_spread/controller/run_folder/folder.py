@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,6 +48,18 @@ class RunFolder:
     document = _Inside("run.md")  # the run document that a person reads, Markdown
     report = _Inside("report.html")  # the report, one HTML file
     processes = _Inside("processes")  # what the processes write while they run
+
+
+def gather_logs(processes: Path, logs: Path) -> None:
+    """Every log below the folder of the processes in one. Hard links where the file system has them: no copies."""
+    logs.mkdir(parents=True, exist_ok=True)
+    for path in (*processes.glob("*.log"), *processes.glob("broker/*.log")):
+        target = logs / path.name
+        target.unlink(missing_ok=True)
+        try:
+            os.link(path, target)
+        except OSError:
+            shutil.copyfile(path, target)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.archive.observation import write as write_observation
 from market_spread.controller.archive.provenance import code, data_section, packages
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import Provenance
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.host.counters import MachineCounters
 from market_spread.controller.host.facts import Host
 from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
@@ -42,7 +42,7 @@ class Capture:
         self,
         folder: RunFolder,
         plan: RunPlan,
-        environment: Provenance,
+        environment: Environment,
         *,
         clock: Clock,
         resumed: int = 0,

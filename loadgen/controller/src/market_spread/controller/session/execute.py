@@ -20,12 +20,11 @@ from market_spread.common.processes import call_on_signals, set_in_handler, stop
 from market_spread.controller.analysis.observed import judge
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.archive import observation
-from market_spread.controller.archive.logs import gather
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.exits import sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, locked
+from market_spread.controller.run_folder.folder import RunFolder, gather_logs, locked
 from market_spread.controller.run_folder.state import DONE, JUDGING, State
 from market_spread.controller.session.finalize import finish, write_report
 from market_spread.controller.session.lifecycle import launch, require_room
@@ -109,7 +108,7 @@ def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Cons
         state = State(folder.state, clock=clock, resumed=int(before["resumed"]) + 1, can_be_judged=True)
         state.enter(JUDGING)
         if not folder.logs.exists():
-            gather(folder.processes, folder.logs)
+            gather_logs(folder.processes, folder.logs)
         observed = observation.read(folder)
         judge(plan, observed)
         result = finish(folder, plan, observed, state=state, checks=observation.checks(folder))

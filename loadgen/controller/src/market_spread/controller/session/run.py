@@ -16,7 +16,7 @@ from market_spread.controller.analysis.cpu import CpuReading, interval_ns
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
 from market_spread.controller.clients.services import Addresses, Clients, Partition, sent_ends
 from market_spread.controller.clients.watch import Watch
-from market_spread.controller.deploy.base import Deployment
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.v1.control_pb2 import (
@@ -39,7 +39,7 @@ class Run:
     def __init__(
         self,
         plan: RunPlan,
-        environment: Deployment,
+        environment: Environment,
         *,
         run_id: str,
         clock: Clock,

@@ -13,7 +13,6 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
-from market_spread.controller.archive.logs import gather
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
@@ -31,6 +30,7 @@ from market_spread.controller.deploy.local.services import Services, connector_j
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host, stolen_cpu_s
 from market_spread.controller.plan.workload import Workload
+from market_spread.controller.run_folder.folder import gather_logs
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.receiver.config import ReceiverConfig
@@ -193,7 +193,7 @@ class LocalStack:
         return {name: child.pid for name, child in {**broker, **self.children}.items() if child.running}
 
     def capture(self, logs: Path) -> None:
-        gather(self.folder, logs)
+        gather_logs(self.folder, logs)
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """With affinities: the CPUs that each process may run on."""

@@ -71,8 +71,11 @@ def processes(folder: Path, *, monitored: bool) -> LocalStack:
 def test_each_process_listens_where_prometheus_is_told_to_look(tmp_path: Path) -> None:
     started = processes(tmp_path, monitored=True)
 
-    targets = started.targets(started.start())
+    addresses = started.start()
+    targets = started.targets(addresses)
 
+    hint = f"for Prometheus: prometheus --config.file={tmp_path}/prometheus.yml"
+    assert started.how_to_watch(tmp_path, addresses) == hint
     assert targets is not None
     assert targets.aggregator == "127.0.0.1:2"
     (agent,) = [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]

@@ -121,11 +121,10 @@ def test_malformed_message_counts_once_whatever_it_is_reported() -> None:
 def test_unreadable_alert_counts_once() -> None:
     tally = Tally(warm_up_order_id_min=WARM_UP)
 
-    tally.add_unreadable(0, 5)
-    tally.add_unreadable(0, 5)
-    tally.add_unreadable(1, 5)
+    for place in ((0, 5), (0, 5), (1, 5)):
+        tally.unreadable.add(place)
 
-    assert tally.unreadable == 2
+    assert len(tally.unreadable) == 2
 
 
 def test_letters_in_a_number_make_an_alert_unreadable() -> None:

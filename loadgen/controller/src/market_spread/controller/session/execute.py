@@ -63,7 +63,7 @@ def carry_out(
             console=console,
             interrupted=_interrupted(console),
             keep_input=keep_input,
-            keep=until_signal if keep else None,
+            keep=(lambda: stop_event_on_signals().wait()) if keep else None,
             resumed=resumed,
         )
     except OSError as error:
@@ -144,11 +144,6 @@ def processes_of(
         )
 
     return environment
-
-
-def until_signal() -> None:
-    """Wait for SIGINT or SIGTERM."""
-    stop_event_on_signals().wait()
 
 
 def _interrupted(console: Console) -> threading.Event:

@@ -41,7 +41,7 @@ def launch(
     console: Console,
     interrupted: threading.Event,
     keep_input: bool = False,
-    keep: Callable[[], None] | None = None,
+    keep: Callable[[], object] | None = None,
     resumed: RunFolder | None = None,
 ) -> Result:
     """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.

@@ -25,7 +25,7 @@ from market_spread.controller.deploy.effective_config import (
 )
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
+from market_spread.controller.deploy.local.prometheus import Targets, write_configuration
 from market_spread.controller.deploy.local.services import Services, connector_jars, job_environment
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host, stolen_cpu_s
@@ -183,7 +183,9 @@ class LocalStack:
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         targets = self.targets(addresses)
-        return how_to_watch(write_configuration(folder, targets)) if targets is not None else None
+        if targets is None:
+            return None
+        return f"for Prometheus: prometheus --config.file={write_configuration(folder, targets)}"
 
     def host(self) -> Host | None:
         return Host()

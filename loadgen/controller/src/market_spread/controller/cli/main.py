@@ -139,7 +139,7 @@ def run(
     plan = plan_of_workload(read_workload(workload, overrides))
     environment_of = None
     if target == "kubernetes":
-        from market_spread.controller.deploy.kubernetes.target import release_of
+        from market_spread.controller.deploy.kubernetes.release import release_of
 
         if monitored:
             raise UsageError("--monitored is for processes of one machine; in a cluster install the chart monitoring")

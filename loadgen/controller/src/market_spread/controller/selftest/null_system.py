@@ -21,7 +21,7 @@ from market_spread.common.processes import cpu_us, stop_event_on_signals
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.controller.analysis.self_test import is_held
+from market_spread.controller.archive.self_test_record import is_held
 from market_spread.loadgen.oracle.quote_book import rejects
 from market_spread.v1.control_pb2 import (
     DescribeJobRequest,

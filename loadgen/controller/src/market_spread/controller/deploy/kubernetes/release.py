@@ -1,17 +1,19 @@
 """A release of the chart as the environment of a run: found by its labels, reached directly or through the API."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from market_spread.common.clock import Clock, polls
+from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.logs import log_event
 from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.kubernetes.compatibility import differences
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
+from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import Workload
 
 if TYPE_CHECKING:
@@ -209,3 +211,18 @@ class Release:
         forward = Forward(lambda: self._cluster.dial(pod.name, port))
         self._forwards.append(forward)
         return forward.address
+
+
+def release_of(
+    plan: RunPlan, *, release: str, namespace: str, context: str | None, in_cluster: bool
+) -> Callable[[str, Path], Environment]:
+    """What makes the environment of a run in that release. UsageError if the cluster cannot be asked."""
+    # Only then is the cluster's client needed.
+    from market_spread.controller.deploy.kubernetes.api import Cluster
+
+    cluster = Cluster.around(namespace=namespace) if in_cluster else Cluster.of_context(context, namespace=namespace)
+
+    def environment(_run_id: str, _folder: Path) -> Environment:
+        return Release(cluster, release=release, workload=plan.workload, clock=SystemClock(), in_cluster=in_cluster)
+
+    return environment

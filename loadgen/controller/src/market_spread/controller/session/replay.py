@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -97,15 +97,10 @@ def show_problems(converted: Converted) -> None:
     """Say what was converted, and on standard error what was left out."""
     problems = converted.problems
     click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
-    for line in _first_lines(problems):
-        click.echo(line, err=True)
-
-
-def _first_lines(problems: Sequence[object]) -> list[str]:
-    lines = [f"left out: {problem}" for problem in problems[:_PROBLEMS_SHOWN]]
+    for problem in problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"left out: {problem}", err=True)
     if len(problems) > _PROBLEMS_SHOWN:
-        lines.append(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all")
-    return lines
+        click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
 
 
 def _keep_with_run(converted: Converted, folder: Path) -> None:

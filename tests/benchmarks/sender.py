@@ -19,7 +19,7 @@ from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import create_topics
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.process import Child
 from market_spread.sender.config import SenderConfig
@@ -55,7 +55,7 @@ def measure_sender(rate_per_s: int = 300_000, duration_s: int = 20) -> dict[str,
         broker = Broker(folder=folder / "broker", java=find_java(), jars=JarCache().paths("broker"), clock=clock)
         stack.callback(broker.stop)
         broker.start()
-        create_topics(broker.bootstrap_servers, {"nbbo": PARTITIONS, "orders": PARTITIONS})
+        KafkaBroker(broker.bootstrap_servers).create_topics({"nbbo": PARTITIONS, "orders": PARTITIONS})
         sender = _sender(stack, folder, broker.bootstrap_servers, clock)
         _offer(sender, clock, rate_per_s=rate_per_s, duration_s=WARM_UP_S)
         cpu_us_before = sender.Status(SenderStatusRequest(), timeout=5).cpu_us

@@ -13,7 +13,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import create_topics, partition_counts
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
@@ -60,15 +60,15 @@ def _nothing_is_left_to_other_modules() -> Iterator[None]:
 
 
 def test_record_goes_round_with_the_login(broker: SecuredBroker, security: KafkaSecurity) -> None:
-    first = kafka_round_trip(broker.bootstrap_servers, security=security)
+    first = kafka_round_trip(KafkaBroker(broker.bootstrap_servers, security=security))
 
-    assert kafka_round_trip(broker.bootstrap_servers, security=security) == first + 1
+    assert kafka_round_trip(KafkaBroker(broker.bootstrap_servers, security=security)) == first + 1
 
 
 def refusal(broker: SecuredBroker, security: KafkaSecurity) -> str:
     """What is said to who does not get in, and leaves nothing that goes on trying."""
     with pytest.raises(RunVoidError) as raised:
-        partition_counts(broker.bootstrap_servers, ["nbbo"], security=security)
+        KafkaBroker(broker.bootstrap_servers, security=security).partition_counts(["nbbo"])
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("kafka")] == []
     return str(raised.value)
 
@@ -91,7 +91,7 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
     workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=3, mode="micro-batch"))
     plan = plan_of_workload(workload)
     topics = {"nbbo": workload.market.partitions, "orders": workload.market.partitions, "alerts": 1, "invalid": 1}
-    create_topics(broker.bootstrap_servers, topics, security=security)
+    KafkaBroker(broker.bootstrap_servers, security=security).create_topics(topics)
     services = Services(tmp_path, clock=SystemClock(), on_started=lambda name, pid: None)
     try:
         with closing(Clients(started(services, broker, tmp_path))) as clients:

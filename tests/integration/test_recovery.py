@@ -13,7 +13,7 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import MODES, REAL_TIME
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Producer, end_offsets
+from market_spread.common.kafka.client import KafkaBroker, Producer
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
@@ -147,7 +147,7 @@ def test_malformed_messages_are_counted_and_a_killed_job_goes_on_and_loses_nothi
     rig.wait_for_commit()
 
     reasons = put_noise(rig)
-    rig.clients.drain_job(end_offsets(rig.addresses.bootstrap_servers, ["nbbo", "orders"]), 120)
+    rig.clients.drain_job(KafkaBroker(rig.addresses.bootstrap_servers).end_offsets(["nbbo", "orders"]), 120)
 
     job = rig.clients.job_status()
     assert job.restarts == 0

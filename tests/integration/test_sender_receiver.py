@@ -189,7 +189,7 @@ def system_on(broker: Broker, folder: Path, *, unacknowledged_bytes_max: int = 6
         system = System(run_id, broker.bootstrap_servers, folder, stack, unacknowledged_bytes_max)
         topics = dict.fromkeys(map(system.topic, ("nbbo", "orders", "alerts")), BUCKETS)
         wanted = topics | {system.topic("invalid"): 1}
-        kafka.create_topics(broker.bootstrap_servers, wanted, appended=(system.topic("alerts"),))
+        kafka.KafkaBroker(broker.bootstrap_servers).create_topics(wanted, appended=(system.topic("alerts"),))
         yield system
 
 
@@ -348,17 +348,17 @@ def test_stop_while_the_broker_is_silent_counts_what_is_lost(broker: Broker, sys
 
 
 def test_topics_are_created_once(broker: Broker) -> None:
-    kafka.create_topics(broker.bootstrap_servers, {"once": 2})
+    kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"once": 2})
 
-    kafka.create_topics(broker.bootstrap_servers, {"once": 2, "twice": 1})
+    kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"once": 2, "twice": 1})
 
-    assert kafka.partition_counts(broker.bootstrap_servers, ["once", "twice"]) == {"once": 2, "twice": 1}
+    assert kafka.KafkaBroker(broker.bootstrap_servers).partition_counts(["once", "twice"]) == {"once": 2, "twice": 1}
     with pytest.raises(UsageError, match="topic once has 2 partitions instead of 3; delete it or choose another name"):
-        kafka.create_topics(broker.bootstrap_servers, {"once": 3})
+        kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"once": 3})
 
 
 def test_record_that_is_too_large_is_reported_as_lost(broker: Broker) -> None:
-    kafka.create_topics(broker.bootstrap_servers, {"large": 1})
+    kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"large": 1})
     outcomes: list[tuple[int, str]] = []
 
     def done(offset: int, error: Exception | None) -> None:
@@ -370,7 +370,7 @@ def test_record_that_is_too_large_is_reported_as_lost(broker: Broker) -> None:
         producer.close(10)
 
     assert sorted(outcomes) == [(-1, "MessageSizeTooLargeError"), (0, "NoneType")]
-    assert kafka.end_offsets(broker.bootstrap_servers, ["large"]) == {("large", 0): 1}
+    assert kafka.KafkaBroker(broker.bootstrap_servers).end_offsets(["large"]) == {("large", 0): 1}
 
 
 def test_second_start_is_refused_while_the_first_goes_on(system: System) -> None:
@@ -488,7 +488,7 @@ def _drain(receiver: ReceiverStub) -> DrainReceiverResponse:
 def _contents(system: System, names: list[str]) -> dict[kafka.Partition, bytes]:
     """All frames of each partition that has any, joined in order of their offsets."""
     topics = [system.topic(name) for name in names]
-    ends = kafka.end_offsets(system.bootstrap_servers, topics)
+    ends = kafka.KafkaBroker(system.bootstrap_servers).end_offsets(topics)
     contents = dict.fromkeys(ends, b"")
     positions = dict.fromkeys(ends, 0)
     with closing(kafka.Consumer(system.bootstrap_servers, client_id="test")) as consumer:

@@ -84,7 +84,7 @@ def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
         own = [process.pid for process in remembered.processes]
         everything = processes_of(folder)
         again, status = market_spread("up", folder), market_spread("status", folder)
-        topics = kafka.partition_counts(f"127.0.0.1:{port}", ["nbbo", "orders", "alerts", "invalid"])
+        topics = kafka.KafkaBroker(f"127.0.0.1:{port}").partition_counts(["nbbo", "orders", "alerts", "invalid"])
     finally:
         down = market_spread("down", folder)
 

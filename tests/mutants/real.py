@@ -25,7 +25,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Consumer, Producer, create_topics
+from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
@@ -306,7 +306,7 @@ class _Beside:
     def start(self, addresses: Addresses) -> None:
         topics = dict.fromkeys((wrong.topic for wrong in self._wrong if wrong.topic != TOPICS.alerts), 1)
         if topics:
-            create_topics(addresses.bootstrap_servers, topics, appended=topics)
+            KafkaBroker(addresses.bootstrap_servers).create_topics(topics, appended=topics)
         for wrong in self._wrong:
             ledger = Ledger(self._folder / "beside", wrong.name)
             receiving = receiver.Receiving(

@@ -10,7 +10,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
+from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.job_jvm import job_jvm
@@ -34,7 +34,7 @@ class Jobs:
         self._services.stop(("job",))
 
     def create_topics(self, *names: str) -> None:
-        create_topics(self.broker.bootstrap_servers, dict.fromkeys(names, 1))
+        KafkaBroker(self.broker.bootstrap_servers).create_topics(dict.fromkeys(names, 1))
 
     def send(self, topic: str, values: Sequence[bytes]) -> None:
         """Each value a record; returns when all are there."""
@@ -45,7 +45,7 @@ class Jobs:
 
     def received(self, topic: str) -> list[bytes]:
         """All that the topic holds now."""
-        (end,) = end_offsets(self.broker.bootstrap_servers, [topic]).values()
+        (end,) = KafkaBroker(self.broker.bootstrap_servers).end_offsets([topic]).values()
         values: list[bytes] = []
         with closing(Consumer(self.broker.bootstrap_servers, client_id="test")) as consumer:
             consumer.assign({(topic, 0): 0})
@@ -92,7 +92,7 @@ class Jobs:
             within_s=TIMEOUT_S,
             check=self._services.check_alive,
         )
-        client.drain_job(end_offsets(self.broker.bootstrap_servers, [topic]), TIMEOUT_S)
+        client.drain_job(KafkaBroker(self.broker.bootstrap_servers).end_offsets([topic]), TIMEOUT_S)
 
     def kill(self, client: JobClient) -> None:
         """Kill the driver, its JVM and its workers at once; nothing of them gets to clean up."""

@@ -95,7 +95,8 @@ def test_images_are_saved_where_they_are_asked_for(builder: str, tmp_path: Path)
 
 
 def test_the_run_controllers_image_needs_no_spark_to_carry_out_a_run() -> None:
-    modules = "cli.main, session.execute, session.resume, deploy.kubernetes.target, deploy.topics, clients.probe"
+    of_deploy = "deploy.kubernetes.api, deploy.kubernetes.release, deploy.topics"
+    modules = f"cli.main, session.execute, {of_deploy}, clients.probe"
     script = f"""
 import importlib, sys
 for absent in ("pyspark", "py4j", "pandas"):  # not in requirements/run-controller.txt

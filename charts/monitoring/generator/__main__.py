@@ -7,7 +7,6 @@ import argparse
 from pathlib import Path
 
 import yaml
-from board import read_board
 from grafana import to_json
 from metrics_reference import metrics_reference
 from workload_reference import workload_reference
@@ -23,8 +22,8 @@ def main() -> None:
     dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
     references = into or _MONITORING.parents[1] / "docs"
     dashboards.mkdir(parents=True, exist_ok=True)
-    for board in map(read_board, sorted(Path(__file__).with_name("boards").glob("*.yaml"))):
-        (dashboards / f"{board.name}.json").write_text(to_json(board))
+    for board in sorted(Path(__file__).with_name("boards").glob("*.yaml")):
+        (dashboards / f"{board.stem}.json").write_text(to_json(board))
     foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
     (references / "metrics.md").write_text(metrics_reference(foreign))
     (references / "workloads.md").write_text(workload_reference())

@@ -1,4 +1,10 @@
-"""Boards as Grafana's JSON: the forms of `grafana.yaml`, filled in, and panels in their places."""
+"""Boards as Grafana's JSON: what the files in `boards/` say, in the forms of `grafana.yaml`, each panel in its place.
+
+A board has a title, a description, variables that the user picks at the top (the values of a label of a metric; many:
+all of them unless told otherwise), and rows of panels by their headings. A panel is its look and title, `description`,
+`unit` (one of Grafana's), `width` (of the 24 columns), `bad` (from this value on a stat is red), and `query`, or
+`queries` by their legends, which may use labels, such as `{{source}}`.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,22 +12,30 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from board import Board, Look, Panel, Query, Variable
 
 _FORMS = yaml.safe_load(Path(__file__).with_name("grafana.yaml").read_text())
 _COLUMNS = 24
-_STAT_HEIGHT, _HEIGHT = 5, 8
+_KEYS = {"description", "unit", "width", "bad", "query", "queries"}
+# What a panel is unless it says otherwise, and what it is by its look.
+_USUAL = {"width": 12, "height": 8}
+_BY_LOOK: Mapping[str, Mapping[str, Any]] = {
+    "stat": {"width": 4, "height": 5},
+    "name": {"width": 4, "height": 5, "unit": "none"},
+    "alerts": {"width": 8, "height": 5, "unit": "short"},
+    "heatmap": {"unit": "s"},
+}
 
 
-def to_json(board: Board) -> str:
-    """The dashboard as Grafana provisions it; the same board gives the same text."""
+def to_json(board: Path) -> str:
+    """The dashboard of a file, for Grafana. KeyError or ValueError if the file does not say what a board needs."""
+    said = yaml.safe_load(board.read_text())
     filled = _filled(
         _FORMS["dashboard"],
-        uid=f"market-spread-{board.name}",
-        title=board.title,
-        description=board.description,
-        panels=list(_panels(board)),
-        variables=[_FORMS["variables"]["source"], *map(_variable, board.variables)],
+        uid=f"market-spread-{board.stem}",
+        title=said["title"],
+        description=said["description"],
+        panels=list(_panels(said["rows"])),
+        variables=[_FORMS["variables"]["source"], *map(_variable, said["variables"])],
     )
     return json.dumps(filled, indent=2, sort_keys=True) + "\n"
 
@@ -39,24 +53,28 @@ def _filled(form: Any, **values: object) -> Any:
             return form
 
 
-def _variable(variable: Variable) -> Any:
-    query = f"label_values({variable.metric}, {variable.of_label})"
-    form = _FORMS["variables"]["many" if variable.many else "one"]
-    return _filled(form, name=variable.name, label=variable.label, query=query)
+def _variable(said: Mapping[str, Any]) -> Any:
+    query = f"label_values({said['metric']}, {said['of_label']})"
+    form = _FORMS["variables"]["many" if said.get("many") else "one"]
+    return _filled(form, name=said["name"], label=said["label"], query=query)
 
 
-def _panels(board: Board) -> Iterator[Any]:
+def _panels(rows: Mapping[str, Any]) -> Iterator[Any]:
     """Headings and panels, from left to right, in as many lines as their widths take."""
     y = 0
-    for row in board.rows:
-        yield _filled(_FORMS["row"], title=row.title, place=_place(0, y, _COLUMNS, 1))
+    for title, panels in rows.items():
+        yield _filled(_FORMS["row"], title=title, place=_place(0, y, _COLUMNS, 1))
         x, y, line_height = 0, y + 1, 0
-        for panel in row.panels:
-            height = _STAT_HEIGHT if panel.look in (Look.STAT, Look.NAME, Look.ALERTS) else _HEIGHT
-            if x + panel.width > _COLUMNS:
+        for said in panels:
+            look = next(iter(said))
+            panel = {**_USUAL, **_BY_LOOK.get(look, {}), **said}
+            width, height = panel["width"], panel["height"]
+            if x + width > _COLUMNS:
                 x, y, line_height = 0, y + line_height, 0
-            yield _panel(panel, _place(x, y, panel.width, height))
-            x, line_height = x + panel.width, max(line_height, height)
+            if unknown := said.keys() - {look} - _KEYS:
+                raise ValueError(f"the panel {said[look]!r} says {', '.join(sorted(unknown))}; leave it out")
+            yield _panel(look, panel, _place(x, y, width, height))
+            x, line_height = x + width, max(line_height, height)
         y += line_height
 
 
@@ -64,19 +82,19 @@ def _place(x: int, y: int, width: int, height: int) -> Mapping[str, int]:
     return {"x": x, "y": y, "w": width, "h": height}
 
 
-def _panel(panel: Panel, place: Mapping[str, int]) -> Any:
-    bad = [] if panel.bad is None else [{"color": "red", "value": panel.bad}]
+def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
+    bad = [{"color": "red", "value": said["bad"]}] if "bad" in said else []
+    queries = {"": said["query"]} if "query" in said else said.get("queries", {})
+    form = _FORMS["queries"].get(look, _FORMS["query"])
     return _filled(
-        _FORMS["panels"][panel.look.value],
-        title=panel.title,
-        description=panel.description,
-        unit=panel.unit,
+        _FORMS["panels"][look],
+        title=said[look],
+        description=said["description"],
+        unit=said["unit"],
         place=place,
-        targets=[_target(panel.look, number, query) for number, query in enumerate(panel.queries)],
+        targets=[
+            _filled(form, expr=expr, legend=legend, ref_id=chr(ord("A") + number))
+            for number, (legend, expr) in enumerate(queries.items())
+        ],
         steps=[{"color": "green" if bad else "blue", "value": None}, *bad],
     )
-
-
-def _target(look: Look, number: int, query: Query) -> Any:
-    form = _FORMS["queries"].get(look.value, _FORMS["query"])
-    return _filled(form, expr=query.expr, legend=query.legend, ref_id=chr(ord("A") + number))

@@ -35,7 +35,10 @@ def metrics_reference(foreign: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _table(metrics: Iterable[Metric]) -> str:
-    rows = ((f"`{metric.name}`", metric.kind.value, _labels(metric.labels), metric.meaning) for metric in metrics)
+    rows = (
+        (f"`{metric.name}`", metric.kind.value, ", ".join(f"`{label}`" for label in metric.labels), metric.meaning)
+        for metric in metrics
+    )
     return _rows(("metric", "kind", "labels", "meaning"), rows)
 
 
@@ -63,7 +66,3 @@ def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
-
-
-def _labels(labels: Iterable[str]) -> str:
-    return ", ".join(f"`{label}`" for label in labels)

@@ -22,7 +22,7 @@ from market_spread.common.config import inherited_environment
 from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Consumer, create_topics
+from market_spread.common.kafka.client import Consumer, KafkaBroker
 from market_spread.common.processes import cpu_us
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.job_jvm import job_jvm
@@ -96,7 +96,7 @@ class Bench:
         topics = {name: f"{name}-{place}" for name in ("nbbo", "orders", *ends)}
         servers = self._broker.bootstrap_servers
         partitions = dict.fromkeys((topics["nbbo"], topics["orders"]), backlog.partitions)
-        create_topics(servers, partitions | {topics[name]: 1 for name in ends})
+        KafkaBroker(servers).create_topics(partitions | {topics[name]: 1 for name in ends})
         folder = self._folder / f"step-{place}"
         folder.mkdir()
         with ExitStack() as stack:

@@ -32,7 +32,7 @@ from market_spread.v1.control_pb2 import (
     PartitionOffset,
     Phase,
 )
-from market_spread.v1.control_pb2_grpc import JobServicer, add_JobServicer_to_server
+from market_spread.v1.control_pb2_grpc import JobServicer
 
 Partition = tuple[str, int]
 
@@ -133,6 +133,9 @@ class PeerService(JobServicer):
             process_ids=self._peer.process_ids(),
         )
 
+    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
+        return DescribeJobResponse()  # a peer has no Spark
+
     def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:  # noqa: N802
         left_s = context.time_remaining()
         deadline_ns = self._clock.monotonic_ns() + round(min(left_s or _DRAIN_TIMEOUT_S, _DRAIN_TIMEOUT_S) * 1e9)
@@ -158,16 +161,9 @@ def body() -> None:
     service = PeerService(peer, name=config.peer, committed=committed, counts=counts, clock=clock)
     call_on_signals(lambda: set_in_handler(service.stopping))
 
-    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:  # noqa: N802
-        return DescribeJobResponse()  # a peer has no Spark
-
-    def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(service, server)
-        return "market_spread.v1.Job"
-
     counter.start()
     try:
-        with serving(config, register, recorder=Recorder(source=config.source, clock=clock), clock=clock):
+        with serving(config, "Job", service, recorder=Recorder(source=config.source, clock=clock), clock=clock):
             while not service.stopping.wait(_LOOK_S):
                 peer.keep_running()
                 service.look()

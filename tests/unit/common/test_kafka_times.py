@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from market_spread.common.kafka import client as kafka
-from market_spread.common.kafka.client import Consumer, Record
+from market_spread.common.kafka.client import Consumer, KafkaBroker, Record
 
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
 
@@ -54,9 +53,9 @@ def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.Mon
     def admin(*_: object) -> Iterator[Admin]:
         yield Admin()
 
-    monkeypatch.setattr(kafka, "_admin", admin)
+    monkeypatch.setattr(KafkaBroker, "_admin", admin)
 
-    kafka.create_topics("b:9092", {"orders": 2, "alerts": 1}, appended=["alerts"])
+    KafkaBroker("b:9092").create_topics({"orders": 2, "alerts": 1}, appended=["alerts"])
 
     assert {name: each["configs"].get("message.timestamp.type") for name, each in made.items()} == {
         "orders": None,

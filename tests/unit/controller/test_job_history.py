@@ -4,8 +4,8 @@ import pytest
 
 from market_spread.common.errors import RunFailedError
 from market_spread.controller.clients import services as clients
-from market_spread.controller.clients.job_history import JobHistory
 from market_spread.controller.clients.services import JobClient
+from market_spread.controller.clients.together import JobHistory
 from market_spread.v1.control_pb2 import CommittedBatch, JobStatusResponse, PartitionOffset, Phase
 from tests.support.clock import ManualClock
 

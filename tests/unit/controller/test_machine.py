@@ -3,7 +3,7 @@
 import os
 import platform
 
-from market_spread.controller.host.machine import stolen_cpu_s, this_machine
+from market_spread.controller.host.facts import stolen_cpu_s, this_machine
 
 
 def test_this_machine_is_described() -> None:

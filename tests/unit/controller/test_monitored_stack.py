@@ -8,7 +8,8 @@ import pytest
 
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.controller.deploy.local import broker, stack
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.controller.deploy.local import broker
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
@@ -53,7 +54,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     Started.commands, Started.environments = {}, {}
     monkeypatch.setattr(Child, "start", Started.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
-    monkeypatch.setattr(stack, "create_topics", lambda servers, topics, appended: None)
+    monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
 
 
 def processes(folder: Path, *, monitored: bool) -> LocalStack:
@@ -70,8 +71,11 @@ def processes(folder: Path, *, monitored: bool) -> LocalStack:
 def test_each_process_listens_where_prometheus_is_told_to_look(tmp_path: Path) -> None:
     started = processes(tmp_path, monitored=True)
 
-    targets = started.targets(started.start())
+    addresses = started.start()
+    targets = started.targets(addresses)
 
+    hint = f"for Prometheus: prometheus --config.file={tmp_path}/prometheus.yml"
+    assert started.how_to_watch(tmp_path, addresses) == hint
     assert targets is not None
     assert targets.aggregator == "127.0.0.1:2"
     (agent,) = [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]

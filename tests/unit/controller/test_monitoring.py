@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from market_spread.controller.deploy.local.prometheus import RULES, Targets, how_to_watch, write_configuration
+from market_spread.controller.deploy.local.prometheus import RULES, Targets, write_configuration
 from tests.unit.monitoring.monitoring_fixtures import promtool
 
 TARGETS = Targets(aggregator="127.0.0.1:8080", broker="127.0.0.1:9404", jobs=("127.0.0.1:4040", "127.0.0.1:4041"))
@@ -46,9 +46,3 @@ def test_without_a_checkout_there_are_no_rules(tmp_path: Path) -> None:
     path = write_configuration(tmp_path, TARGETS, rules=tmp_path / "nothing")
 
     assert yaml.safe_load(path.read_text())["rule_files"] == []
-
-
-def test_the_user_is_told_how_to_use_it(tmp_path: Path) -> None:
-    path = write_configuration(tmp_path, TARGETS)
-
-    assert how_to_watch(path) == f"for Prometheus: prometheus --config.file={tmp_path}/prometheus.yml"

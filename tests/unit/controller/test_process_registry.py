@@ -11,7 +11,8 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.controller.deploy.local import broker, command, stack
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.controller.deploy.local import broker, command
 from market_spread.controller.deploy.local.command import BackgroundStack
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.registry import RegisteredStack
@@ -57,7 +58,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     FakeChild.started = []
     monkeypatch.setattr(Child, "start", FakeChild.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
-    monkeypatch.setattr(stack, "create_topics", lambda servers, topics, appended: None)
+    monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
     told: list[tuple[str, int, list[str]]] = []
 
     LocalStack(

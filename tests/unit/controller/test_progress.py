@@ -175,13 +175,13 @@ def test_table_begins_with_the_verdict_and_its_cause(
     "figures",
     [
         "1,200,000 (600,123 orders)",
-        "20,000 messages/s",
+        "20,000 messages/s for 60 s",
         "19,990 messages/s",
         "12,007 received, 12,009 expected, 2 missing, 3 unexpected, 4 duplicated, 5 wrong",
         "11,000",
         "17 of 55,795",
         "5, median 210.0 ms, longest 480.0 ms",
-        "3.25 us a message, in the second half - (reference: 5.3, another machine, no Kafka)",
+        "3.25 us a message, in the second half – (reference: 5.3, another machine, no Kafka)",
         "1.10 us a message",
         "2 cores, A CPU",
     ],
@@ -294,8 +294,8 @@ def test_figures_that_a_run_did_not_come_to_are_dashes(result: Result) -> None:
 
     rows = {line.strip().split("  ")[0]: line.split()[-1] for line in shown_table(bare).splitlines() if line.strip()}
 
-    assert {rows[name] for name in ("achieved", "CPU of the job", "CPU of the broker")} == {"-"}
-    assert "0, median -, longest -" in shown_table(bare)
+    assert {rows[name] for name in ("achieved", "CPU of the job", "CPU of the broker")} == {"–"}
+    assert "0, median –, longest –" in shown_table(bare)
 
 
 def test_text_in_brackets_is_shown_as_it_is(result: Result) -> None:

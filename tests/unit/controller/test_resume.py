@@ -15,7 +15,7 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.archive import observation
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import read_workload, to_yaml
-from market_spread.controller.session.resume import interrupted_run, judge_again
+from market_spread.controller.session.execute import interrupted_run, judge_again
 from market_spread.metrics_aggregator.http.archive import Archive
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"

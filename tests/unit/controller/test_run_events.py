@@ -34,7 +34,7 @@ class Aggregator:
         self.taken: list[NoteRequest] = []
         self.calls = 0
 
-    def __call__(self, note: NoteRequest, timeout_s: float) -> NoteResponse:
+    def Note(self, note: NoteRequest, *, timeout: float) -> NoteResponse:  # noqa: N802
         self.calls += 1
         if self._answers:
             raise RefusalError(self._answers.pop(0))
@@ -45,10 +45,16 @@ class Aggregator:
         return [f"{note.kind}: {note.name}" for note in self.taken]
 
 
+def start(notes: RunNotes, aggregator: Aggregator) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("market_spread.controller.session.run_events.MetricsStub", lambda channel: aggregator)
+        notes.start("127.0.0.1:1")
+
+
 def delivered(say: Callable[[RunNotes], None], aggregator: Aggregator) -> RunNotes:
     notes = RunNotes("r1", clock=SystemClock())
     say(notes)
-    notes.start("unused", aggregator)
+    start(notes, aggregator)
     notes.close()
     return notes
 
@@ -60,7 +66,7 @@ def test_notes_come_in_order_with_the_time_when_they_were_said() -> None:
     clock.advance_ns(5)
     notes.say("phase", "starting")
 
-    notes.start("unused", aggregator)
+    start(notes, aggregator)
     clock.advance_ns(5)
     notes.tell(NoteRequest(unix_ns=BEGIN + 10, kind="verdict", name="passed", text="all is right"))
     notes.close()
@@ -142,13 +148,14 @@ def test_close_does_not_wait_for_an_aggregator_that_is_stuck(monkeypatch: pytest
     monkeypatch.setattr("market_spread.controller.session.run_events.CLOSE_S", 0.05)
     stuck = threading.Event()
 
-    def call(note: NoteRequest, timeout_s: float) -> NoteResponse:
-        stuck.wait(10)
-        return NoteResponse()
+    class Stuck(Aggregator):
+        def Note(self, note: NoteRequest, *, timeout: float) -> NoteResponse:  # noqa: N802
+            stuck.wait(10)
+            return NoteResponse()
 
     notes = RunNotes("r1", clock=SystemClock())
     notes.say("phase", "starting")
-    notes.start("unused", call)
+    start(notes, Stuck())
 
     notes.close()
 

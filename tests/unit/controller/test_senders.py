@@ -3,7 +3,7 @@
 import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.controller.clients.senders import merged_senders
+from market_spread.controller.clients.together import merged_senders
 from market_spread.v1.control_pb2 import PartitionSent, Phase, SenderStatusResponse
 
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.gc_log import log_option
 from market_spread.controller.archive import jvm_pauses
+from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
 from market_spread.controller.host.sampler import SCHEMA, Sampler

@@ -102,10 +102,6 @@ def test_duplicates_are_allowed_on_demand(files: tuple[Path, Path, Path]) -> Non
     assert check_files(*files, duplicates_allowed=True).ok
 
 
-def test_given_delay_is_used(files: tuple[Path, Path, Path]) -> None:
-    assert check_files(*files, delay_us=7).delay_us == 7
-
-
 def test_warm_up_is_left_out_on_demand(files: tuple[Path, Path, Path]) -> None:
     files[2].write_bytes(ledger(ids=ints(WARM_UP_ID, 3, 1)))
 

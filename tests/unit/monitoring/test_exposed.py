@@ -218,14 +218,15 @@ def test_limits_are_shown_as_they_were_said_and_others_not_at_all(store: Store) 
     store.push(push())
     store.note(limits_note(RunLimits(late_us=250_000, loss_max=0, latency_us_max={"p99": 300_000, "max": 2_000_000})))
 
-    assert value(store, exposed.LIMIT_LATE) == 0.25
-    assert value(store, exposed.LIMIT_LOSS) == 0
+    limits = {name: metric for name, (metric, _) in exposed.LIMITS.items()}
+    assert value(store, limits["late_us"]) == 0.25
+    assert value(store, limits["loss_max"]) == 0
     assert [(series.labels["q"], series.value) for series in shown(store, exposed.LIMIT_LATENCY)] == [
         ("1", 2.0),
         ("0.99", 0.3),
     ]
-    for absent in (exposed.LIMIT_LATE_SHARE, exposed.LIMIT_STALL, exposed.LIMIT_RATE, exposed.LIMIT_STOLEN):
-        assert shown(store, absent) == []
+    for absent in ("late_share_max", "stall_us", "rate_share_min", "stolen_share_max"):
+        assert shown(store, limits[absent]) == []
 
 
 def test_late_frames_are_a_share_of_the_measured_load_alone(store: Store) -> None:

@@ -64,7 +64,7 @@ def test_new_receiver_is_idle(service: ReceiverService) -> None:
     status = service.Status(ReceiverStatusRequest(), CONTEXT)
 
     assert status.phase == Phase.PHASE_IDLE
-    assert HdrCounts.decode(status.latency_histogram).count == 0
+    assert HdrCounts.of_status(status.latency_histogram).count == 0
 
 
 def test_start_runs_and_stop_finishes(service: ReceiverService) -> None:

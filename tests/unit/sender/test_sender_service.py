@@ -212,7 +212,7 @@ def test_stop_is_idempotent(service: SenderService) -> None:
         ("run_id", "", "run_id is empty; give one"),
         ("source", "three", "no load source 'three'"),
         ("orders_topic", "nbbo", "nbbo_topic and orders_topic are both 'nbbo'; use two topics"),
-        ("parameters_json", "[1]", "parameters_json='[1]' is not an object; give an object"),
+        ("parameters_json", "[1]", "parameters_json='[1]' cannot be read (it is no JSON object); give an object"),
         ("parameters_json", json.dumps({"rate": 1}), "rate: no such parameter"),
     ],
 )
@@ -229,7 +229,7 @@ def test_all_errors_of_a_request_come_at_once(service: SenderService) -> None:
         service.Start(changed(frame_messages=0, run_id="", parameters_json="{"), CONTEXT)
 
     assert str(refusal.value).count(";") == 5
-    assert "parameters_json is not JSON" in str(refusal.value)
+    assert "parameters_json='{' cannot be read" in str(refusal.value)
 
 
 def test_topics_with_different_partitions_are_refused(service: SenderService, broker: FakeBroker) -> None:

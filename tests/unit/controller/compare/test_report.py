@@ -8,10 +8,9 @@ from io import StringIO
 from rich.console import Console
 
 from market_spread.controller.compare.comparison import Comparison, compare
-from market_spread.controller.compare.comparison_json import comparison_json
 from market_spread.controller.compare.figures import Figure, read_figures
 from market_spread.controller.compare.groups import Group
-from market_spread.controller.compare.page import comparison_page, signed_percent
+from market_spread.controller.compare.page import comparison_json, comparison_page, signed_percent
 from market_spread.controller.views.html import html_view
 from market_spread.controller.views.markdown import markdown_view
 from market_spread.controller.views.model import Picture

@@ -96,11 +96,10 @@ class Recording:
         for first in range(0, len(self._rows), STRETCH_MESSAGES):
             stream = self._stream(first, min(STRETCH_MESSAGES, len(self._rows) - first))
             end_ns = self._start_ns + self._end_ns(first + len(stream))
-            if self._layout is NBBO:
-                whole = Block(end_ns, quotes=stream, orders=MessageStream.empty(ORDER.width))
-            else:
-                whole = Block(end_ns, quotes=MessageStream.empty(NBBO.width), orders=stream)
-            yield from cut(whole, stream.intended_ns)
+            quotes, orders = (
+                stream if layout is self._layout else MessageStream.empty(layout.width) for layout in (NBBO, ORDER)
+            )
+            yield from cut(Block(end_ns, quotes, orders), stream.intended_ns)
 
     def _stream(self, first: int, count: int) -> MessageStream:
         rows = np.array(self._rows[first : first + count])

@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 from market_spread.common.errors import UsageError
 
 PREFIX = "MARKET_SPREAD_"
+_KINDS: Mapping[Any, str] = {
+    int: "a whole number", float: "a number", bool: "true or false", str: "a text", Path: "a path",
+}  # fmt: skip
 
 Config = TypeVar("Config")
 
@@ -24,7 +27,7 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
     that is missing, malformed or refused.
     """
     environment = os.environ if environment is None else environment
-    hints = typing.get_type_hints(config_class)
+    kinds = {name: _without_none(hint) for name, hint in typing.get_type_hints(config_class).items()}
     values: dict[str, Any] = {}
     errors: list[str] = []
     for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
@@ -35,9 +38,9 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
                 errors.append(f"{variable} is not set")
             continue
         try:
-            values[field.name] = _parse(text, hints[field.name])
+            values[field.name] = _parse(text, kinds[field.name])
         except ValueError:
-            errors.append(f"{variable}={text!r} is not {_name(hints[field.name])}")
+            errors.append(f"{variable}={text!r} is not {_KINDS[kinds[field.name]]}")
     if errors:
         raise UsageError("; ".join([*errors, *_refused(config_class, values)]))
     try:
@@ -48,9 +51,6 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
 
 def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
     """What the class refuses of the values that could be read; nothing if it needs the others to judge them."""
-    check = getattr(config_class, "__post_init__", None)
-    if check is None:
-        return []
     incomplete = object.__new__(config_class)
     for field in dataclasses.fields(config_class):
         if field.name in values:
@@ -58,11 +58,12 @@ def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
         elif field.default is not dataclasses.MISSING:
             object.__setattr__(incomplete, field.name, field.default)
     try:
-        check(incomplete)
+        getattr(incomplete, "__post_init__", lambda: None)()
     except ValueError as error:
         return [str(error)]
-    except AttributeError:
-        return []
+    except AttributeError as error:
+        if error.obj is not incomplete:
+            raise
     return []
 
 
@@ -112,18 +113,14 @@ def prepare_spark(library_folder: Path | None = None) -> None:
         os.environ.setdefault("ROCKSDB_SHAREDLIB_DIR", str(library_folder))
 
 
-def _parse(text: str, hint: Any) -> Any:
-    if isinstance(hint, types.UnionType):
-        return _parse(text, next(arg for arg in typing.get_args(hint) if arg is not type(None)))
-    if hint is bool:
+def _without_none(hint: Any) -> Any:
+    is_union = isinstance(hint, types.UnionType)
+    return next(arg for arg in typing.get_args(hint) if arg is not type(None)) if is_union else hint
+
+
+def _parse(text: str, kind: Any) -> Any:
+    if kind is bool:
         if text not in ("true", "false"):
             raise ValueError(text)
         return text == "true"
-    return hint(text)
-
-
-def _name(hint: Any) -> str:
-    if isinstance(hint, types.UnionType):
-        return _name(next(arg for arg in typing.get_args(hint) if arg is not type(None)))
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", Path: "a path"}
-    return names[hint]
+    return kind(text)

@@ -1,6 +1,7 @@
-"""JSON that someone else may have written: an object is read whole, or what is wrong with it is one error."""
+"""Files that are written whole or not at all, and JSON that is read whole, or what is wrong with it is one error."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 DEPTH_MAX = 100
@@ -8,8 +9,18 @@ _TOO_DEEP = f"it is more than {DEPTH_MAX} levels deep"
 _INTEGER_MAX = 2**64
 
 
-def json_object(text: str | bytes) -> dict[str, Any]:
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file so that a reader sees all of it or what was there before. OSError if that fails."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+    unfinished.replace(path)
+    return path
+
+
+def json_object(text: str | bytes, *, version: int | None = None) -> dict[str, Any]:
     """The object of a JSON text. ValueError with the reason for whatever else the text holds.
+
+    version: what its key of that name must be; None if it need not have one.
 
     None of its numbers is beyond 64 bits or not finite, none of its texts beyond UTF-8, and it is at most DEPTH_MAX
     deep: whoever goes through it meets none of that.
@@ -28,6 +39,8 @@ def json_object(text: str | bytes) -> dict[str, Any]:
         raise ValueError(_TOO_DEEP)
     if not isinstance(values, dict):
         raise ValueError("it is no JSON object")
+    if version is not None and values.get("version") != version:
+        raise ValueError(f"it has version {values.get('version')}, this program reads {version}")
     if "\\u" in text:
         json.dumps(values, ensure_ascii=False).encode()
     return values

@@ -65,6 +65,15 @@ class Key:
         return _remedy(self.node)
 
 
+def value_of(kind: type[Value], mapping: Mapping[str, object]) -> Value:
+    """The dataclass that a program wrote, of its `asdict`; other keys are left out. ValueError naming what is wrong."""
+    try:
+        return TypeAdapter(kind).validate_python(mapping)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
 class Schema(Generic[Value]):
     """Reads values of a dataclass from mappings and files, and writes them. It is built when it is first used."""
 

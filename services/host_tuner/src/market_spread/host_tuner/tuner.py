@@ -61,7 +61,7 @@ class Tuner:
                 self._mend_all(self._originals, looks)
         found = self._kubelet.resources() if self._kubelet else None
         verified = checks(self._profile, self._tree, cpus, found)
-        self._remember(looks)
+        self._right = {file.path for look in looks for file in look.right()}
         return Report(
             (*(look.outcome() for look in looks), *outcomes, *verified), found.exclusive if found is not None else {}
         )
@@ -127,9 +127,6 @@ class Tuner:
     def _failed(self, look: "_Look", reason: str) -> None:
         look.errors.append(reason)
         self.counts.errors[look.setting.name] += 1
-
-    def _remember(self, looks: "Iterable[_Look]") -> None:
-        self._right = {file.path for look in looks for file in look.right()}
 
 
 class _Look:

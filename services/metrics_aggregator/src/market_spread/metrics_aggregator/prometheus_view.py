@@ -50,17 +50,24 @@ RUN_LATENCY = gauge(
     "run_id",
     QUANTILE_LABEL,
 )
-LIMIT_LATE = gauge("limit_late_seconds", "Limit of the run: a frame that leaves later after its plan is late", "run_id")
-LIMIT_LATE_SHARE = gauge("limit_frames_late_share", "Limit of the run: the share of frames that may be late", "run_id")
-LIMIT_SETTLE = gauge("limit_settle_seconds", "How long the run's load settles before latencies count", "run_id")
-LIMIT_STALL = gauge("limit_stall_seconds", "Limit of the run: the longest that no alert may come", "run_id")
-LIMIT_RATE = gauge("limit_rate_share", "Limit of the run: the least share of the offered rate to achieve", "run_id")
-LIMIT_LOSS = gauge("limit_loss", "Limit of the run: the most messages and alerts that may be lost", "run_id")
-LIMIT_STOLEN = gauge("limit_stolen_share", "Limit of the run: the share of CPU time that others may take", "run_id")
-LIMIT_MISSING = gauge(
-    "limit_pushes_missing_share", "Limit of the run: the share of pushes that may be missing", "run_id"
-)
-LIMIT_NEGATIVE = gauge("limit_negative_share", "Limit of the run: the share of a stage's times below 0", "run_id")
+
+
+def _limit(name: str, meaning: str, units: float = 1) -> tuple[Metric, float]:
+    return gauge(f"limit_{name}", f"Limit of the run: {meaning}", "run_id"), units
+
+
+# By its name in the proto a limit as a metric, and how many of its units are one of the metric's.
+LIMITS: Mapping[str, tuple[Metric, float]] = {
+    "late_us": _limit("late_seconds", "a frame that leaves later after its plan is late", 1e6),
+    "late_share_max": _limit("frames_late_share", "the share of frames that may be late"),
+    "settle_us": _limit("settle_seconds", "how long its load settles before latencies count", 1e6),
+    "stall_us": _limit("stall_seconds", "the longest that no alert may come", 1e6),
+    "rate_share_min": _limit("rate_share", "the least share of the offered rate to achieve"),
+    "loss_max": _limit("loss", "the most messages and alerts that may be lost"),
+    "stolen_share_max": _limit("stolen_share", "the share of CPU time that others may take"),
+    "missing_share_max": _limit("pushes_missing_share", "the share of pushes that may be missing"),
+    "negative_share_max": _limit("negative_share", "the share of a stage's times below 0"),
+}
 LIMIT_LATENCY = gauge(
     "limit_latency_seconds",
     "Limit of the run: the most that a quantile of the latency may be",
@@ -93,9 +100,8 @@ REFUSED = counter("aggregator_refused", "Pushes and notes refused because they w
 UNWRITTEN = counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
 UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
 
-OWN_METRICS = tuple(
-    metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS
-)
+_ALONE = (metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS)
+OWN_METRICS = (*_ALONE, *(metric for metric, _ in LIMITS.values()))
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
@@ -112,18 +118,6 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     REFUSED: lambda store: store.refused,
     UNWRITTEN: lambda store: store.own.push_failures,
     UNREADABLE: lambda store: store.unreadable,
-}
-# What a limit is called in the proto, what it is as a metric, and how many of its units are one of the metric's.
-_LIMITS = {
-    "late_us": (LIMIT_LATE, 1e6),
-    "late_share_max": (LIMIT_LATE_SHARE, 1),
-    "settle_us": (LIMIT_SETTLE, 1e6),
-    "stall_us": (LIMIT_STALL, 1e6),
-    "rate_share_min": (LIMIT_RATE, 1),
-    "loss_max": (LIMIT_LOSS, 1),
-    "stolen_share_max": (LIMIT_STOLEN, 1),
-    "missing_share_max": (LIMIT_MISSING, 1),
-    "negative_share_max": (LIMIT_NEGATIVE, 1),
 }
 
 
@@ -194,8 +188,8 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
             if (share := _negative_share(run, from_ns)) is not None:
                 yield ExposedSeries(RUN_NEGATIVE_SHARE, labels, share)
     for field, value in limits.ListFields():
-        if field.name in _LIMITS:
-            metric, divisor = _LIMITS[field.name]
+        if field.name in LIMITS:
+            metric, divisor = LIMITS[field.name]
             yield ExposedSeries(metric, labels, value / divisor)
     for name, limit_us in sorted(limits.latency_us_max.items()):
         yield ExposedSeries(LIMIT_LATENCY, {**labels, QUANTILE_LABEL: QUANTILES[name]}, limit_us / 1e6)

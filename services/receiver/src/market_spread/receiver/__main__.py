@@ -2,8 +2,6 @@
 
 import sys
 
-import grpc
-
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.kafka.client import KafkaBroker
@@ -12,8 +10,6 @@ from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.receiver.service import ReceiverService
-from market_spread.v1 import control_pb2
-from market_spread.v1.control_pb2_grpc import add_ReceiverServicer_to_server
 
 
 def main() -> int:
@@ -32,12 +28,8 @@ def _serve() -> None:
         clock=clock,
     )
 
-    def register(server: grpc.Server) -> str:
-        add_ReceiverServicer_to_server(service, server)
-        return control_pb2.DESCRIPTOR.services_by_name["Receiver"].full_name
-
     stop = stop_event_on_signals()
-    with serving(config, register, recorder=recorder, clock=clock):
+    with serving(config, "Receiver", service, recorder=recorder, clock=clock):
         stop.wait()
         service.close()
 

@@ -138,7 +138,7 @@ class Receiving:
                 warm_up_alerts=tally.alerts[RunPhase.WARM_UP],
                 alerts_duplicated=tally.duplicated,
                 alerts_disagreeing=tally.disagreeing,
-                alerts_unreadable=tally.unreadable,
+                alerts_unreadable=len(tally.unreadable),
                 invalid_records=tally.invalid,
                 invalid_by_reason=[
                     InvalidCount(reason=reason, count=count)
@@ -149,7 +149,7 @@ class Receiving:
                 decisions=decisions.decisions[RunPhase.MEASURED],
                 warm_up_decisions=decisions.decisions[RunPhase.WARM_UP],
                 decisions_duplicated=decisions.duplicated,
-                decisions_unreadable=decisions.unreadable,
+                decisions_unreadable=len(decisions.unreadable),
             )
             histograms = {
                 "latency_histogram": tally.end_to_end[RunPhase.MEASURED].copy(),
@@ -221,20 +221,20 @@ class Receiving:
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
         for name in self._ledgers.values():
             self._ledger.append(name, b"".join(lines[name]))
-        alerts, _ = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
+        alerts = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
         decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
         with self._lock:
             added = self._tally.add_alerts(alerts, np.concatenate(appended_ms[ALERTS]))
             decided = self._decisions.add(decisions, decided_us)
-            before = self._tally.unreadable, self._decisions.unreadable
+            before = len(self._tally.unreadable), len(self._decisions.unreadable)
             reasons = self._count_lines(invalid_lines)
-            after = self._tally.unreadable, self._decisions.unreadable
+            after = len(self._tally.unreadable), len(self._decisions.unreadable)
             self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
         self._record(added, reasons, after[0] - before[0])
         self._record_decisions(*decided, after[1] - before[1])
 
     def _recover(self, recovered: Recovered) -> None:
-        alerts, _ = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
+        alerts = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
         self._tally.add_alerts(alerts)
         self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
         self._count_lines(recovered.invalid)
@@ -253,10 +253,10 @@ class Receiving:
         reasons: Counter[str] = Counter()
         for line in lines:
             if line.unreadable_alert is not None:
-                self._tally.add_unreadable(line.partition, line.offset)
+                self._tally.unreadable.add((line.partition, line.offset))
                 continue
             if line.unreadable_decision is not None:
-                self._decisions.add_unreadable(line.partition, line.offset)
+                self._decisions.unreadable.add((line.partition, line.offset))
                 continue
             report = _report(line.invalid) or InvalidReport(
                 UNREADABLE, self._invalid_topic, line.partition, line.offset, position=0

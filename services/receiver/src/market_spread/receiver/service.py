@@ -11,7 +11,6 @@ import grpc
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets
-from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
@@ -66,12 +65,7 @@ class ReceiverService(ReceiverServicer):
     def Status(self, request: ReceiverStatusRequest, context: grpc.ServicerContext) -> ReceiverStatusResponse:
         receiving = self._receiving
         if receiving is None:
-            return ReceiverStatusResponse(
-                phase=Phase.PHASE_IDLE,
-                cpu_us=cpu_us(),
-                latency_histogram=HdrCounts().encode(),
-                unix_ns=self._clock.unix_ns(),
-            )
+            return ReceiverStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
         response = receiving.status()
         response.run_id, response.cpu_us = self._run_id, cpu_us()
         response.unix_ns = self._clock.unix_ns()

@@ -70,22 +70,24 @@ class InvalidReport:
     position: int
 
 
-def readable_alerts(rows: Bytes2D, received_us: Int64s) -> tuple[AlertColumns, npt.NDArray[np.bool_]]:
-    """Columns of those alerts (n, ALERT.width) that can be read, and which these are (n,)."""
+def readable_alerts(rows: Bytes2D, received_us: Int64s) -> AlertColumns:
+    """Columns of those alerts (n, ALERT.width) that can be read."""
     decoded = decode(ALERT, np.ascontiguousarray(rows).reshape(-1).data)
     readable = decoded.readable
     numbers = {name: decoded.ints(name)[readable] for name in _NUMBERS}
-    alerts = AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
-    return alerts, readable
+    return AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
 
 
 class Tally:
-    """Counts what was received. The same alerts in the same order give the same tally. Not thread-safe."""
+    """Counts what was received. The same alerts in the same order give the same tally. Not thread-safe.
+
+    unreadable: partition and offset of the records of the alerts topic that are no alerts.
+    """
 
     def __init__(self, *, warm_up_order_id_min: int) -> None:
         self._warm_up_order_id_min = warm_up_order_id_min
         self._quote_by_order: dict[int, int] = {}
-        self._unreadable: set[tuple[int, int]] = set()
+        self.unreadable: set[tuple[int, int]] = set()
         self._invalid: set[tuple[str, int, int, int]] = set()
         self.alerts = dict.fromkeys(RunPhase, 0)
         self.duplicated = 0
@@ -94,11 +96,6 @@ class Tally:
         self.end_to_end = {phase: HdrCounts() for phase in RunPhase}
         self.append, self.fetch = HdrCounts(), HdrCounts()
         self.warm_up_symbols: set[str] = set()
-
-    @property
-    def unreadable(self) -> int:
-        """Records of the alerts topic that are not valid alerts."""
-        return len(self._unreadable)
 
     @property
     def invalid(self) -> int:
@@ -128,12 +125,6 @@ class Tally:
         self.warm_up_symbols.update(symbol.decode() for symbol in np.unique(alerts.symbol[warm_up]))
         return Added(firsts, duplicated)
 
-    def add_unreadable(self, partition: int, offset: int) -> bool:
-        """Count a record of the alerts topic that is no alert; False if this one was counted before."""
-        known = (partition, offset) in self._unreadable
-        self._unreadable.add((partition, offset))
-        return not known
-
     def add_invalid(self, report: InvalidReport) -> bool:
         """Count a malformed message; False if this one was reported before."""
         place = (report.topic, report.partition, report.offset, report.position)
@@ -162,21 +153,17 @@ class Tally:
 class DecisionTally:
     """Counts decisions, each order once. Not thread-safe.
 
+    unreadable: partition and offset of the records of the decisions topic that are no decisions.
     Memory: a byte an order where their ids are dense, as those of a synthetic market; else up to 1.2 kB.
     """
 
     def __init__(self, *, warm_up_order_id_min: int) -> None:
         self._warm_up_order_id_min = warm_up_order_id_min
         self._seen: dict[int, npt.NDArray[np.bool_]] = {}  # by the order id without its last bits
-        self._unreadable: set[tuple[int, int]] = set()
+        self.unreadable: set[tuple[int, int]] = set()
         self.decisions = dict.fromkeys(RunPhase, 0)
         self.duplicated = 0
         self.end_to_end = HdrCounts()
-
-    @property
-    def unreadable(self) -> int:
-        """Records of the decisions topic that are not valid decisions."""
-        return len(self._unreadable)
 
     def add(self, rows: Bytes2D, received_us: Int64s) -> tuple[dict[RunPhase, Int64s], int]:
         """Count readable decisions (n, DECISION.width); the latencies of each order's first, by phase, and the others'
@@ -193,10 +180,6 @@ class DecisionTally:
         duplicated = len(rows) - int(first.sum())
         self.duplicated += duplicated
         return firsts, duplicated
-
-    def add_unreadable(self, partition: int, offset: int) -> None:
-        """Count a record of the decisions topic that is no decision, once."""
-        self._unreadable.add((partition, offset))
 
     def _firsts(self, order_ids: Int64s) -> npt.NDArray[np.bool_]:
         first = np.zeros(len(order_ids), np.bool_)

@@ -3,8 +3,6 @@
 import gc
 import sys
 
-import grpc
-
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.kafka.client import KafkaBroker
@@ -13,8 +11,6 @@ from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.sender.config import SenderConfig
 from market_spread.sender.service import SenderService
-from market_spread.v1 import control_pb2
-from market_spread.v1.control_pb2_grpc import add_SenderServicer_to_server
 
 # Python's default of 5 ms is most of the 10 ms that a frame may be late.
 _SWITCH_INTERVAL_S = 0.000_5
@@ -37,12 +33,8 @@ def _serve() -> None:
         unacknowledged_bytes_max=config.unacknowledged_bytes_max,
     )
 
-    def register(server: grpc.Server) -> str:
-        add_SenderServicer_to_server(service, server)
-        return control_pb2.DESCRIPTOR.services_by_name["Sender"].full_name
-
     stop = stop_event_on_signals()
-    with serving(config, register, recorder=recorder, clock=clock):
+    with serving(config, "Sender", service, recorder=recorder, clock=clock):
         stop.wait()
         service.close()
 

@@ -1,6 +1,5 @@
 """The gRPC service Sender: one load at a time, from a checked request to its counts."""
 
-import json
 import logging
 import threading
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from collections.abc import Callable
 import grpc
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker
@@ -172,14 +172,11 @@ def _checked(request: StartSendingRequest) -> dict[str, object]:
     errors.extend(f"{name} is empty; give one" for name in required if not getattr(request, name))
     if request.nbbo_topic and request.nbbo_topic == request.orders_topic:
         errors.append(f"nbbo_topic and orders_topic are both {request.nbbo_topic!r}; use two topics")
-    parameters: object = None
+    parameters: dict[str, object] = {}
     try:
-        parameters = json.loads(request.parameters_json)
+        parameters = json_object(request.parameters_json)
     except ValueError as error:
-        errors.append(f"parameters_json is not JSON ({error}); give an object")
-    else:
-        if not isinstance(parameters, dict):
-            errors.append(f"parameters_json={request.parameters_json[:40]!r} is not an object; give an object")
-    if errors or not isinstance(parameters, dict):
+        errors.append(f"parameters_json={request.parameters_json[:40]!r} cannot be read ({error}); give an object")
+    if errors:
         raise UsageError("; ".join(errors))
     return parameters

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import grpc
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,7 +15,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.job_contract import slots_needed
-from market_spread.common.kafka.client import end_offsets, partition_counts
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us
@@ -43,8 +42,6 @@ from market_spread.streaming.modes.registry import BY_NAME, start_query
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
-from market_spread.v1 import control_pb2
-from market_spread.v1.control_pb2_grpc import add_JobServicer_to_server
 
 _TOPICS_POLL_NS = 2_000_000_000
 
@@ -142,12 +139,8 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     )
     # After the session, which installs its own handler of SIGINT.
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
-
-    def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(JobService(supervisor, mode=config.mode, settings=settings, clock=clock), server)
-        return control_pb2.DESCRIPTOR.services_by_name["Job"].full_name
-
-    with serving(config, register, recorder=recorder, clock=clock):
+    service = JobService(supervisor, mode=config.mode, settings=settings, clock=clock)
+    with serving(config, "Job", service, recorder=recorder, clock=clock):
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running
@@ -158,7 +151,7 @@ def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) ->
     """How many partitions each topic has. In a cluster, where topics may be created later, waits for them."""
     while True:
         try:
-            return partition_counts(config.bootstrap_servers, topics, security=config)
+            return KafkaBroker(config.bootstrap_servers, security=config).partition_counts(topics)
         except (UsageError, RunVoidError) as error:
             if not is_on_kubernetes(config.master):
                 raise
@@ -171,26 +164,19 @@ def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
     checkpoint = Path(config.checkpoint)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
     if known := newest_offsets(checkpoint):
-        ends = end_offsets(config.bootstrap_servers, topics, security=config)
+        ends = KafkaBroker(config.bootstrap_servers, security=config).end_offsets(topics)
         refuse_other_kafka(checkpoint, known, ends)
 
 
 def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:
-    records = recorder.counter(JOB_RECORDS)
-    messages = recorder.counter(JOB_MESSAGES)
-    committed = recorder.counter(JOB_COMMITTED)
-    restarts = recorder.counter(JOB_RESTARTS)
-    batch = recorder.gauge(JOB_BATCH)
-    commit = recorder.gauge(JOB_COMMIT)
-
     def record(state: JobState) -> None:
-        records.set(state.progress.records_live)
-        messages.set(state.progress.messages_live)
-        committed.set(state.progress.messages_committed)
-        restarts.set(state.restarts)
-        batch.set(state.progress.batch_id)
+        recorder.counter(JOB_RECORDS).set(state.progress.records_live)
+        recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
+        recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)
+        recorder.counter(JOB_RESTARTS).set(state.restarts)
+        recorder.gauge(JOB_BATCH).set(state.progress.batch_id)
         if state.progress.batches:
-            commit.set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+            recorder.gauge(JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
 
     return record
 

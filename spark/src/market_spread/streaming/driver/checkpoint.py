@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.streaming.driver.progress import Partition, partition_offsets
 
@@ -45,9 +46,7 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
     note = checkpoint / _STATE_FORM
     if not _batches(checkpoint):
         checkpoint.mkdir(parents=True, exist_ok=True)
-        unfinished = note.with_suffix(".new")
-        unfinished.write_text(form)
-        unfinished.replace(note)
+        write_whole(note, form)
     elif (note.read_text() if note.exists() else "") != form:
         raise UsageError(
             f"the checkpoint {checkpoint} has its state in another form than this build of the job reads: another "

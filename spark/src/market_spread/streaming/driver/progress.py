@@ -43,16 +43,15 @@ class QueryProgress:
 
     def after_commit(self, commit: Commit) -> "QueryProgress":
         """The progress with one more batch committed."""
-        return replace(
+        committed = replace(
             self,
             batch_id=commit.batch_id,
             offsets={**self.offsets, **commit.offsets},
             records_committed=self.records_committed + commit.records,
             messages_committed=self.messages_committed + commit.messages,
-            records_live=max(self.records_live, self.records_committed + commit.records),
-            messages_live=max(self.messages_live, self.messages_committed + commit.messages),
             batches=(*self.batches[1 - BATCHES_MAX :], commit),
         )
+        return committed.with_live(0, 0)
 
     def with_live(self, records: int, messages: int) -> "QueryProgress":
         """The progress with the running batch's counts; live counts never decrease."""

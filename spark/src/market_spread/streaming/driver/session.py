@@ -10,6 +10,9 @@ from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, pod_settings, without_collector
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.settings import read_settings
+
+_MONITORED = Path(__file__).with_name("monitored.conf")
 
 
 def open_session(config: JobConfig, folder: Path) -> SparkSession:
@@ -26,7 +29,7 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
         **(pod_settings(config, config.slots_timeout_s) if on_kubernetes else {}),
-        **(_monitored(config.ui_port) if config.ui_port is not None else {}),
+        **(read_settings(_MONITORED, {"ui_port": config.ui_port}) if config.ui_port is not None else {}),
     }
     for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
         name = f"spark.{process}.defaultJavaOptions"
@@ -56,19 +59,4 @@ def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:
             "heap_bytes_max": str(context._jvm.java.lang.Runtime.getRuntime().maxMemory()),
             "arguments": " ".join(str(argument) for argument in runtime.getInputArguments()),
         },
-    }
-
-
-def _monitored(ui_port: int) -> dict[str, str]:
-    """The UI, with /metrics/prometheus for the driver and /metrics/executors/prometheus."""
-    return {
-        "spark.ui.enabled": "true",
-        "spark.ui.port": str(ui_port),
-        "spark.port.maxRetries": "0",  # Prometheus scrapes only this port
-        "spark.ui.prometheus.enabled": "true",
-        "spark.metrics.namespace": "spark",  # instead of the application's id, so names stay the same
-        "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
-        "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
-        "spark.metrics.conf.*.source.jvm.class": "org.apache.spark.metrics.source.JvmSource",
-        "spark.sql.streaming.metricsEnabled": "true",
     }

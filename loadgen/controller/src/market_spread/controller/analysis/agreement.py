@@ -77,8 +77,7 @@ def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
     if received.alerts > len(firsts):
         yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
     elif received.alerts == len(firsts) and received.latency_histogram:
-        own = HdrCounts()
-        own.record(firsts.received_us - firsts.intended_us)
+        own = HdrCounts(firsts.received_us - firsts.intended_us)
         if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):
             yield "the receiver's latencies are not those of the ledger"
     if (decided := observed.decisions) is not None and received.decisions > decided.decided + decided.unknown:

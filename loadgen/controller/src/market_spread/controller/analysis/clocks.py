@@ -1,6 +1,6 @@
 """How far the clocks of a run's processes are apart, from round trips of status calls."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from market_spread.controller.clients.services import RoundTrip
@@ -42,9 +42,7 @@ def clock_bounds(round_trips: Mapping[str, Mapping[str, RoundTrip]]) -> dict[str
         trips = [of_phase[process] for of_phase in round_trips.values() if process in of_phase]
         offsets = [offset for trip in trips if (offset := clock_offset([trip])) is not None]
         if offsets:
-            low = min(each.offset_us - each.bound_us for each in offsets)
-            high = max(each.offset_us + each.bound_us for each in offsets)
-            found[process] = ClockOffset((low + high) / 2, (high - low) / 2)
+            found[process] = _hull(offsets)
     return found
 
 
@@ -56,8 +54,11 @@ def clocks_apart(bounds: Mapping[str, ClockOffset], one: str = "receiver", other
         for their_name, theirs in bounds.items()
         if name.partition("-")[0] == one and their_name.partition("-")[0] == other
     ]
-    if not pairs:
-        return None
-    low = min(each.offset_us - each.bound_us for each in pairs)
-    high = max(each.offset_us + each.bound_us for each in pairs)
+    return _hull(pairs) if pairs else None
+
+
+def _hull(offsets: Sequence[ClockOffset]) -> ClockOffset:
+    """What allows all that any of them allows."""
+    low = min(each.offset_us - each.bound_us for each in offsets)
+    high = max(each.offset_us + each.bound_us for each in offsets)
     return ClockOffset((low + high) / 2, (high - low) / 2)

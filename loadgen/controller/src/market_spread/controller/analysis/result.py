@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.plan.objectives import PERCENTILES
-from market_spread.controller.run_folder.folder import write_whole
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
 from market_spread.controller.words import counted
 

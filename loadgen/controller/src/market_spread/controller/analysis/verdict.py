@@ -33,7 +33,7 @@ from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, medians_by_second, steadiness
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
 from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.machine import this_machine
+from market_spread.controller.host.facts import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, run_limits

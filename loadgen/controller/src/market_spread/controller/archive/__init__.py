@@ -1,3 +1,3 @@
 """What is kept of a run: observations, histograms, provenance, the store of runs."""
 
-__all__ = ["histograms", "input_hash", "jvm_pauses", "logs", "observation", "provenance", "self_test_record", "store"]
+__all__ = ["histograms", "jvm_pauses", "observation", "provenance", "self_test_record", "store"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import END_TO_END, SEND_LAG, SERVICE, STAGE
@@ -15,7 +16,6 @@ from market_spread.common.telemetry.recorder import interval_histogram
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.run_folder.folder import write_whole
 from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 
@@ -77,20 +77,14 @@ def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHisto
         return []
     phase = "measured"
     made = [
-        interval_histogram(END_TO_END, _histogram(alerts.received_us - alerts.intended_us), phase=phase),
-        interval_histogram(SERVICE, _histogram(alerts.received_us - alerts.sent_us), phase=phase),
+        interval_histogram(END_TO_END, HdrCounts(alerts.received_us - alerts.intended_us), phase=phase),
+        interval_histogram(SERVICE, HdrCounts(alerts.received_us - alerts.sent_us), phase=phase),
     ]
     for stage, values_us in stages_us(alerts).items():
-        made.append(interval_histogram(STAGE, _histogram(values_us), phase=phase, stage=stage))
+        made.append(interval_histogram(STAGE, HdrCounts(values_us), phase=phase, stage=stage))
     if observed.sent.send_lag_histogram:
         made.append(interval_histogram(SEND_LAG, HdrCounts.decode(observed.sent.send_lag_histogram)))
     return made
-
-
-def _histogram(values_us: Int64s) -> HdrCounts:
-    histogram = HdrCounts()
-    histogram.record(values_us)
-    return histogram
 
 
 def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
@@ -99,9 +93,8 @@ def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
     seconds, values = times_us[order] // _SECOND_US, values_us[order]
     edges = np.flatnonzero(np.diff(seconds, prepend=-1, append=-1)).tolist() if len(seconds) else []
     for begin, end in pairwise(edges):
-        histogram = _histogram(values[begin:end])
         start_ns = int(seconds[begin]) * 1_000_000_000
-        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, histogram)
+        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, HdrCounts(values[begin:end]))
 
 
 def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[TimedHistogram]:

@@ -1,4 +1,4 @@
-"""The pauses of a JVM, from its log of garbage collections and safepoints."""
+"""The pauses of a JVM, from its log of garbage collections and safepoints, and how it is started to write one."""
 
 import re
 from collections import defaultdict
@@ -8,6 +8,8 @@ from pathlib import Path
 
 from market_spread.controller.host.sampler import Row
 
+# Unix milliseconds before each line.
+_LOG_OPTION = "-Xlog:gc,safepoint:file={path}:tm:filecount=0"
 _PAUSE = re.compile(r"^\[(\d+)ms\].*GC\(\d+\) Pause (.+?) \d+[KMG]->\d+[KMG]\(\d+[KMG]\) ([\d.]+)ms$")
 _SAFEPOINT = re.compile(r"^\[(\d+)ms\].*Safepoint \"(\w+)\".* Total: +(\d+) ns$")
 
@@ -19,6 +21,11 @@ class Pause:
     end_unix_ms: int
     kind: str
     duration_ms: float
+
+
+def log_option(path: Path) -> str | None:
+    """The JVM's option for a log there; None if the path has what an option cannot have."""
+    return None if re.search(r"[\s:,\"']", str(path)) else _LOG_OPTION.format(path=path)
 
 
 def read(path: Path) -> Iterator[Pause]:

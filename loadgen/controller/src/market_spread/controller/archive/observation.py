@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
@@ -16,7 +16,7 @@ from market_spread.controller.analysis.observed import Observed, alerts_of
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
-from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
 _VERSION = 3
@@ -44,25 +44,18 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
     document: dict[str, Any] = {"version": _VERSION, "environment": environment}
     for name, (field, _) in _STATUSES.items():
         document[name] = MessageToDict(getattr(observed, field))
-    document["silences"] = [asdict(silence) for silence in observed.silences]
-    document["looks"] = [asdict(look) for look in observed.looks]
-    document["round_trips"] = {
-        phase: {process: asdict(trip) for process, trip in of_phase.items()}
-        for phase, of_phase in observed.round_trips.items()
-    }
-    document |= {"started": observed.started.isoformat()} | {name: getattr(observed, name) for name in _VALUES}
+    document |= {"started": observed.started.isoformat()}
+    document |= {name: getattr(observed, name) for name in (*_VALUES, "silences", "looks", "round_trips")}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
         document["error"] = {"kind": kind, "text": str(observed.error)}
-    write_whole(folder.evidence, json.dumps(document, indent=2) + "\n")
+    write_whole(folder.evidence, json.dumps(document, indent=2, default=asdict) + "\n")
 
 
 def read(folder: RunFolder) -> Observed:
     """What was written, not judged. UsageError if it cannot be read."""
     try:
-        document = json_object(folder.evidence.read_bytes())
-        if document["version"] != _VERSION:
-            raise ValueError(f"it has version {document['version']}, this program reads {_VERSION}")
+        document = json_object(folder.evidence.read_bytes(), version=_VERSION)
         observed = Observed(started=datetime.fromisoformat(document["started"]))
         for name, (field, kind) in _STATUSES.items():
             setattr(observed, field, ParseDict(document[name], kind()))

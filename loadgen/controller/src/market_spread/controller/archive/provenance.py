@@ -1,13 +1,16 @@
-"""What the manifest says of the code: commit, packages, jars."""
+"""What the manifest says of the code and of the input: commit, packages, jars, and a hash of what the loads send."""
 
+import hashlib
 import subprocess
 from importlib.metadata import distributions, version
 from pathlib import Path
 
 from market_spread.common.jvm.jars import JarCache
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.plan.plan import PlannedLoad, RunPlan
+from market_spread.controller.run_folder.manifest import Scalar, Section
 
 _GIT_TIMEOUT_S = 10
+_MESSAGES_MAX = 200_000
 
 
 def code(folder: Path | None = None) -> Section:
@@ -31,6 +34,30 @@ def packages() -> Section:
 def jars(cache: JarCache) -> Section:
     """The jars of broker and connector and their SHA-256, which is checked when they are used."""
     return {jar.file_name: jar.sha256 for jar in cache.jars}
+
+
+def data_section(plan: RunPlan) -> dict[str, Scalar]:
+    """For each load its source, its messages, and the SHA-256 of its first 200,000, as sent at the epoch's begin."""
+    section: dict[str, Scalar] = {}
+    for name in ("initial", "warm_up", "measured"):
+        load: PlannedLoad | None = getattr(plan, name)
+        if load is not None:
+            section[f"{name}.source"] = load.source
+            section[f"{name}.sha256"] = _hash(load)
+    return section
+
+
+def _hash(planned: PlannedLoad) -> str:
+    digest = hashlib.sha256()
+    messages = 0
+    for block in planned.open(0).blocks():
+        for stream in (block.quotes, block.orders):
+            digest.update(stream.rows.tobytes())
+            digest.update(stream.buckets.tobytes())
+            messages += len(stream)
+        if messages >= _MESSAGES_MAX:
+            break
+    return digest.hexdigest()
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

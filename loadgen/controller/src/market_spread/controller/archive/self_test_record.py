@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
+from market_spread.common.schema import value_of
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts
-from market_spread.controller.analysis.self_test import is_held
-from market_spread.controller.run_folder.folder import write_whole
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.loadgen.columns import Alerts
 
@@ -83,6 +82,11 @@ class Looked:
         return f"{_ms(self.error_ns)} ms (of all {_ms(self.error_ns_all)}, 95% within {_ms(self.error_ns_p95)})"
 
 
+def is_held(order_id: int) -> bool:
+    """Whether it is one of the orders, every second one, whose alerts the null system holds back."""
+    return order_id % 2 == 1
+
+
 def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: int) -> Looked:
     """The figures, of the alerts as the rig has them and as someone beside it saw them, from an intended time on.
 
@@ -101,9 +105,8 @@ def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: 
     error_us = (latency_us - else_us - injected_us)[held]
     delivery_us = (ours.received_us + theirs.received_us - 2 * theirs.emitted_us)[held]
     ways_us = [(alerts.received_us - theirs.emitted_us)[held] for alerts in (ours, theirs)]
-    floor = HdrCounts()
-    floor.record(latency_us[~held])
-    found = Looked(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=latency_summary_ns(floor))
+    floor_ns = latency_summary_ns(HdrCounts(latency_us[~held]))
+    found = Looked(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=floor_ns)
     if not len(error_us):
         return found
     soonest = delivery_us <= np.percentile(delivery_us, _SOONEST_PERCENT)
@@ -174,29 +177,14 @@ class SelfTestRecord:
         """What was kept; None if there is nothing. UsageError if it cannot be read."""
         path = runs_folder / FILE_NAME
         try:
-            values = json_object(path.read_bytes())
-            if values["version"] != _VERSION:
-                raise ValueError(f"it has version {values['version']}, this program reads {_VERSION}")
-            looked = tuple(
-                Looked(
-                    **{
-                        **each,
-                        "reasons": tuple(each["reasons"]),
-                        "delivery_ns": {
-                            name: (int(ours), int(theirs)) for name, (ours, theirs) in each["delivery_ns"].items()
-                        },
-                    }
-                )
-                for each in values["looked"]
-            )
-            if not any(each.is_valid for each in looked) or not all(dict(values["machine"][name]) for name in _FACTS):
+            record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
+            if not any(each.is_valid for each in record.looked) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
-            names = ("at", "rate_per_s", "machine", "code", "packages")
-            return SelfTestRecord(looked=looked, **{name: values[name] for name in names})
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read: {error}; make it again") from error
+        return record
 
 
 def facts_of(sections: Mapping[str, Section]) -> dict[str, Section]:

@@ -37,10 +37,9 @@ def compare(
     are included.
     """
     from market_spread.controller.compare.comparison import compare as compare_groups
-    from market_spread.controller.compare.comparison_json import comparison_json
     from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.groups import read_groups, refuse_unbelievable, without_void
-    from market_spread.controller.compare.page import comparison_page
+    from market_spread.controller.compare.page import comparison_json, comparison_page
     from market_spread.controller.views.output import put_out
 
     figures = read_figures(chosen, least)

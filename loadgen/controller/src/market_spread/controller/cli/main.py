@@ -22,6 +22,7 @@ from market_spread.controller.cli.sweep import sweep
 from market_spread.controller.exits import Commands, interrupt_once
 
 if TYPE_CHECKING:
+    from market_spread.common.kafka.client import KafkaBroker
     from market_spread.controller.deploy.local.command import BackgroundStack
 
 _START_UNIX_NS = 1_700_000_000_000_000_000
@@ -141,7 +142,7 @@ def run(
     plan = plan_of_workload(read_workload(workload, overrides))
     environment_of = None
     if target == "kubernetes":
-        from market_spread.controller.deploy.kubernetes.target import release_of
+        from market_spread.controller.deploy.kubernetes.release import release_of
 
         if monitored:
             raise UsageError("--monitored is for processes of one machine; in a cluster install the chart monitoring")
@@ -384,18 +385,11 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
     Existing topics are kept if they have the right number of partitions. For a broker with a login or TLS, set the
     MARKET_SPREAD_KAFKA_* variables, as for the services.
     """
-    from market_spread.common.config import from_environment
-    from market_spread.common.kafka.security import KafkaSecurity
     from market_spread.controller.deploy.topics import ensure_topics
 
+    broker = _broker(bootstrap_servers)
     ensure_topics(
-        bootstrap_servers,
-        partitions=partitions,
-        decisions=decisions,
-        replicas=replicas,
-        security=from_environment(KafkaSecurity),
-        clock=SystemClock(),
-        say=click.echo,
+        broker, partitions=partitions, decisions=decisions, replicas=replicas, clock=SystemClock(), say=click.echo
     )
 
 
@@ -426,13 +420,19 @@ def kafka(bootstrap_servers: str) -> None:
 
     For a broker with a login or TLS, set the MARKET_SPREAD_KAFKA_* variables.
     """
-    from market_spread.common.config import from_environment
-    from market_spread.common.kafka.security import KafkaSecurity
     from market_spread.controller.clients.probe import PROBE_TOPIC, kafka_round_trip
 
-    security = from_environment(KafkaSecurity)
-    offset = kafka_round_trip(bootstrap_servers, security=security)
+    offset = kafka_round_trip(_broker(bootstrap_servers))
     click.echo(f"a record went to {PROBE_TOPIC} and came back (offset {offset})")
+
+
+def _broker(bootstrap_servers: str) -> "KafkaBroker":
+    """A broker that someone else runs, with the security that the environment says."""
+    from market_spread.common.config import from_environment
+    from market_spread.common.kafka.client import KafkaBroker
+    from market_spread.common.kafka.security import KafkaSecurity
+
+    return KafkaBroker(bootstrap_servers, security=from_environment(KafkaSecurity))
 
 
 @main.command(epilog="Example: market-spread up --port 9092")

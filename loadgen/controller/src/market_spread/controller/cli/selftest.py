@@ -1,6 +1,7 @@
 """The command `market-spread selftest`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,17 +33,23 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once
-    from market_spread.controller.selftest.session import anchor_plan, looking, prompt_system, record_table, self_test
-    from market_spread.controller.session.execute import carry_out
+    from market_spread.controller.selftest.session import (
+        PromptNullStack,
+        anchor_plan,
+        look_at,
+        record_table,
+        self_test,
+    )
+    from market_spread.controller.session.execute import carry_out, processes_of
 
-    java = find_java(java_home())
     if anchor:
         plan = anchor_plan(rate, duration)
-        made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt_system(plan, java))
+        prompt = processes_of(plan, kind=PromptNullStack)
+        made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt)
         sys.exit(made.verdict.exit_status)
     interrupt_once()
     console = Console(stderr=True)
-    look = looking(runs_folder, java, console)
+    look = partial(look_at, runs_folder=runs_folder, java=find_java(java_home()), console=console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
     console.print(record_table(record))
     console.print(record.sentence, soft_wrap=True, highlight=False)

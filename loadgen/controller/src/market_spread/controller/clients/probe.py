@@ -1,7 +1,6 @@
 """Whether services and a broker do their work, asked from outside: what `helm test` runs."""
 
 import secrets
-import threading
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -10,8 +9,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, REASON_KEY, channel_to
-from market_spread.common.kafka.client import Consumer, Producer, create_topics, end_offsets
-from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.kafka.client import KafkaBroker
 
 PROBE_TOPIC = "market-spread-probe"
 _ROUND_TRIP_S = 20.0
@@ -41,33 +39,16 @@ def service_problem(address: str) -> str | None:
     return ": ".join([status, *reasons])
 
 
-def kafka_round_trip(bootstrap_servers: str, *, security: KafkaSecurity) -> int:
-    """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come."""
-    create_topics(bootstrap_servers, {PROBE_TOPIC: 1}, security=security)
+def kafka_round_trip(broker: KafkaBroker) -> int:
+    """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come back."""
+    broker.create_topics({PROBE_TOPIC: 1})
     value = secrets.token_bytes(16)
-    (begin,) = end_offsets(bootstrap_servers, [PROBE_TOPIC], security=security).values()
-    _write(bootstrap_servers, value, security)
-    with closing(Consumer(bootstrap_servers, client_id="probe", security=security)) as consumer:
+    (begin,) = broker.end_offsets([PROBE_TOPIC]).values()
+    broker.write({PROBE_TOPIC: [value]}, within_s=_ROUND_TRIP_S)
+    with closing(broker.consumer()) as consumer:
         consumer.assign({(PROBE_TOPIC, 0): begin})
         for _ in range(round(_ROUND_TRIP_S / _POLL_S)):
             for record in consumer.poll(_POLL_S).get((PROBE_TOPIC, 0), []):
                 if record.value == value:
                     return record.offset
     raise RunFailedError(f"a record written to {PROBE_TOPIC} did not come back within {_ROUND_TRIP_S:g} s")
-
-
-def _write(bootstrap_servers: str, value: bytes, security: KafkaSecurity) -> None:
-    done = threading.Event()
-    failures: list[Exception] = []
-
-    def acknowledged(_offset: int, error: Exception | None) -> None:
-        if error is not None:
-            failures.append(error)
-        done.set()
-
-    with closing(Producer(bootstrap_servers, client_id="probe", security=security)) as producer:
-        producer.send(PROBE_TOPIC, 0, value, [], acknowledged)
-        if not done.wait(_ROUND_TRIP_S):
-            raise RunFailedError(f"the broker did not take a record within {_ROUND_TRIP_S:g} s")
-    if failures:
-        raise RunFailedError(f"the broker did not take a record: {failures[0]}")

@@ -11,9 +11,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
-from market_spread.controller.clients.job_history import JobHistory
-from market_spread.controller.clients.replicas import merged
-from market_spread.controller.clients.senders import merged_senders
+from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1.control_pb2 import (
     DescribeJobRequest,
@@ -135,7 +133,7 @@ class JobClient:
                 silent.append(error)
         if statuses:
             self._answered_ns = self._clock.monotonic_ns()
-            together = merged(statuses, silent=len(silent))
+            together = merged_replicas(statuses, silent=len(silent))
             has_history = self._outage_ns > 0 and len(self._jobs) == 1
             self._newest = self._history.continued(together) if has_history else together
             return self._newest
@@ -254,13 +252,13 @@ class Clients(JobClient):
             )
             for part in load.slices(len(self._senders))
         ]
+
+        def start(sender: SenderStub, request: StartSendingRequest) -> int:
+            return int(_call("sender", sender.Start, request, 60).start_unix_ns)
+
         with ThreadPoolExecutor(len(requests)) as pool:
-            started = [
-                pool.submit(_call, "sender", sender.Start, request, 60)
-                for sender, request in zip(self._senders, requests, strict=True)
-            ]
-        starts = [start.result().start_unix_ns for start in started]
-        return int(starts[0])
+            first, *_ = pool.map(start, self._senders, requests)
+        return first
 
     def sender_status(self) -> SenderStatusResponse:
         """What has been sent; by several senders together."""
@@ -321,12 +319,8 @@ class Clients(JobClient):
 
 def sent_ends(statuses: Iterable[SenderStatusResponse]) -> dict[Partition, int]:
     """The offset after the last acknowledged record of each partition."""
-    ends: dict[Partition, int] = {}
-    for status in statuses:
-        for sent in status.partitions:
-            key = (sent.topic, sent.partition)
-            ends[key] = max(ends.get(key, 0), sent.next_offset)
-    return ends
+    sent = merged_senders(list(statuses)).partitions
+    return {(each.topic, each.partition): each.next_offset for each in sent}
 
 
 def _numbered(process: str, number: int) -> str:

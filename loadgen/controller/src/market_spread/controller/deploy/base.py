@@ -16,8 +16,12 @@ def slots_of(workload: Workload) -> int:
     return slots_needed(REAL_TIME, 2 * workload.market.partitions, workload.job.shuffle_partitions)
 
 
-class Deployment(Protocol):
-    """What carries a run: its processes, whether they live, and the CPU time that they and their neighbours use."""
+class Environment(Protocol):
+    """The processes that a run goes through. `start`, then `stop`, also after a failed start.
+
+    It tells whether they live, the CPU time that they and their neighbours use, and what the run's document says of the
+    place: machine, settings, logs.
+    """
 
     @property
     def is_new(self) -> bool:
@@ -46,14 +50,6 @@ class Deployment(Protocol):
     def stolen_cpu_s(self) -> float | None:
         """CPU seconds that neighbours took from the machine since it started; None if it cannot be told."""
 
-
-class Provenance(Protocol):
-    """What the run's document says of the place: machine, settings, logs."""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether `start` makes empty topics and a new job; otherwise the run continues after earlier messages."""
-
     def host(self) -> Host | None:
         """The machine that all the run's processes are on, to be looked at; None if they are elsewhere."""
 
@@ -68,10 +64,6 @@ class Provenance(Protocol):
 
     def evidence(self) -> Mapping[str, Any]:
         """What is known of the place, for the run's document: JSON."""
-
-
-class Environment(Deployment, Provenance, Protocol):
-    """The processes that a run goes through. `start`, then `stop`, also after a failed start."""
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         """A hint on how to monitor the run, or None; may write into the run's folder."""

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunVoidError
 from market_spread.common.job_contract import ALL_DECISIONS, TOPICS
-from market_spread.common.kafka.client import create_topics
-from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.kafka.client import KafkaBroker
 
 # A broker that was installed together with us may still be starting.
 WAIT_S = 60.0
@@ -23,14 +22,7 @@ def topic_partitions(partitions: int, decisions: str) -> dict[str, int]:
 
 
 def ensure_topics(
-    bootstrap_servers: str,
-    *,
-    partitions: int,
-    decisions: str,
-    replicas: int,
-    security: KafkaSecurity,
-    clock: Clock,
-    say: Callable[[str], None],
+    broker: KafkaBroker, *, partitions: int, decisions: str, replicas: int, clock: Clock, say: Callable[[str], None]
 ) -> None:
     """Make those of the topics that are not there. UsageError if one has another number of partitions.
 
@@ -40,9 +32,7 @@ def ensure_topics(
     deadline_ns = clock.monotonic_ns() + round(WAIT_S * 1e9)
     while True:
         try:
-            made = create_topics(
-                bootstrap_servers, wanted, replicas=replicas, security=security, appended=(TOPICS.alerts,)
-            )
+            made = broker.create_topics(wanted, replicas=replicas, appended=(TOPICS.alerts,))
             break
         except RunVoidError:
             if clock.monotonic_ns() > deadline_ns:

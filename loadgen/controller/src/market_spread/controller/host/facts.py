@@ -1,7 +1,11 @@
-"""What the manifest says of the machine, read from /proc and /sys."""
+"""What the manifest says of the machine, read from /proc and /sys, and what a result says of it."""
 
 import os
+import platform
+from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from market_spread.common.processes import format_cpus
 from market_spread.controller.run_folder.manifest import Section
@@ -162,6 +166,33 @@ class Host:
 
     def _in_cgroup(self, folder: Path | None, name: str) -> str | None:
         return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Facts that a figure must be read with."""
+
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    kernel: str
+    python: str
+
+
+def this_machine() -> Machine:
+    """The machine this runs on."""
+    return Machine(
+        cpu_model=str(Host().cpu()["model"] or platform.processor() or "unknown"),
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=psutil.virtual_memory().total,
+        kernel=platform.release(),
+        python=platform.python_version(),
+    )
+
+
+def stolen_cpu_s() -> float:
+    """CPU seconds that the hypervisor has given to someone else since the machine started."""
+    return psutil.cpu_times().steal
 
 
 def _kilobytes(text: str | None) -> int | None:

@@ -44,10 +44,6 @@ class PlannedLoad:
             raise UsageError(f"there are {count} senders, and a recording is sent by one; scale them to one")
         return [self.with_parameters(shard=shard, shards=count) for shard in range(count)]
 
-    def numbered_after(self, sequence: int) -> "PlannedLoad":
-        """The load with its quotes numbered behind the sequence."""
-        return self.with_parameters(sequences_after=sequence)
-
     def with_parameters(self, **parameters: object) -> "PlannedLoad":
         """The load with these parameters instead of its own."""
         return PlannedLoad(self.source, {**self.parameters, **parameters})
@@ -89,9 +85,9 @@ class RunPlan:
             raise UsageError(f"quotes are numbered up to {newest_sequence} already; make the topics anew")
         return replace(
             self,
-            initial=self.initial.numbered_after(first),
-            warm_up=self.warm_up.numbered_after(warm_up_first),
-            measured=self.measured.numbered_after(measured_first),
+            initial=self.initial.with_parameters(sequences_after=first),
+            warm_up=self.warm_up.with_parameters(sequences_after=warm_up_first),
+            measured=self.measured.with_parameters(sequences_after=measured_first),
         )
 
     @property

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
-from market_spread.controller.run_folder.folder import write_whole
 
 
 def begin_or_go_on(

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,12 +50,16 @@ class RunFolder:
     processes = _Inside("processes")  # what the processes write while they run
 
 
-def write_whole(path: Path, text: str | bytes) -> Path:
-    """Write a file so that a reader sees all of it or what was there before. OSError if that fails."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_bytes(text.encode() if isinstance(text, str) else text)
-    unfinished.replace(path)
-    return path
+def gather_logs(processes: Path, logs: Path) -> None:
+    """Every log below the folder of the processes in one. Hard links where the file system has them: no copies."""
+    logs.mkdir(parents=True, exist_ok=True)
+    for path in (*processes.glob("*.log"), *processes.glob("broker/*.log")):
+        target = logs / path.name
+        target.unlink(missing_ok=True)
+        try:
+            os.link(path, target)
+        except OSError:
+            shutil.copyfile(path, target)
 
 
 @contextmanager

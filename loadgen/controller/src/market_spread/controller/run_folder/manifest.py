@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
-from market_spread.controller.run_folder.folder import write_whole
 
 VERSION = 1
 
@@ -42,9 +41,7 @@ class Manifest:
     def read(path: Path) -> "Manifest":
         """What was written. UsageError if it cannot be read, is of another version, or does not fit its hash."""
         try:
-            values = json_object(path.read_bytes())
-            if values["version"] != VERSION:
-                raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
+            values = json_object(path.read_bytes(), version=VERSION)
             manifest = Manifest(values["sections"])
             if manifest.sha256 != values["sha256"]:
                 raise ValueError("its values do not fit its hash: it was changed after the run")

@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from market_spread.common.clock import Clock
-from market_spread.common.documents import json_object
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
-from market_spread.controller.run_folder.folder import write_whole
 
 VERSION = 1
 # The step of a run from the moment when everything needed to judge it is on disk.
@@ -81,17 +80,14 @@ class State:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The steps, for the result."""
-        return [{"name": step.name, "started": step.started, "duration_s": step.duration_s} for step in self.steps]
+        return [asdict(step) for step in self.steps]
 
     @staticmethod
     def read(path: Path) -> Mapping[str, Any] | None:
         """What was written; None if there is nothing. UsageError if it cannot be read."""
         try:
-            values = json_object(path.read_bytes())
-            if values["version"] != VERSION:
-                raise ValueError(f"it has version {values['version']}, this program reads {VERSION}")
+            return json_object(path.read_bytes(), version=VERSION)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read: {error}; start the run anew") from error
-        return values

@@ -13,6 +13,7 @@ import numpy as np
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import DeadlineError
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.kafka.client import Consumer, Partition, Producer
 from market_spread.common.process.service import ServiceConfig, run_main, serving
@@ -20,7 +21,7 @@ from market_spread.common.processes import cpu_us, stop_event_on_signals
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.controller.analysis.self_test import is_held
+from market_spread.controller.archive.self_test_record import is_held
 from market_spread.loadgen.oracle.quote_book import rejects
 from market_spread.v1.control_pb2 import (
     DescribeJobRequest,
@@ -29,10 +30,9 @@ from market_spread.v1.control_pb2 import (
     DrainJobResponse,
     JobStatusRequest,
     JobStatusResponse,
-    PartitionOffset,
     Phase,
 )
-from market_spread.v1.control_pb2_grpc import JobServicer, add_JobServicer_to_server
+from market_spread.v1.control_pb2_grpc import JobServicer
 
 # The clients' threads answer the broker; with Python's 5 ms they would wait that long for a loop that computes.
 _SWITCH_S = 0.000_1
@@ -151,8 +151,9 @@ class _Loop(JobServicer):
     def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:
         messages, now_ns, used_us = self._system.messages, self._clock.unix_ns(), cpu_us()
         return JobStatusResponse(
-            phase=Phase.PHASE_RUNNING, mode="null", committed=self._ends(), messages_committed=messages,
-            messages_processed=messages, cpu_us=used_us, counted_unix_ns=now_ns, counted_cpu_us=used_us, unix_ns=now_ns,
+            phase=Phase.PHASE_RUNNING, mode="null", committed=partition_offsets(self._positions),
+            messages_committed=messages, messages_processed=messages, cpu_us=used_us, counted_unix_ns=now_ns,
+            counted_cpu_us=used_us, unix_ns=now_ns,
         )  # fmt: skip
 
     def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:
@@ -160,7 +161,7 @@ class _Loop(JobServicer):
             if (context.time_remaining() or 1) < 0.2 or self._stop.is_set():
                 raise DeadlineError("the null system does not keep up")
             self._clock.sleep_ns(50_000_000)
-        return DrainJobResponse(committed=self._ends())
+        return DrainJobResponse(committed=partition_offsets(self._positions))
 
     def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:
         return DescribeJobResponse()  # it has no Spark
@@ -168,10 +169,6 @@ class _Loop(JobServicer):
     def _is_through(self, request: DrainJobRequest) -> bool:
         is_read = all(self._positions[it.topic, it.partition] >= it.offset for it in request.until)
         return is_read and not self._system.waiting and self._acknowledged == self._sent
-
-    def _ends(self) -> list[PartitionOffset]:
-        ends = list(self._positions.items())
-        return [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in ends]
 
     def _send(self, alert: bytes) -> None:
         def done(_offset: int, _error: Exception | None) -> None:
@@ -186,12 +183,7 @@ def serve(config: NullConfig, system: Callable[..., NullSystem] = NullSystem) ->
     sys.setswitchinterval(_SWITCH_S)
     clock = SystemClock()
     loop = _Loop(config, clock, system, stop_event_on_signals())
-
-    def register(server: grpc.Server) -> str:
-        add_JobServicer_to_server(loop, server)
-        return "market_spread.v1.Job"
-
-    with serving(config, register, recorder=Recorder(source=config.source, clock=clock), clock=clock):
+    with serving(config, "Job", loop, recorder=Recorder(source=config.source, clock=clock), clock=clock):
         loop.run()
 
 

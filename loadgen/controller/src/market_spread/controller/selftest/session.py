@@ -118,45 +118,22 @@ def carry_out(
     return looked, observed, result
 
 
-def looking(runs_folder: Path, java: Java, console: Console) -> Callable[[RunPlan], Looked]:
-    """What carries out a plan on this machine, in view of the user; what it leaves stays until the next one."""
-
-    def look(plan: RunPlan) -> Looked:
-        folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        require_room(folder, plan)
-        stack = NullStack(
-            folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=SystemClock()
-        )
-        with live_progress(console, SystemClock()) as show:
-            return carry_out(plan, stack, show=show)[0]
-
-    return look
+def look_at(plan: RunPlan, *, runs_folder: Path, java: Java, console: Console) -> Looked:
+    """Carry out a plan on this machine, in view of the user; what it leaves stays until the next one."""
+    folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    require_room(folder, plan)
+    clock = SystemClock()
+    stack = NullStack(folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=clock)
+    with live_progress(console, clock) as show:
+        return carry_out(plan, stack, show=show)[0]
 
 
 def anchor_plan(rate_per_s: int, duration_s: float) -> RunPlan:
     """What is offered to a system that answers at once. UsageError if rate or duration are out of range."""
     plan = plan_at(rate_per_s, duration_s)
     return replace(plan, workload=plan.workload.changed(name=ANCHOR))
-
-
-def prompt_system(plan: RunPlan, java: Java) -> Callable[[str, Path], LocalStack]:
-    """What makes the processes of a run of that system, by the run's id and folder."""
-
-    def stack(run_id: str, folder: Path) -> LocalStack:
-        require_room(folder, plan)
-        return PromptNullStack(
-            folder=folder / "processes",
-            java=java,
-            jars=JarCache(),
-            workload=plan.workload,
-            clock=SystemClock(),
-            run_id=run_id,
-            runs_folder=folder.parent,
-        )
-
-    return stack
 
 
 def self_test(

@@ -9,13 +9,13 @@ import numpy as np
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
+from market_spread.common.documents import write_whole
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.kafka.client import Consumer
 from market_spread.common.process.entry import run_main
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.wire.layout import ALERT
 from market_spread.common.wire.ledger import encode_ledger
-from market_spread.controller.run_folder.folder import write_whole
 
 _POLL_S = 0.05
 

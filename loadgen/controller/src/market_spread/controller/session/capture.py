@@ -7,22 +7,22 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.logs import log_event
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.archive.input_hash import data_section
 from market_spread.controller.archive.observation import write as write_observation
-from market_spread.controller.archive.provenance import code, packages
+from market_spread.controller.archive.provenance import code, data_section, packages
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import Provenance
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.host.counters import MachineCounters
 from market_spread.controller.host.facts import Host
 from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
 from market_spread.controller.host.sampler import Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, to_yaml
-from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest, Section, flat
 from market_spread.controller.run_folder.state import JUDGING, State
 
@@ -42,7 +42,7 @@ class Capture:
         self,
         folder: RunFolder,
         plan: RunPlan,
-        environment: Provenance,
+        environment: Environment,
         *,
         clock: Clock,
         resumed: int = 0,

@@ -1,25 +1,39 @@
-"""What `run` and `replay` have in common: a plan is carried out in view of the user, who may end it early."""
+"""What `run` and `replay` have in common: a plan is carried out in view of the user, who may end it early.
+
+An interrupted run is resumed: judged from disk if everything is there, otherwise started again in its folder.
+"""
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from market_spread.common.clock import SystemClock
+from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
-from market_spread.common.errors import RunVoidError
+from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
+from market_spread.controller.analysis.observed import judge
 from market_spread.controller.analysis.result import Result
+from market_spread.controller.archive import observation
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.exits import sentence_of
-from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.plan.plan import RunPlan, plan_of_workload
+from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.run_folder.folder import RunFolder, gather_logs, locked
+from market_spread.controller.run_folder.state import DONE, JUDGING, State
+from market_spread.controller.session.finalize import finish, write_report
 from market_spread.controller.session.lifecycle import launch, require_room
-from market_spread.controller.session.resume import interrupted_run, judge_again
+from market_spread.controller.session.metrics_page import show_page, with_notes
+from market_spread.controller.session.run_events import verdict_note
+from market_spread.controller.views.progress import result_table
+
+if TYPE_CHECKING:
+    from market_spread.controller.deploy.local.stack import LocalStack
 
 
 def carry_out(
@@ -40,17 +54,16 @@ def carry_out(
     folder; on processes of its own unless told.
     """
     console = Console(stderr=True)
-    environment_of = environment_of or _processes(plan, monitored=monitored)
     try:
         result = launch(
             plan,
-            environment_of=environment_of,
+            environment_of=environment_of or processes_of(plan, monitored=monitored),
             runs_folder=runs_folder,
             clock=SystemClock(),
             console=console,
             interrupted=_interrupted(console),
             keep_input=keep_input,
-            keep=until_signal if keep else None,
+            keep=(lambda: stop_event_on_signals().wait()) if keep else None,
             resumed=resumed,
         )
     except OSError as error:
@@ -71,8 +84,47 @@ def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
     return result
 
 
-def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Environment]:
-    """What makes the processes of a run on this machine."""
+def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan, bool]:
+    """A run that can be resumed, its plan, and whether everything needed to judge it is on disk.
+
+    UsageError if there is no such run, or nothing to resume.
+    """
+    folder = RunFolder((runs_folder / run_id).resolve())
+    state = State.read(folder.state) if run_id and "/" not in run_id else None
+    if state is None:
+        raise UsageError(f"there is no run {run_id} in {runs_folder}; market-spread list shows those that there are")
+    if state["step"] == DONE:
+        raise UsageError(f"the run {run_id} has ended; show it with: market-spread show {run_id}")
+    if state["source"] != "market":
+        raise UsageError(f"{run_id} cannot be resumed: it is a replay of files; start it anew")
+    return folder, plan_of_workload(read_workload(folder.workload)), bool(state["can_be_judged"])
+
+
+def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Console) -> Result:
+    """Judge, capture and report what is on disk; no process is started. Shows the result."""
+    with locked(folder):
+        before = State.read(folder.state)
+        assert before is not None
+        state = State(folder.state, clock=clock, resumed=int(before["resumed"]) + 1, can_be_judged=True)
+        state.enter(JUDGING)
+        if not folder.logs.exists():
+            gather_logs(folder.processes, folder.logs)
+        observed = observation.read(folder)
+        judge(plan, observed)
+        result = finish(folder, plan, observed, state=state, checks=observation.checks(folder))
+        console.print(result_table(result), "", highlight=False)
+        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
+        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
+        path = write_report(folder, plan, observed, result, clock=clock)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        state.enter(DONE)
+    return result
+
+
+def processes_of(
+    plan: RunPlan, *, monitored: bool = False, kind: "type[LocalStack] | None" = None
+) -> Callable[[str, Path], Environment]:
+    """What makes the processes of a run on this machine, of that kind unless they are the usual ones."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.
     from market_spread.controller.deploy.local.stack import LocalStack
 
@@ -80,7 +132,7 @@ def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Envir
 
     def environment(run_id: str, folder: Path) -> Environment:
         require_room(folder, plan)
-        return LocalStack(
+        return (kind or LocalStack)(
             folder=folder / "processes",
             java=java,
             jars=JarCache(),
@@ -92,11 +144,6 @@ def _processes(plan: RunPlan, *, monitored: bool) -> Callable[[str, Path], Envir
         )
 
     return environment
-
-
-def until_signal() -> None:
-    """Wait for SIGINT or SIGTERM."""
-    stop_event_on_signals().wait()
 
 
 def _interrupted(console: Console) -> threading.Event:

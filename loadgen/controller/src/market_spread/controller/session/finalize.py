@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.telemetry.metrics import FRAME_DELAY, SEND_LAG
 from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed, batches_of
@@ -14,12 +15,12 @@ from market_spread.controller.archive import histograms, jvm_pauses
 from market_spread.controller.archive.histograms import TimedHistogram
 from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.host import timeline
-from market_spread.controller.host.machine import this_machine
+from market_spread.controller.host.facts import this_machine
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.sampler import Row
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.state import CAPTURING, State
 from market_spread.controller.views import report
 from market_spread.controller.views.run_page import manifest_of, markdown

@@ -2,7 +2,8 @@
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -40,7 +41,7 @@ def launch(
     console: Console,
     interrupted: threading.Event,
     keep_input: bool = False,
-    keep: Callable[[], None] | None = None,
+    keep: Callable[[], object] | None = None,
     resumed: RunFolder | None = None,
 ) -> Result:
     """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.
@@ -52,96 +53,84 @@ def launch(
     """
     known = (resumed.run_id, resumed.path) if resumed else None
     run_id, folder = known or new_run_folder(runs_folder, plan.workload.name)
+    pages: list[str] = []
+
+    def line(text: str) -> None:
+        console.print(text, soft_wrap=True, highlight=False)
+
     with locked(RunFolder(folder)):
         environment = environment_of(run_id, folder)
         capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
-        capture.check_host(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        capture.check_host(line)
         capture.begin()
         notes = RunNotes(run_id, clock=clock)
-        try:
-            result = _carried_out(plan, environment, capture, notes, clock, console, interrupted, keep_input, keep)
-        except (MarketSpreadError, OSError) as error:
-            sentence = f"{error} (step: {capture.state.step})"
-            capture.fail(sentence)
-            if isinstance(error, MarketSpreadError):
-                raise type(error)(sentence) from error
-            raise
-        finally:
-            capture.close()
-            environment.stop()
+
+        def started(addresses: Addresses) -> None:
+            notes.start(addresses.aggregator)
+            pages.append(addresses.aggregator_http)
+            line(f"metrics page: {addresses.aggregator_http}")
+            if (hint := environment.how_to_watch(folder, addresses)) is not None:
+                line(hint)
+
+        with _ended(environment, capture, notes):
+            limits = run_limits(plan.workload)
+            notes.say("title", f"{plan.workload.name}: {plan.workload.load.highest_per_s:,} messages/s")
+            notes.say("limits", plan.workload.name, in_words(limits), limits=limits)
+            with live_progress(console, clock) as show:
+
+                def shown(progress: RunProgress) -> None:
+                    notes.follow(progress)
+                    capture.follow(progress)
+                    show(progress)
+
+                run = Run(
+                    plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
+                    on_started=started, on_ready=capture.describe, on_drained=capture.drained,
+                )  # fmt: skip
+                observed = run.carry_out()
+            capture.ending(observed)
+            environment.stop_all_but_aggregator()
+            result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
+            notes.tell(verdict_note(run_id, plan, observed, result, unix_ns=clock.unix_ns()))
+            notes.close()
+            if keep_input:
+                write_input(folder, run.plan, observed)
+            console.print(result_table(result), highlight=False)
+            line(f"\n[dim]{folder / 'result.json'}[/dim]")
+            if lost := len(notes.waiting) + notes.dropped:
+                said = f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s"
+                line(f"{said}; the page has the verdict when the aggregator has ended")
+            show_page(lambda: export_page(pages[0], run_id, folder), console)
+            line(f"[dim]{write_report(capture.folder, plan, observed, result, clock=clock)}[/dim]")
+            capture.state.enter(DONE)
+            if keep is not None:
+                line(f"metrics page: {pages[0]} (until Ctrl-C)")
+                keep()
         if notes.waiting:  # nobody else writes the log any more
             show_page(lambda: with_notes(capture.folder, notes.waiting, clock=clock), console)
         return result
 
 
-def _carried_out(
-    plan: RunPlan,
-    environment: Environment,
-    capture: Capture,
-    notes: RunNotes,
-    clock: Clock,
-    console: Console,
-    interrupted: threading.Event,
-    keep_input: bool,
-    keep: Callable[[], None] | None,
-) -> Result:
-    run_id, folder = capture.folder.run_id, capture.folder.path
-    notes.say("title", _title(plan))
-    limits = run_limits(plan.workload)
-    notes.say("limits", plan.workload.name, in_words(limits), limits=limits)
-    pages: list[str] = []
-
-    def started(addresses: Addresses) -> None:
-        notes.start(addresses.aggregator)
-        pages.append(addresses.aggregator_http)
-        console.print(f"metrics page: {addresses.aggregator_http}", soft_wrap=True, highlight=False)
-        if (hint := environment.how_to_watch(folder, addresses)) is not None:
-            console.print(hint, soft_wrap=True, highlight=False)
-
+@contextmanager
+def _ended(environment: Environment, capture: Capture, notes: RunNotes) -> Iterator[None]:
+    """Ends all three whatever happens. An error has the step at which it came, and is noted."""
     try:
-        with live_progress(console, clock) as show:
-
-            def shown(progress: RunProgress) -> None:
-                notes.follow(progress)
-                capture.follow(progress)
-                show(progress)
-
-            run = Run(
-                plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
-                on_started=started, on_ready=capture.describe, on_drained=capture.drained,
-            )  # fmt: skip
-            observed = run.carry_out()
-        capture.ending(observed)
-        environment.stop_all_but_aggregator()
-        result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
-        notes.tell(verdict_note(run_id, plan, observed, result, unix_ns=clock.unix_ns()))
-        notes.close()
-        if keep_input:
-            write_input(folder, run.plan, observed)
-        console.print(result_table(result), highlight=False)
-        console.print(f"\n[dim]{folder / 'result.json'}[/dim]", soft_wrap=True, highlight=False)
-        if lost := len(notes.waiting) + notes.dropped:
-            said = f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s"
-            console.print(f"{said}; the page has the verdict when the aggregator has ended", soft_wrap=True)
-        show_page(lambda: export_page(pages[0], run_id, folder), console)
-        path = write_report(capture.folder, plan, observed, result, clock=clock)
-        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
-        capture.state.enter(DONE)
-        if keep is not None:
-            console.print(f"metrics page: {pages[0]} (until Ctrl-C)", soft_wrap=True, highlight=False)
-            keep()
+        yield
+    except (MarketSpreadError, OSError) as error:
+        sentence = f"{error} (step: {capture.state.step})"
+        capture.fail(sentence)
+        if isinstance(error, MarketSpreadError):
+            raise type(error)(sentence) from error
+        raise
     finally:
         notes.close()
-    return result
+        capture.close()
+        environment.stop()
 
 
 def _attempts(resumed: RunFolder | None) -> int:
     state = State.read(resumed.state) if resumed else None
     return int(state["resumed"]) + 1 if state else 0
-
-
-def _title(plan: RunPlan) -> str:
-    return f"{plan.workload.name}: {plan.workload.load.highest_per_s:,} messages/s"
 
 
 def require_room(folder: Path, plan: RunPlan) -> None:

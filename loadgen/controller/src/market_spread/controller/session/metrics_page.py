@@ -2,16 +2,18 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from http.client import HTTPConnection, HTTPException
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+import urllib3
 from rich.console import Console
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
 from market_spread.controller.deploy.local.services import Services
-from market_spread.controller.run_folder.folder import RunFolder, write_whole
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.views.report import pushed
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog
@@ -26,21 +28,14 @@ _CHECK_S = 0.5
 
 def export_page(address: str, run_id: str, folder: Path) -> Path:
     """Write the run's page, its data inside, as one file into the folder. RunFailedError if that cannot be done."""
-    host = urlsplit(address).netloc
-    path = folder / FILE_NAME
-    connection = HTTPConnection(host, timeout=_EXPORT_S)
+    page = f"{address}/api/v1/runs/{quote(run_id)}/export"
     try:
-        connection.request("GET", f"/api/v1/runs/{quote(run_id)}/export")
-        answer = connection.getresponse()
-        page = answer.read()
-        if answer.status != 200:
+        answer = urllib3.request("GET", page, timeout=_EXPORT_S, retries=False)
+        if answer.status != HTTPStatus.OK:
             raise RunFailedError(f"the metrics page could not be written: the aggregator answered {answer.status}")
-        write_whole(path, page)
-    except (OSError, HTTPException) as error:
+        return write_whole(folder / FILE_NAME, answer.data)
+    except (OSError, urllib3.exceptions.HTTPError) as error:
         raise RunFailedError(f"the metrics page could not be written: {error}") from error
-    finally:
-        connection.close()
-    return path
 
 
 def with_notes(folder: RunFolder, notes: Iterable[NoteRequest], *, clock: Clock) -> Path:

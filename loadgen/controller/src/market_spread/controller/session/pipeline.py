@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from market_spread.common.clock import Clock
-from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.clock import Clock, polls
+from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import Consumer, Partition, Producer, create_topics, end_offsets
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.job_jvm import JobJvm, job_jvm
@@ -24,8 +24,9 @@ from market_spread.streaming.modes.support import check
 from market_spread.v1.control_pb2 import Phase
 
 _STARTS_WITHIN_S = 120.0
+_WRITTEN_WITHIN_S = 30.0
 _PROCESSED_WITHIN_S = 600.0
-_POLL_NS = 50_000_000
+_POLL_S = 0.05
 
 Show = Callable[[str, bytes], None]
 
@@ -87,14 +88,15 @@ def run_pipeline(
         ending.callback(services.stop, ("job",))
         say("starting broker and job")
         broker.start()
-        create_topics(broker.bootstrap_servers, dict.fromkeys((*pipeline.ends, INVALID), 1))
+        kafka = KafkaBroker(broker.bootstrap_servers, "pipeline")
+        kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
         _start_job(services, application, mode, pipeline, broker, job_jvm(java, jars))
-        ends = _send(broker.bootstrap_servers, lines)
+        kafka.write(lines, within_s=_WRITTEN_WITHIN_S)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         _wait_until_running(client, services, clock)
         say(f"processing {sum(map(len, lines.values())):,} messages")
-        client.drain_job(ends, _PROCESSED_WITHIN_S)
-        return _received(broker.bootstrap_servers, [*(sink.name for sink in pipeline.sinks), INVALID], show)
+        client.drain_job({(topic, 0): len(values) for topic, values in lines.items()}, _PROCESSED_WITHIN_S)
+        return _received(kafka, [*(sink.name for sink in pipeline.sinks), INVALID], show)
 
 
 def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[bytes]]:
@@ -140,51 +142,29 @@ def _neighbours(application: str) -> dict[str, str]:
     return {"PYTHONPATH": str(Path(path).resolve().parent)} if colon else {}
 
 
-def _send(bootstrap_servers: str, lines: Mapping[str, Sequence[bytes]]) -> dict[Partition, int]:
-    """Every line a record; returns where each topic ends."""
-    lost: list[Exception] = []
-
-    def done(_offset: int, error: Exception | None) -> None:
-        if error is not None:
-            lost.append(error)
-
-    producer = Producer(bootstrap_servers, client_id="pipeline-input")
-    try:
-        for topic, values in lines.items():
-            for value in values:
-                producer.send(topic, 0, value, (), done)
-    finally:
-        producer.close(30)
-    if lost:
-        raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
-    return {(topic, 0): len(values) for topic, values in lines.items()}
-
-
 def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:
-    deadline_ns = clock.monotonic_ns() + round(_STARTS_WITHIN_S * 1e9)
-    while clock.monotonic_ns() < deadline_ns:
+    for _ in polls(clock, _STARTS_WITHIN_S, every_s=_POLL_S):
         services.check_alive()
         status = client.job_status()
         if status.phase == Phase.PHASE_FAILED:
             raise RunFailedError(f"the job failed: {status.detail}")
         if status.batch_id >= 0 or status.phase == Phase.PHASE_RUNNING:
             return
-        clock.sleep_ns(_POLL_NS)
     raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
 
 
-def _received(bootstrap_servers: str, topics: Sequence[str], show: Show) -> dict[str, int]:
+def _received(kafka: KafkaBroker, topics: Sequence[str], show: Show) -> dict[str, int]:
     counts = dict.fromkeys(topics, 0)
-    for topic, value in _records(bootstrap_servers, topics):
+    for topic, value in _records(kafka, topics):
         counts[topic] += 1
         show(topic, value)
     return counts
 
 
-def _records(bootstrap_servers: str, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _records(kafka: KafkaBroker, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """All that the topics hold now."""
-    left = {partition: end for partition, end in end_offsets(bootstrap_servers, topics).items() if end}
-    with closing(Consumer(bootstrap_servers, client_id="pipeline-output")) as consumer:
+    left = {partition: end for partition, end in kafka.end_offsets(topics).items() if end}
+    with closing(kafka.consumer()) as consumer:
         consumer.assign(dict.fromkeys(left, 0))
         while left:
             for partition, records in consumer.poll(1.0).items():

@@ -2,9 +2,8 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -46,11 +45,11 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
 
 def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
     """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed."""
-    recording = _look_through(nbbo, orders)
+    symbols, order_count = _look_through(nbbo, orders)
     workload = DEFAULT_WORKLOAD.changed(
         name="replay",
-        load=Constant.of_messages(recording.orders, rate_per_s=rate_per_s),
-        market={"symbols": recording.symbols},
+        load=Constant.of_messages(order_count, rate_per_s=rate_per_s),
+        market={"symbols": symbols},
         warm_up={"duration_s": 0, "settle_s": 0},
         # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
         limits=Limits(late_share=1, stall_ms=MS_MAX, rise_share=DRIFT_SHARE_MAX),
@@ -63,15 +62,8 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Recording:
-    """How much there is to replay."""
-
-    symbols: int
-    orders: int
-
-
-def _look_through(nbbo: Path, orders: Path) -> _Recording:
+def _look_through(nbbo: Path, orders: Path) -> tuple[int, int]:
+    """How many symbols and orders there are to replay."""
     symbols = np.empty(0, np.int64)
     for decoded in read_native(nbbo, NBBO):
         symbols = np.union1d(symbols, symbol_codes(decoded.texts("symbol")))
@@ -90,7 +82,7 @@ def _look_through(nbbo: Path, orders: Path) -> _Recording:
         raise UsageError(
             f"{orders} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
         )
-    return _Recording(symbols=len(symbols), orders=len(order_ids))
+    return len(symbols), len(order_ids)
 
 
 @contextmanager
@@ -105,15 +97,10 @@ def show_problems(converted: Converted) -> None:
     """Say what was converted, and on standard error what was left out."""
     problems = converted.problems
     click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
-    for line in _first_lines(problems):
-        click.echo(line, err=True)
-
-
-def _first_lines(problems: Sequence[object]) -> list[str]:
-    lines = [f"left out: {problem}" for problem in problems[:_PROBLEMS_SHOWN]]
+    for problem in problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"left out: {problem}", err=True)
     if len(problems) > _PROBLEMS_SHOWN:
-        lines.append(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all")
-    return lines
+        click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
 
 
 def _keep_with_run(converted: Converted, folder: Path) -> None:

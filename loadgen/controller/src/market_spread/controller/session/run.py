@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import psutil
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.job_contract import ALL_DECISIONS, TOPICS
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
@@ -16,7 +16,7 @@ from market_spread.controller.analysis.cpu import CpuReading, interval_ns
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
 from market_spread.controller.clients.services import Addresses, Clients, Partition, sent_ends
 from market_spread.controller.clients.watch import Watch
-from market_spread.controller.deploy.base import Deployment
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.v1.control_pb2 import (
@@ -39,7 +39,7 @@ class Run:
     def __init__(
         self,
         plan: RunPlan,
-        environment: Deployment,
+        environment: Environment,
         *,
         run_id: str,
         clock: Clock,
@@ -265,13 +265,14 @@ class Run:
             observed.looks = (*observed.looks, look)
 
     def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
-        deadline_ns = self._clock.monotonic_ns() + _START_TIMEOUT_S * 10**9
-        while not ready(status := clients.job_status()):
+        for _ in polls(self._clock, _START_TIMEOUT_S, every_s=_POLL_NS / 1e9):
+            if ready(status := clients.job_status()):
+                return
             self._environment.check_alive()
             self._show(self._progress("starting", job=status))
-            if status.phase == Phase.PHASE_FAILED or self._clock.monotonic_ns() > deadline_ns:
-                raise RunFailedError(f"the job did not start: {status.detail}")
-            self._clock.sleep_ns(_POLL_NS)
+            if status.phase == Phase.PHASE_FAILED:
+                break
+        raise RunFailedError(f"the job did not start: {status.detail}")
 
     def _wait_until_ready(self, clients: Clients, observed: Observed, initial_ends: Mapping[Partition, int]) -> None:
         """Until a committed batch covers the initial quotes, each bucket's probe has answered, and no backlog is left.

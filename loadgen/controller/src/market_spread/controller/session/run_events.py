@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
 
 import grpc
 
@@ -17,15 +16,13 @@ from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.histograms import judged_histograms
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
-from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, NoteResponse, SeriesKey, TooFewClusters
+from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, SeriesKey, TooFewClusters
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 WAITING_MAX = 200
 CALL_DEADLINE_S = 1.0
 CLOSE_S = 2.0
 _RETRY_S = 0.5
-
-Call = Callable[[NoteRequest, float], NoteResponse]
 
 _log = logging.getLogger(__name__)
 
@@ -78,12 +75,10 @@ class RunNotes:
             self._restarts = progress.job.restarts
             self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
 
-    def start(self, address: str, call: Call | None = None) -> None:
-        """Begin to send. `call` sends one note within so many seconds or raises grpc.RpcError; by default by gRPC."""
-        if call is None:
-            self._channel = channel_to(address)
-            call = _call_on(self._channel)
-        self._thread = threading.Thread(target=self._run, args=(call,), name="notes", daemon=True)
+    def start(self, address: str) -> None:
+        """Begin to send."""
+        self._channel = channel_to(address)
+        self._thread = threading.Thread(target=self._run, args=(MetricsStub(self._channel),), name="notes", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -99,14 +94,14 @@ class RunNotes:
             self._channel.close()
             self._channel = None
 
-    def _run(self, call: Call) -> None:
+    def _run(self, aggregator: MetricsStub) -> None:
         while True:
             with self._something:
                 self._something.wait_for(lambda: self._waiting or self._close_by_ns is not None)
                 if not self._waiting:
                     return
                 note = self._waiting[0]
-            if self._send(call, note):
+            if self._send(aggregator, note):
                 with self._something:
                     if self._waiting and self._waiting[0] is note:
                         self._waiting.popleft()
@@ -116,10 +111,10 @@ class RunNotes:
                 if self._close_by_ns is not None and self._clock.monotonic_ns() >= self._close_by_ns:
                     return
 
-    def _send(self, call: Call, note: NoteRequest) -> bool:
+    def _send(self, aggregator: MetricsStub, note: NoteRequest) -> bool:
         """Whether the note is dealt with: taken, or refused for good."""
         try:
-            call(note, CALL_DEADLINE_S)
+            aggregator.Note(note, timeout=CALL_DEADLINE_S)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
                 log_event(_log, "note.refused", logging.ERROR, name=note.name, reason=str(error))
@@ -161,13 +156,3 @@ def _path(key: SeriesKey) -> str:
     """Where the result has the latency of a series."""
     paths = {END_TO_END.name: "latency_ns", SERVICE.name: "service_time_ns", STAGE.name: "stages_ns"}
     return ".".join([paths.get(key.name, ""), *([key.labels["stage"]] if "stage" in key.labels else [])])
-
-
-def _call_on(channel: grpc.Channel) -> Call:
-    stub = MetricsStub(channel)
-
-    def call(note: NoteRequest, timeout_s: float) -> NoteResponse:
-        response: NoteResponse = stub.Note(note, timeout=timeout_s)
-        return response
-
-    return call

@@ -51,8 +51,7 @@ def percentiles_with_intervals(
     always the same. ValueError if a name is none of a percentile.
     """
     percents = {name: _percent(name) for name in names}
-    total = HdrCounts()
-    total.record(latency_us)
+    total = HdrCounts(latency_us)
     percents = {name: percent for name, percent in percents.items() if total.supports(percent)}
     if not percents:
         return {}

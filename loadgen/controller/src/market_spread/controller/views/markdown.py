@@ -1,6 +1,6 @@
 """A page as Markdown, for a change request or a document. A picture is a link to a file beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from market_spread.controller.views.model import Page, Picture, Sentences, Table
 
@@ -10,6 +10,12 @@ def markdown_view(page: Page, link_of: Callable[[Picture], str | None] = lambda 
     headline = f"**{page.verdict}**: {page.headline}" if page.verdict else f"**{page.headline}**"
     parts = [_part(part, link_of) for part in page.parts]
     return "\n\n".join(part for part in (headline, *parts) if part) + "\n"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int | None = None) -> str:
+    """A table; all columns but the first text_columns are numbers and stand to the right, with None none of them."""
+    rules = ["---" if text_columns is None or number < text_columns else "---:" for number in range(len(head))]
+    return "\n".join([_row(head), "|" + "|".join(rules) + "|", *(_row(cells) for cells in rows)])
 
 
 def _part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | None]) -> str:
@@ -22,16 +28,11 @@ def _part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | 
 
 
 def _table(table: Table) -> str:
-    lines = [
-        _row(table.head),
-        "|" + "|".join("---" if number < table.text_columns else "---:" for number in range(len(table.head))) + "|",
-        *(_row(row) for row in table.rows),
-    ]
     title = f"{_escaped(table.title)}:\n\n" if table.title else ""
-    return title + "\n".join(lines)
+    return title + markdown_table(table.head, table.rows, text_columns=table.text_columns)
 
 
-def _row(cells: tuple[str, ...]) -> str:
+def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
 
 

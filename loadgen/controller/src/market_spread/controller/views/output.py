@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.controller.views.html import html_view
 from market_spread.controller.views.markdown import markdown_view
@@ -38,10 +39,8 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
 
 def write_text(path: Path, text: str) -> None:
     """Write the file whole or not at all. UsageError if that fails."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        unfinished.write_text(text)
-        unfinished.replace(path)
+        write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}; name another file") from error
 

@@ -12,9 +12,10 @@ from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters, unanswered
+from market_spread.controller.analysis.result import Result, latency_rows, too_few_clusters, unanswered
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.views.figures import figure_rows, milliseconds
 
 _LINE_EVERY_NS = 5_000_000_000
 _ALWAYS = ("p50", "p95", "p99", "max")
@@ -50,7 +51,7 @@ def result_table(result: Result) -> RenderableType:
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *unanswered(result))]
-    return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _count_table(result))
+    return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _figure_table(result))
 
 
 class _Rates:
@@ -112,8 +113,8 @@ def _latency_so_far(progress: RunProgress) -> str:
     if not histogram.count:
         return "none yet"
     # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.
-    p50 = f"p50 {_milliseconds(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
-    return f"{p50}max {_milliseconds(histogram.max_us * 1000)}"
+    p50 = f"p50 {milliseconds(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
+    return f"{p50}max {milliseconds(histogram.max_us * 1000)}"
 
 
 def _latency_table(result: Result) -> Table:
@@ -135,38 +136,8 @@ def _few(result: Result) -> list[Text]:
     return [Text(note, style="dim")] if few else []
 
 
-def _count_table(result: Result) -> Table:
+def _figure_table(result: Result) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2))
-    table.add_column("")
-    table.add_column(justify="right")
-    achieved = result.achieved_rate_per_s
-    cpu, broker_cpu = result.cpu_us_per_message, result.broker_cpu_us_per_message
-    half, gap = result.cpu_us_per_message_second_half, result.boundary_gap_ns_median
-    rows = {
-        "messages sent": f"{result.messages_sent:,} ({result.orders_sent:,} orders)",
-        "offered": f"{result.offered_rate_per_s:,.0f} messages/s",
-        "achieved": "-" if achieved is None else f"{achieved:,.0f} messages/s",
-        "alerts": alerts_text(result),
-        "latency samples": f"{result.latency_samples:,}",
-        "malformed messages": f"{result.invalid_records:,}",
-        "frames late": f"{result.frames_late:,} of {result.frames_sent:,}",
-        "commit pause at boundaries": f"{result.boundaries}, "
-        f"median {_milliseconds(gap)}, longest {_milliseconds(result.boundary_gap_ns_max)}",
-        "batches": f"median {_milliseconds(result.batch_duration_ns_median)}, "
-        f"longest {_milliseconds(result.batch_duration_ns_max)}",
-        "CPU of the job": "-"
-        if cpu is None
-        else f"{cpu:.2f} us a message, in the second half {'-' if half is None else f'{half:.2f}'} "
-        "(reference: 5.3, another machine, no Kafka)",
-        "CPU of the broker": "-" if broker_cpu is None else f"{broker_cpu:.2f} us a message",
-        "machine": f"{result.machine['cores']} cores, {result.machine['cpu_model']}",
-        **({"rig": result.self_test["text"]} if result.self_test else {}),
-    }
-    for name, value in rows.items():
-        table.add_row(name, Text(value), style=None)
-    table.columns[1].justify = "left"
+    for name, value in figure_rows(result):
+        table.add_row(name, Text(value))
     return table
-
-
-def _milliseconds(value_ns: int | None, unit: str = " ms") -> str:
-    return "-" if value_ns is None else f"{value_ns / 1e6:,.1f}{unit}"

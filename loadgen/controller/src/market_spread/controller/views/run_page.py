@@ -1,16 +1,18 @@
 """The run document that a person reads, Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, alerts_text, latency_rows, unanswered
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, unanswered
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest, Scalar
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
+from market_spread.controller.views.figures import figure_rows
+from market_spread.controller.views.markdown import markdown_table
 
 # What voids nothing, and is to be known where it was found.
 _SAID = (Criterion.PREFLIGHT, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)
@@ -41,9 +43,9 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
         *(_verdict(name, result) for name in ("correct", "valid", "objectives")),
         "## Figures",
         _latencies(result),
-        _figures(result),
+        markdown_table(("figure", ""), figure_rows(result)),
         "## Out of the ordinary",
-        _bullets(anomalies(result, timeline)) or "Nothing.",
+        "\n".join(f"* {each}" for each in anomalies(result, timeline)) or "Nothing.",
         "## Machine",
         _facts(manifest, _MACHINE),
         "## Versions",
@@ -99,7 +101,7 @@ def _verdict(name: str, result: Result) -> str:
         (each["check"].replace("_", " "), {True: "holds", False: "**fails**", None: "–"}[each["holds"]], each["text"])
         for each in assessment["evidence"]
     ]
-    table = _table(("check", "", "evidence"), rows) if rows else ""
+    table = markdown_table(("check", "", "evidence"), rows) if rows else ""
     return f"### {title}: {words[assessment['holds']]}\n\n{table}".rstrip()
 
 
@@ -110,34 +112,14 @@ def _latencies(result: Result) -> str:
         f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed."
     )
     rows = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
-    return f"{_table(LATENCY_HEAD, rows)}\n\n{note}"
-
-
-def _figures(result: Result) -> str:
-    flow = result.conservation
-    rows = [
-        ("offered", f"{result.offered_rate_per_s:,.0f} messages/s for {result.duration_s:g} s"),
-        ("achieved", _or_dash(result.achieved_rate_per_s, "{:,.0f} messages/s")),
-        ("messages, all phases", f"{flow['sent']:,} sent = {flow['processed']:,} processed + {flow['invalid']:,} "
-                                 f"invalid + {flow['in_flight']:,} in flight"),
-        ("alerts", alerts_text(result)),
-        ("backlog", _or_dash(result.backlog["messages_max"], "{:,} messages at most")),
-        ("commit pause at boundaries", f"{result.boundaries}, longest "
-                                           f"{_milliseconds(result.boundary_gap_ns_max)} ms"),
-        ("CPU of the job", _or_dash(result.cpu_us_per_message, "{:.2f} us a message, settled")),
-        ("in the second half", _or_dash(result.cpu_us_per_message_second_half, "{:.2f} us a message")),
-        ("CPU of the broker", _or_dash(result.broker_cpu_us_per_message, "{:.2f} us a message")),
-        ("time to the first order", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
-        ("rig", str(result.self_test["text"]) if result.self_test else "–"),
-    ]  # fmt: skip
-    return _table(("figure", ""), rows)
+    return f"{markdown_table(LATENCY_HEAD, rows)}\n\n{note}"
 
 
 def _facts(manifest: Manifest | None, wanted: Iterable[tuple[str, str]]) -> str:
     if manifest is None:
         return "There is no manifest: the run ended before its processes were there."
     rows = [(f"{section} {name}", _text(manifest.sections.get(section, {}).get(name))) for section, name in wanted]
-    return _table(("", ""), rows)
+    return markdown_table(("", ""), rows)
 
 
 def manifest_of(folder: RunFolder) -> Manifest | None:
@@ -146,23 +128,6 @@ def manifest_of(folder: RunFolder) -> Manifest | None:
         return Manifest.read(folder.manifest)
     except UsageError:
         return None
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"* {line}" for line in lines)
-
-
-def _milliseconds(value_ns: int | None) -> str:
-    return "–" if value_ns is None else f"{value_ns / 1e6:,.2f}"
-
-
-def _or_dash(value: float | None, text: str) -> str:
-    return "–" if value is None else text.format(value)
 
 
 def _text(value: Scalar) -> str:

@@ -16,7 +16,6 @@ def check_files(
     orders: Path,
     alerts: Path,
     *,
-    delay_us: int | None = None,
     duplicates_allowed: bool = False,
     warm_up_judged: bool = True,
 ) -> Judgement:
@@ -27,7 +26,7 @@ def check_files(
     UsageError if a file cannot be read, or has something that does not belong into it.
     """
     replayed = WHOLE_RUN if duplicates_allowed else ()
-    oracle = Oracle(read_ledger(alerts, warm_up_judged=warm_up_judged), delay_us=delay_us, replayed=replayed)
+    oracle = Oracle(read_ledger(alerts, warm_up_judged=warm_up_judged), replayed=replayed)
     for decoded in read_native(nbbo, NBBO):
         oracle.add_quotes(Quotes.from_decoded(decoded))
     for decoded in read_native(orders, ORDER):

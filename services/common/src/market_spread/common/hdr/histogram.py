@@ -42,7 +42,8 @@ class HdrCounts:
 
     __slots__ = ("count", "counts", "max_us", "min_us", "negative", "overflow", "sum_us")
 
-    def __init__(self) -> None:
+    def __init__(self, values_us: Int64s | None = None) -> None:
+        """An empty one, or one of the values (n,)."""
         self.counts: Int64s = np.zeros(SLOTS, np.int64)
         self.count = 0
         self.sum_us = 0
@@ -50,6 +51,8 @@ class HdrCounts:
         self.max_us = 0
         self.overflow = 0
         self.negative = 0
+        if values_us is not None:
+            self.record(values_us)
 
     @property
     def exact(self) -> Exact:

@@ -1,3 +1,3 @@
-"""Java, its jars and the log of its garbage collector."""
+"""Java and its jars."""
 
-__all__ = ["gc_log", "jars", "java"]
+__all__ = ["jars", "java"]

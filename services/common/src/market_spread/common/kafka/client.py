@@ -16,7 +16,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 from kafka.net import KafkaNetClient
 
-from market_spread.common.errors import BrokerAwayError, UsageError
+from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
 RECORD_BYTES_MAX = 8 * 1024 * 1024
@@ -26,6 +26,7 @@ CONNECT_TIMEOUT_S = 10.0
 DELIVERY_TIMEOUT_S = 120.0
 _POLL_RECORDS_MAX = 20_000
 _LOG_APPEND_TIME = 1
+_FOR_RECORDS: Mapping[str, Any] = {"allow_auto_create_topics": False, "metrics_enabled": False}
 
 Partition = tuple[str, int]
 Headers = Sequence[tuple[str, bytes]]
@@ -37,18 +38,18 @@ class Producer:
 
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. BrokerAwayError if no broker answers."""
-        with _broker_errors(bootstrap_servers):
-            self._producer: Any = _opened(
-                KafkaProducer,
-                **_connection(bootstrap_servers, client_id, security),
-                enable_idempotence=True,
-                acks="all",
-                linger_ms=0,
-                batch_size=BATCH_BYTES,
-                max_request_size=RECORD_BYTES_MAX,
-                delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
-                max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
-            )
+        self._producer = _connected(
+            KafkaProducer,
+            KafkaBroker(bootstrap_servers, client_id, security),
+            **_FOR_RECORDS,
+            enable_idempotence=True,
+            acks="all",
+            linger_ms=0,
+            batch_size=BATCH_BYTES,
+            max_request_size=RECORD_BYTES_MAX,
+            delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
+            max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
+        )
         self._bootstrap_servers = bootstrap_servers
 
     def learn(self, topics: Iterable[str]) -> None:
@@ -94,17 +95,17 @@ class Consumer:
 
     def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
         """Connect. BrokerAwayError if no broker answers."""
-        with _broker_errors(bootstrap_servers):
-            self._consumer: Any = _opened(
-                KafkaConsumer,
-                **_connection(bootstrap_servers, client_id, security),
-                group_id=None,
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                fetch_min_bytes=1,
-                max_partition_fetch_bytes=RECORD_BYTES_MAX,
-                max_poll_records=_POLL_RECORDS_MAX,
-            )
+        self._consumer = _connected(
+            KafkaConsumer,
+            KafkaBroker(bootstrap_servers, client_id, security),
+            **_FOR_RECORDS,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            fetch_min_bytes=1,
+            max_partition_fetch_bytes=RECORD_BYTES_MAX,
+            max_poll_records=_POLL_RECORDS_MAX,
+        )
         self._bootstrap_servers = bootstrap_servers
 
     def assign(self, positions: Mapping[Partition, int]) -> None:
@@ -142,121 +143,120 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class KafkaBroker:
-    """The broker at an address."""
+    """The broker at an address. Its calls raise BrokerAwayError if it does not answer."""
 
     bootstrap_servers: str
-    client_id: str
-    security: KafkaSecurity
-
-    def partition_counts(self, topics: list[str]) -> dict[str, int]:
-        """How many partitions each topic has. UsageError naming all that do not exist."""
-        return partition_counts(self.bootstrap_servers, topics, security=self.security)
+    client_id: str = "admin"
+    security: KafkaSecurity = PLAINTEXT
 
     def consumer(self) -> Consumer:
         """A connected consumer."""
         return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
 
-    def producer(self, topics: list[str]) -> Producer:
+    def producer(self, topics: Iterable[str] = ()) -> Producer:
         """A connected producer that knows the topics."""
         producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
         producer.learn(topics)
         return producer
 
+    def write(self, values: Mapping[str, Sequence[bytes]], *, within_s: float) -> None:
+        """Write every value of a topic as a record of its partition 0. RunVoidError if one is not there in time."""
+        lost: list[Exception] = []
 
-def check_reachable(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> None:
-    """BrokerAwayError if no broker answers there."""
-    with _admin(bootstrap_servers, security):
-        pass
+        def done(_offset: int, error: Exception | None) -> None:
+            if error is not None:
+                lost.append(error)
 
+        producer = self.producer()
+        try:
+            for topic, of_topic in values.items():
+                for value in of_topic:
+                    producer.send(topic, 0, value, (), done)
+        finally:
+            producer.close(within_s)
+        if lost:
+            raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
 
-def partition_counts(
-    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
-) -> dict[str, int]:
-    """How many partitions each topic has. UsageError naming all that do not exist."""
-    with _admin(bootstrap_servers, security) as admin:
-        counts = _existing(admin, topics)
-    missing = [topic for topic in topics if topic not in counts]
-    if missing:
-        raise UsageError(f"there is no topic {', '.join(map(repr, missing))}; create it first or correct the name")
-    return counts
+    def check_reachable(self) -> None:
+        """BrokerAwayError if it does not answer."""
+        with self._admin():
+            pass
 
-
-def create_topics(
-    bootstrap_servers: str,
-    partitions: Mapping[str, int],
-    *,
-    replicas: int = 1,
-    security: KafkaSecurity = PLAINTEXT,
-    appended: Collection[str] = (),
-) -> list[str]:
-    """Make the topics, by name with their numbers of partitions, that do not exist yet; which, when they can be used.
-
-    appended: those whose records have the time of the broker's append instead of the producer's. UsageError if a topic
-    exists with another number of partitions.
-    """
-    with _admin(bootstrap_servers, security) as admin:
-        existing = _existing(admin, partitions)
-        wrong = [
-            f"topic {topic} has {existing[topic]} partitions instead of {count}; delete it or choose another name"
-            for topic, count in partitions.items()
-            if existing.get(topic, count) != count
-        ]
-        if wrong:
-            raise UsageError("; ".join(wrong))
-        configs = {"max.message.bytes": str(RECORD_BYTES_MAX)}
-        by_broker = configs | {"message.timestamp.type": "LogAppendTime"}
-        missing = {
-            topic: {
-                "num_partitions": count,
-                "replication_factor": replicas,
-                "configs": by_broker if topic in appended else configs,
-            }
-            for topic, count in partitions.items()
-            if topic not in existing
-        }
+    def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
+        """How many partitions each topic has. UsageError naming all that do not exist."""
+        with self._admin() as admin:
+            counts = _existing(admin, topics)
+        missing = [topic for topic in topics if topic not in counts]
         if missing:
-            with suppress(TopicAlreadyExistsError):  # someone else was quicker
-                admin.create_topics(missing)
-        admin.wait_for_topics(list(partitions))
-        return list(missing)
+            raise UsageError(f"there is no topic {', '.join(map(repr, missing))}; create it first or correct the name")
+        return counts
 
+    def end_offsets(self, topics: Sequence[str]) -> dict[Partition, int]:
+        """The offset after the last record of each partition of the topics. UsageError if one does not exist."""
+        counts = self.partition_counts(topics)
+        with closing(self.consumer()) as consumer:
+            return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
 
-def broker_settings(bootstrap_servers: str, *, security: KafkaSecurity = PLAINTEXT) -> dict[str, str]:
-    """What the brokers really have, as they say it themselves: every setting, those left to their defaults included.
+    def create_topics(
+        self, partitions: Mapping[str, int], *, replicas: int = 1, appended: Collection[str] = ()
+    ) -> list[str]:
+        """Make the topics, by name with their numbers of partitions, that do not exist; which, when they can be used.
 
-    With several brokers, a name has the broker's number before it where they differ.
-    """
-    with _admin(bootstrap_servers, security) as admin:
-        brokers = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
-        resources = [ConfigResource(ConfigResourceType.BROKER, broker) for broker in brokers]
-        told = admin.describe_configs(resources, config_filter="all")
-    settings = {
-        broker: {
-            name: str(data["value"])
-            for name, data in values.items()
-            if data["value"] is not None and not data["is_sensitive"]
-        }
-        for of_kind in told.values()
-        for broker, values in of_kind.items()
-    }
-    names = {name for values in settings.values() for name in values}
-    result: dict[str, str] = {}
-    for name in sorted(names):
-        values = {broker: of_broker.get(name, "") for broker, of_broker in settings.items()}
-        if len(set(values.values())) == 1:
-            result[name] = next(iter(values.values()))
-        else:
-            result |= {f"{broker}.{name}": value for broker, value in sorted(values.items())}
-    return result
+        appended: those whose records have the time of the broker's append instead of the producer's. UsageError if a
+        topic exists with another number of partitions.
+        """
+        with self._admin() as admin:
+            existing = _existing(admin, partitions)
+            wrong = [
+                f"topic {topic} has {existing[topic]} partitions instead of {count}; delete it or choose another name"
+                for topic, count in partitions.items()
+                if existing.get(topic, count) != count
+            ]
+            if wrong:
+                raise UsageError("; ".join(wrong))
+            configs = {"max.message.bytes": str(RECORD_BYTES_MAX)}
+            by_broker = configs | {"message.timestamp.type": "LogAppendTime"}
+            missing = {
+                topic: {
+                    "num_partitions": count,
+                    "replication_factor": replicas,
+                    "configs": by_broker if topic in appended else configs,
+                }
+                for topic, count in partitions.items()
+                if topic not in existing
+            }
+            if missing:
+                with suppress(TopicAlreadyExistsError):  # someone else was quicker
+                    admin.create_topics(missing)
+            admin.wait_for_topics(list(partitions))
+            return list(missing)
 
+    def settings(self) -> dict[str, str]:
+        """What the brokers really have, as they say it themselves: every setting, those left to their defaults too.
 
-def end_offsets(
-    bootstrap_servers: str, topics: Sequence[str], *, security: KafkaSecurity = PLAINTEXT
-) -> dict[Partition, int]:
-    """The offset after the last record of each partition of the topics. UsageError if one does not exist."""
-    counts = partition_counts(bootstrap_servers, topics, security=security)
-    with closing(Consumer(bootstrap_servers, client_id="end-offsets", security=security)) as consumer:
-        return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
+        With several brokers, a name has the broker's number before it where they differ.
+        """
+        with self._admin() as admin:
+            brokers = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
+            resources = [ConfigResource(ConfigResourceType.BROKER, broker) for broker in brokers]
+            told = admin.describe_configs(resources, config_filter="all")
+        by_name: dict[str, dict[str, str]] = {}
+        for broker, values in (each for of_kind in told.values() for each in of_kind.items()):
+            for name, data in values.items():
+                if data["value"] is not None and not data["is_sensitive"]:
+                    by_name.setdefault(name, dict.fromkeys(brokers, ""))[str(broker)] = str(data["value"])
+        result: dict[str, str] = {}
+        for name, of_broker in sorted(by_name.items()):
+            if len(set(of_broker.values())) == 1:
+                result[name] = of_broker[brokers[0]]
+            else:
+                result |= {f"{broker}.{name}": value for broker, value in sorted(of_broker.items())}
+        return result
+
+    @contextmanager
+    def _admin(self) -> Iterator[Any]:
+        with _broker_errors(self.bootstrap_servers), closing(_connected(KafkaAdminClient, self)) as admin:
+            yield admin
 
 
 def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
@@ -267,21 +267,7 @@ def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
     }
 
 
-def _connection(bootstrap_servers: str, client_id: str, security: KafkaSecurity) -> dict[str, Any]:
-    """The settings that all clients share, once it is known that someone listens."""
-    _require_listening(bootstrap_servers)
-    return {
-        "bootstrap_servers": bootstrap_servers.split(","),
-        "client_id": client_id,
-        "bootstrap_timeout_ms": round(CONNECT_TIMEOUT_S * 1000),
-        "reconnect_backoff_max_ms": 1000,
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-        **security.client_options(),
-    }
-
-
-def _opened(kind: Callable[..., Any], **settings: Any) -> Any:
+def _connected(kind: Callable[..., Any], broker: KafkaBroker, **settings: Any) -> Any:
     """A client. One that gets nowhere leaves its network thread behind, which would try for ever: it is ended."""
     networks: list[Any] = []
 
@@ -289,24 +275,22 @@ def _opened(kind: Callable[..., Any], **settings: Any) -> Any:
         networks.append(KafkaNetClient(**configs))
         return networks[-1]
 
-    try:
-        return kind(**settings, kafka_client=network)
-    except BaseException:
-        for opened in networks:
-            opened.close()
-        raise
-
-
-@contextmanager
-def _admin(bootstrap_servers: str, security: KafkaSecurity) -> Iterator[Any]:
-    with _broker_errors(bootstrap_servers):
-        connection = _connection(bootstrap_servers, "admin", security)
-        del connection["allow_auto_create_topics"], connection["metrics_enabled"]
-        admin = _opened(KafkaAdminClient, **connection)
+    with _broker_errors(broker.bootstrap_servers):
+        _require_listening(broker.bootstrap_servers)
         try:
-            yield admin
-        finally:
-            admin.close()
+            return kind(
+                bootstrap_servers=broker.bootstrap_servers.split(","),
+                client_id=broker.client_id,
+                bootstrap_timeout_ms=round(CONNECT_TIMEOUT_S * 1000),
+                reconnect_backoff_max_ms=1000,
+                **broker.security.client_options(),
+                **settings,
+                kafka_client=network,
+            )
+        except BaseException:
+            for opened in networks:
+                opened.close()
+            raise
 
 
 @contextmanager

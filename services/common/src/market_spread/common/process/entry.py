@@ -1,11 +1,11 @@
 """Begin and end of a process: errors for people, the ports that it took."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError, UsageError
 from market_spread.common.logs import set_up_logs
 
@@ -23,9 +23,7 @@ def run_main(body: Callable[[], None]) -> int:
 
 def write_ports(path: Path, ports: dict[str, int]) -> None:
     """Write the bound ports, so that a reader sees all of them or no file. UsageError if it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        unfinished.write_text(json.dumps(ports))
-        unfinished.replace(path)
+        write_whole(path, json.dumps(ports))
     except OSError as error:
         raise UsageError(f"the ports file {path} cannot be written: {error.strerror}") from error

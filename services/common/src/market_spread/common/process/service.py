@@ -1,7 +1,7 @@
 """The life of a process that serves gRPC and pushes its metrics: from its configuration to its clean end."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.process.pinning import PinningWatch, own_problem
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
+from market_spread.v1 import control_pb2, control_pb2_grpc
 
 # Who serves needs both.
 __all__ = ["ServiceConfig", "run_main", "serving", "write_ports"]
@@ -52,10 +53,16 @@ class ServiceConfig(KafkaSecurity):
 
 
 @contextmanager
-def serving(
-    config: ServiceConfig, register: Callable[[grpc.Server], str], *, recorder: Recorder, clock: Clock
-) -> Iterator[None]:
-    """Serve, and push metrics, while the body runs. UsageError if the address cannot be bound."""
+def serving(config: ServiceConfig, name: str, service: object, *, recorder: Recorder, clock: Clock) -> Iterator[None]:
+    """Serve the control service of that name, and push metrics, while the body runs.
+
+    UsageError if the address cannot be bound.
+    """
+
+    def register(server: grpc.Server) -> str:
+        getattr(control_pb2_grpc, f"add_{name}Servicer_to_server")(service, server)
+        return control_pb2.DESCRIPTOR.services_by_name[name].full_name
+
     server = Server(f"{config.host}:{config.grpc_port}", register)
     pinning = PinningWatch(lambda: own_problem(config.exclusive_cpus), server.report)
     pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None

@@ -74,18 +74,16 @@ class Layout:
 
     def field(self, name: str) -> Field:
         """The field of that name. KeyError if there is none."""
-        for field in self.fields:
-            if field.name == name:
-                return field
-        raise KeyError(f"{self.name} has no field {name}")
+        return self.fields[self._place(name)]
 
     def offset(self, name: str) -> int:
         """Bytes before the field of that name. KeyError if there is none."""
-        offset = 0
-        for field in self.fields:
+        return sum(field.width for field in self.fields[: self._place(name)])
+
+    def _place(self, name: str) -> int:
+        for place, field in enumerate(self.fields):
             if field.name == name:
-                return offset
-            offset += field.width
+                return place
         raise KeyError(f"{self.name} has no field {name}")
 
 

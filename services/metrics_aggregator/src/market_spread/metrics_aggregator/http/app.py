@@ -1,5 +1,7 @@
 """The web side: the page and its API, and what Prometheus scrapes."""
 
+from collections.abc import Awaitable, Callable
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -55,32 +57,27 @@ def web_app(
             *runs.routes(),
         ],
         exception_handlers={
-            NoSuchRunError: _not_found,
-            UsageError: _bad_request,
+            NoSuchRunError: _answer(404),
+            UsageError: _answer(400),
             HTTPException: _http_error,
-            Exception: _internal_error,
+            Exception: _answer(500, _unexpected),
         },
     )
     return Guard(app, hosts=hosts or Hosts("0.0.0.0"))
 
 
-async def _not_found(_request: Request, error: Exception) -> Response:
-    return _sentence(404, str(error))
+def _answer(status: int, say: Callable[[Exception], str] = str) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(_request: Request, error: Exception) -> Response:
+        return JSONResponse({"error": say(error)}, status_code=status)
+
+    return answer
 
 
-async def _bad_request(_request: Request, error: Exception) -> Response:
-    return _sentence(400, str(error))
+def _unexpected(error: Exception) -> str:
+    return f"the request failed with {type(error).__name__}; the aggregator's log says why"
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     reasons = {404: f"there is nothing at {request.url.path}", 405: f"{request.url.path} answers GET only"}
-    return _sentence(status, reasons.get(status, str(error)))
-
-
-async def _internal_error(_request: Request, error: Exception) -> Response:
-    return _sentence(500, f"the request failed with {type(error).__name__}; the aggregator's log says why")
-
-
-def _sentence(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=status)
+    return JSONResponse({"error": reasons.get(status, str(error))}, status_code=status)

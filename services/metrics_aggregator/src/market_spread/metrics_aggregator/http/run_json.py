@@ -10,16 +10,9 @@ from typing import Any
 from market_spread.common.hdr.codec import Buckets, payload_of
 from market_spread.common.telemetry.recorder import exact_of
 from market_spread.metrics_aggregator.model.events import Note
-from market_spread.metrics_aggregator.model.intervals import (
-    HistogramInterval,
-    Interval,
-    Point,
-    last,
-    merged_histograms,
-    summed,
-)
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
-from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries, Series, SeriesId
+from market_spread.metrics_aggregator.model.series import HistogramSeries, Series, SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram
 
 FORMAT = 1
@@ -27,6 +20,9 @@ FORMAT = 1
 NO_RUN = "-"
 # An interval is merged with others to one of these lengths, milliseconds.
 _WIDTHS_MS = tuple(1000 * s for s in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600))
+_OF_EPOCH = (
+    "source", "pushes", "duplicates", "missing", "pushes_dropped", "clock_error_us", "clock_synchronised", "host",
+)  # fmt: skip
 
 View = dict[str, Any]
 
@@ -84,7 +80,7 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
         },
     }
     series = (
-        SeriesCopy(series_id, total_of(series), series.intervals, _merge(series))
+        SeriesCopy(series_id, total_of(series), series.intervals, series.history.merge)
         for series_id, series in run.sorted_series()
     )
     return RunCopy(head, tuple(series))
@@ -138,16 +134,9 @@ def sources_of(epochs: Iterable[Epoch]) -> list[View]:
     """What is known of the processes, oldest first."""
     return [
         {
-            "source": epoch.source,
             "epoch_unix_ms": _ms(epoch.epoch_unix_ns),
             "end_unix_ms": _ms(epoch.end_unix_ns),
-            "pushes": epoch.pushes,
-            "duplicates": epoch.duplicates,
-            "missing": epoch.missing,
-            "pushes_dropped": epoch.pushes_dropped,
-            "clock_error_us": epoch.clock_error_us,
-            "clock_synchronised": epoch.clock_synchronised,
-            "host": epoch.host,
+            **{name: getattr(epoch, name) for name in _OF_EPOCH},
         }
         for epoch in sorted(epochs, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
     ]
@@ -202,12 +191,6 @@ def _interval(interval: HistogramInterval | Point) -> list[Any]:
     if isinstance(interval, Point):
         return [*span, interval.value]
     return [*span, *interval.exact, b64encode(payload_of(interval.encoded)).decode()]
-
-
-def _merge(series: Series) -> Callable[[Sequence[Any]], Any]:
-    if isinstance(series, HistogramSeries):
-        return merged_histograms
-    return summed if isinstance(series, CounterSeries) else last
 
 
 def _in_cells(

@@ -91,7 +91,6 @@ class Feed:
     def _view(self, news: News) -> dict[str, Any]:
         run = self.run
         live, phase = self._state
-        found = sorted(news.intervals.items(), key=lambda item: (item[0].name, item[0].source, item[0].labels))
         return {
             "tick": self.number,
             "now_unix_ms": self._clock.unix_ns() / 1_000_000,
@@ -100,9 +99,9 @@ class Feed:
             "verdict": run.verdict,
             "title": run.title,
             "series": [
-                series_of(series_id, total_of(run.series[series_id]), intervals)
-                for series_id, intervals in found
-                if series_id in run.series
+                series_of(series_id, total_of(series), news.intervals[series_id])
+                for series_id, series in run.sorted_series()
+                if series_id in news.intervals
             ],
             "notes": notes_of(sorted(news.notes)),
             "sources": sources_of(news.epochs.values()),

@@ -80,7 +80,7 @@ class History(Generic[Interval]):
         self, merge: Callable[[Sequence[Interval]], Interval], held: HistoryUsage, sums: Sums[Interval] | None = None
     ) -> None:
         """`merge` makes one interval of several, and `sums` spares it; what they take is counted in `held`."""
-        self._merge = merge
+        self.merge = merge
         self._sums = sums
         self._fine: list[Interval] = []
         self._middle: list[Interval] = []
@@ -174,13 +174,13 @@ class History(Generic[Interval]):
             if 0 <= near < len(tier) and tier[near].start_unix_ns // width_ns == start // width_ns:
                 self._replace(tier, near, [tier[near], *cell])
                 return
-        merged = self._merge(cell)
+        merged = self.merge(cell)
         tier.insert(place, merged)
         self.held.bytes += bytes_of(merged)
 
     def _replace(self, tier: list[Interval], place: int, by: list[Interval]) -> None:
         self.held.bytes -= bytes_of(tier[place])
-        tier[place] = self._merge(by)
+        tier[place] = self.merge(by)
         self.held.bytes += bytes_of(tier[place])
 
     def _drop_first(self, tier: list[Interval]) -> None:

@@ -1,6 +1,7 @@
 """What is known of one series: its value since the begin, and its intervals."""
 
 from dataclasses import dataclass, field
+from typing import Generic
 
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
@@ -8,6 +9,7 @@ from market_spread.common.telemetry.metrics import METRICS, Metric
 from market_spread.metrics_aggregator.model.history import History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
+    Interval,
     Point,
     last,
     merged_histograms,
@@ -51,18 +53,24 @@ class Now:
     resolution: Resolution
 
 
-class HistogramSeries:
+class _WithIntervals(Generic[Interval]):
+    """A series with its intervals."""
+
+    history: History[Interval]
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Oldest first."""
+        return list(self.history)
+
+
+class HistogramSeries(_WithIntervals[HistogramInterval]):
     """All values since the begin, merged, and the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
         self._sums = CellSums(self.merged, held)
-        self.history: History[HistogramInterval] = History(merged_histograms, held, self._sums)
-
-    @property
-    def intervals(self) -> list[HistogramInterval]:
-        """Oldest first."""
-        return list(self.history)
+        self.history = History(merged_histograms, held, self._sums)
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
@@ -71,18 +79,13 @@ class HistogramSeries:
         return interval
 
 
-class CounterSeries:
+class CounterSeries(_WithIntervals[Point]):
     """A counter that goes on over restarts of its source, and what it grew by in the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
         self._by_epoch: dict[int, float] = {}
         self.value = 0.0
-        self.history: History[Point] = History(summed, held)
-
-    @property
-    def intervals(self) -> list[Point]:
-        """Oldest first."""
-        return list(self.history)
+        self.history = History(summed, held)
 
     def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
         """Take the counter's value since that epoch; it never makes the sum over epochs smaller. What it has grown by.
@@ -98,18 +101,13 @@ class CounterSeries:
         return interval
 
 
-class GaugeSeries:
+class GaugeSeries(_WithIntervals[Point]):
     """A gauge's newest value, and its value at the end of the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
         self._epoch_unix_ns = 0
         self.value = 0.0
-        self.history: History[Point] = History(last, held)
-
-    @property
-    def intervals(self) -> list[Point]:
-        """Oldest first."""
-        return list(self.history)
+        self.history = History(last, held)
 
     def add(self, epoch_unix_ns: int, point: Point, now: Now) -> Point | None:
         """Take the value, unless it is from a process that a newer one has replaced; returns it if it was taken."""

@@ -1,3 +1,3 @@
 """The pods of a run: a release of the Helm chart."""
 
-__all__ = ["target"]
+__all__ = ["release"]

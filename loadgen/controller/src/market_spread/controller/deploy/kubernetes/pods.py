@@ -30,6 +30,11 @@ class Pod:
     environment: Mapping[str, str]
 
     @property
+    def life(self) -> tuple[str, int]:
+        """What tells its containers from those that take their place: its uid, and their restarts."""
+        return self.uid, self.restarts
+
+    @property
     def container(self) -> str:
         """Its name for a person."""
         return f"{self.component} (pod {self.name})"

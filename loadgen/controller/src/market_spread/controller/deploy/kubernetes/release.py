@@ -1,18 +1,19 @@
 """A release of the chart as the environment of a run: found by its labels, reached directly or through the API."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from market_spread.common.clock import Clock, polls
+from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.logs import log_event
 from market_spread.controller.clients.services import Addresses
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.kubernetes.compatibility import differences
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
+from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import Workload
 
 if TYPE_CHECKING:
@@ -32,14 +33,6 @@ _WATCHED = ("sender", "receiver", "metrics-aggregator", "kafka")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Life:
-    """What tells a pod's container from the one that takes its place."""
-
-    uid: str
-    restarts: int
-
-
 class Release:
     """The processes of a release: an `Environment` that was there before the run, and stays after it."""
 
@@ -56,8 +49,8 @@ class Release:
         self._clock = clock
         self._in_cluster = in_cluster
         self._forwards: list[Forward] = []
-        self._lives: dict[str, _Life] = {}
-        self._drivers: dict[int, _Life] = {}
+        self._lives: dict[str, tuple[str, int]] = {}
+        self._drivers: dict[int, Pod] = {}
         self._looked_ns = 0
         self._seen: dict[str, Pod] = {}
         self.job_restarts = 0
@@ -67,8 +60,8 @@ class Release:
         wrong = differences(self._workload, found["job"][0].environment, drivers=len(found["job"]))
         if wrong:
             raise UsageError("; ".join(wrong))
-        self._lives = {pod.name: _life(pod) for component in _WATCHED for pod in self._pods(component)}
-        self._drivers = {pod.index: _life(pod) for pod in found["job"]}
+        self._lives = {pod.name: pod.life for component in _WATCHED for pod in self._pods(component)}
+        self._drivers = {pod.index: pod for pod in found["job"]}
         senders = [self._address(pod, GRPC_PORT) for pod in found["sender"]]
         jobs = [self._address(pod, GRPC_PORT) for pod in found["job"]]
         aggregator = found["metrics-aggregator"][0]
@@ -95,17 +88,17 @@ class Release:
             log_event(_log, "release.not_seen", logging.WARNING, reason=str(error))
             return
         for pod in watched:
-            if pod.name in self._lives and _life(pod) != self._lives[pod.name]:
+            if pod.name in self._lives and pod.life != self._lives[pod.name]:
                 raise RunVoidError(f"the {pod.container} was started again during the run; see kubectl describe pod")
         self._count_restarts(drivers)
 
     def _count_restarts(self, drivers: Sequence[Pod]) -> None:
         for pod in drivers:
-            before, now = self._drivers.get(pod.index), _life(pod)
-            if before is not None and before != now:
-                again = now.restarts - before.restarts if now.uid == before.uid else 1 + now.restarts
+            before = self._drivers.get(pod.index)
+            if before is not None and before.life != pod.life:
+                again = pod.restarts - before.restarts if pod.uid == before.uid else 1 + pod.restarts
                 self.job_restarts += max(0, again)
-            self._drivers[pod.index] = now
+            self._drivers[pod.index] = pod
         if self.job_restarts > _JOB_RESTARTS_MAX:
             raise RunFailedError(f"the job was started again {self.job_restarts} times; see kubectl logs of its pod")
 
@@ -213,16 +206,23 @@ class Release:
 
     def _address(self, pod: Pod, port: int) -> str:
         if self._in_cluster:
-            return f"{pod.name}.{_service_of(pod)}.{self._cluster.namespace}.svc:{port}"
+            service = pod.name.rpartition("-")[0]  # the headless one of a StatefulSet's pod has the set's name
+            return f"{pod.name}.{service}.{self._cluster.namespace}.svc:{port}"
         forward = Forward(lambda: self._cluster.dial(pod.name, port))
         self._forwards.append(forward)
         return forward.address
 
 
-def _service_of(pod: Pod) -> str:
-    """The headless Service of a StatefulSet's pod has the set's name."""
-    return pod.name.rpartition("-")[0]
+def release_of(
+    plan: RunPlan, *, release: str, namespace: str, context: str | None, in_cluster: bool
+) -> Callable[[str, Path], Environment]:
+    """What makes the environment of a run in that release. UsageError if the cluster cannot be asked."""
+    # Only then is the cluster's client needed.
+    from market_spread.controller.deploy.kubernetes.api import Cluster
 
+    cluster = Cluster.around(namespace=namespace) if in_cluster else Cluster.of_context(context, namespace=namespace)
 
-def _life(pod: Pod) -> _Life:
-    return _Life(pod.uid, pod.restarts)
+    def environment(_run_id: str, _folder: Path) -> Environment:
+        return Release(cluster, release=release, workload=plan.workload, clock=SystemClock(), in_cluster=in_cluster)
+
+    return environment

@@ -12,8 +12,8 @@ from pathlib import Path
 from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.common.jvm.gc_log import log_option
 from market_spread.common.jvm.java import Java
+from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.deploy.local.process import Child
 
 START_TIMEOUT_S = 60
@@ -69,10 +69,10 @@ class Broker:
         Raises UsageError if its port is taken or it cannot start, with the reason from its log.
         """
         _require_free(self.port)
-        properties = self._prepare_folder()
+        properties, pauses = self._prepare_folder(), log_option(self._folder / "broker.gc.log")
         self.child = Child.start(
             "broker",
-            [*self._command(), *self._pauses(), *self._agent(), "kafka.Kafka", properties],
+            [*self._command(), *filter(None, [pauses]), *self._agent(), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self._folder / "broker.log",
             outlives_parent=outlives_parent,
@@ -95,10 +95,6 @@ class Broker:
             self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(str(jar) for jar in self._jars),
         ]  # fmt: skip
-
-    def _pauses(self) -> list[str]:
-        option = log_option(self._folder / "broker.gc.log")
-        return [option] if option is not None else []
 
     def _agent(self) -> list[str]:
         if self._metrics_agent is None:

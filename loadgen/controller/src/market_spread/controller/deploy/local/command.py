@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import check_reachable
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.deploy.local.broker import remove_data
@@ -19,13 +20,11 @@ from market_spread.controller.deploy.local.registry import Process, RegisteredSt
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
-from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import Phase
 
 _JOB_TIMEOUT_S = 120
 _ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
 
-_ControlStatus = SenderStatusResponse | JobStatusResponse | ReceiverStatusResponse
-_Ask = Callable[[], tuple[str, str]]
 _UNFINISHED = "up has not finished; if it does not run any more, end what it left with: market-spread down"
 
 
@@ -120,8 +119,7 @@ class BackgroundStack:
         if addresses is None:
             return [ProcessStatus(process, "", process.running, detail=_UNFINISHED) for process in processes]
         with closing(Clients(addresses)) as clients:
-            asking = _asking(addresses, clients)
-            return [_status(process, _address(addresses, process.name), asking[process.name]) for process in processes]
+            return [_status(process, addresses, clients) for process in processes]
 
     def _require_down(self) -> None:
         remembered = RegisteredStack.read(self._path)
@@ -175,39 +173,26 @@ def _children() -> list[Process]:
     return here.descendants() if here is not None else []
 
 
-def _asking(addresses: Addresses, clients: Clients) -> dict[str, _Ask]:
-    """How to ask each process for its phase and details."""
-
-    def broker() -> tuple[str, str]:
-        check_reachable(addresses.bootstrap_servers)
+def _says(name: str, addresses: Addresses, clients: Clients) -> tuple[str, str]:
+    """The phase that a process says, and details. MarketSpreadError if it does not answer, or is not well."""
+    if name == "broker":
+        KafkaBroker(addresses.bootstrap_servers).check_reachable()
         return "serving", ""
-
-    def aggregator() -> tuple[str, str]:
+    if name == "metrics_aggregator":
         if (problem := service_problem(addresses.aggregator)) is not None:
             raise RunFailedError(f"the metrics-aggregator says: {problem}")
         return "serving", addresses.aggregator_http
-
-    def of_control(status: Callable[[], _ControlStatus]) -> _Ask:
-        def ask() -> tuple[str, str]:
-            answer = status()
-            return Phase.Name(answer.phase).removeprefix("PHASE_").lower(), answer.detail
-
-        return ask
-
-    return {
-        "broker": broker,
-        "sender": of_control(clients.sender_status),
-        "job": of_control(clients.job_status),
-        "receiver": of_control(clients.receiver_status),
-        "metrics_aggregator": aggregator,
-    }
+    asked = {"sender": clients.sender_status, "job": clients.job_status, "receiver": clients.receiver_status}
+    answer: Any = asked[name]()
+    return Phase.Name(answer.phase).removeprefix("PHASE_").lower(), answer.detail
 
 
-def _status(process: Process, address: str, ask: _Ask) -> ProcessStatus:
+def _status(process: Process, addresses: Addresses, clients: Clients) -> ProcessStatus:
+    address = _address(addresses, process.name)
     if not process.running:
         return ProcessStatus(process, address, running=False)
     try:
-        phase, detail = ask()
+        phase, detail = _says(process.name, addresses, clients)
     except MarketSpreadError as error:
         return ProcessStatus(process, address, running=True, detail=str(error))
     return ProcessStatus(process, address, running=True, well=phase != "failed", phase=phase, detail=detail)

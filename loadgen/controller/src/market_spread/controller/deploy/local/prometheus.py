@@ -20,7 +20,7 @@ class Targets:
 
 
 def write_configuration(folder: Path, targets: Targets, *, rules: Path = RULES) -> Path:
-    """Write prometheus.yml into the folder, with the rules of that folder if it exists; its path."""
+    """Write prometheus.yml into the folder, with those rules if there are any; its path."""
     values = {
         "interval_s": SCRAPE_INTERVAL_S,
         "rules": json.dumps([str(rules / "*.yaml")] if rules.is_dir() else []),
@@ -30,8 +30,3 @@ def write_configuration(folder: Path, targets: Targets, *, rules: Path = RULES) 
     path = folder / "prometheus.yml"
     path.write_text(_CONFIGURATION.read_text().format(**values))
     return path
-
-
-def how_to_watch(configuration: Path) -> str:
-    """What to tell the user of it, in a line."""
-    return f"for Prometheus: prometheus --config.file={configuration}"

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from market_spread.common.clock import Clock, polls
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError
+from market_spread.common.schema import value_of
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.run_folder.folder import write_whole
 
 _VERSION = 2
 _KILL_WITHIN_S = 5.0
@@ -82,33 +82,19 @@ class RegisteredStack:
 
     def write(self, path: Path) -> None:
         """Write it, so that a reader sees all of it or what was there before. OSError if that fails."""
-        values = {"version": _VERSION, **dataclasses.asdict(self), "folder": str(self.folder)}
-        write_whole(path, json.dumps(values, indent=2) + "\n")
+        write_whole(path, json.dumps({"version": _VERSION, **dataclasses.asdict(self)}, indent=2, default=str) + "\n")
 
     @staticmethod
     def read(path: Path) -> "RegisteredStack | None":
         """What was written; None if there is nothing. UsageError if the file is damaged, or of another version."""
         try:
-            values = json.loads(path.read_text())
-            if values["version"] != _VERSION:
-                raise ValueError(f"version {values['version']}")
-            addresses = values["addresses"]
-            return RegisteredStack(
-                folder=Path(values["folder"]),
-                addresses=None if addresses is None else _addresses(addresses),
-                processes=tuple(Process(**process) for process in values["processes"]),
-            )
+            return value_of(RegisteredStack, json_object(path.read_bytes(), version=_VERSION))
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError) as error:
+        except ValueError as error:
             raise UsageError(
                 f"{path} does not tell which processes are up ({error}); look for them with ps, then delete it"
             ) from error
-
-
-def _addresses(values: dict[str, Any]) -> Addresses:
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return Addresses(**(values | lists))
 
 
 def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> None:

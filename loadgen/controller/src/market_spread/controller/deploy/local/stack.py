@@ -8,12 +8,11 @@ import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.job_contract import APPLICATIONS, TOPICS
-from market_spread.common.jvm.gc_log import log_option
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.kafka.client import broker_settings, create_topics
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import cpu_us, format_cpus
-from market_spread.controller.archive.logs import gather
+from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
@@ -27,12 +26,12 @@ from market_spread.controller.deploy.effective_config import (
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
 from market_spread.controller.deploy.local.job_jvm import job_jvm
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.prometheus import Targets, how_to_watch, write_configuration
+from market_spread.controller.deploy.local.prometheus import Targets, write_configuration
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
-from market_spread.controller.host.facts import Host
-from market_spread.controller.host.machine import stolen_cpu_s
+from market_spread.controller.host.facts import Host, stolen_cpu_s
 from market_spread.controller.plan.workload import Workload
+from market_spread.controller.run_folder.folder import gather_logs
 from market_spread.controller.run_folder.manifest import Section
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.receiver.config import ReceiverConfig
@@ -102,19 +101,30 @@ class LocalStack:
     def start(self, *, outlives_parent: bool = False) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
         self._outlives_parent = outlives_parent
-        self._start_aggregator()
-        self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
-        create_topics(
-            self.broker.bootstrap_servers,
-            topic_partitions(self._workload.market.partitions, self._workload.decisions),
-            appended=(TOPICS.alerts,),
+        recording = AggregatorConfig(
+            ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self._runs_folder
         )
+        self._start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
+        self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
+        topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
+        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
             self._start_job(replica)
-        self._start_receiver(pushing)
-        self._start_sender(pushing)
+        receiving = ReceiverConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("receiver"),
+            aggregator_address=pushing,
+            data_folder=self.folder / "receiver",
+        )
+        self._start("receiver", "market_spread.receiver", receiving)
+        sending = SenderConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("sender"),
+            aggregator_address=pushing,
+        )
+        self._start("sender", "market_spread.sender", sending)
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
@@ -174,7 +184,9 @@ class LocalStack:
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         targets = self.targets(addresses)
-        return how_to_watch(write_configuration(folder, targets)) if targets is not None else None
+        if targets is None:
+            return None
+        return f"for Prometheus: prometheus --config.file={write_configuration(folder, targets)}"
 
     def host(self) -> Host | None:
         return Host()
@@ -184,7 +196,7 @@ class LocalStack:
         return {name: child.pid for name, child in {**broker, **self.children}.items() if child.running}
 
     def capture(self, logs: Path) -> None:
-        gather(self.folder, logs)
+        gather_logs(self.folder, logs)
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """With affinities: the CPUs that each process may run on."""
@@ -193,7 +205,7 @@ class LocalStack:
         affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in self.process_ids().items()}
         return {
             "spark": spark,
-            "kafka": stable(broker_settings(addresses.bootstrap_servers)),
+            "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
             "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
             "jvm_broker": jvm_section(self._java, broker_options),
             "jars": jars(self._jars),
@@ -211,11 +223,6 @@ class LocalStack:
     def _address_of_job(self, replica: int) -> str:
         self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]
         return f"127.0.0.1:{self._job_ports[replica]}"
-
-    def _start_aggregator(self) -> None:
-        ports_file = self._services.ports_file("metrics_aggregator")
-        config = AggregatorConfig(ports_file=ports_file, runs_folder=self._runs_folder)
-        self._start("metrics_aggregator", "market_spread.metrics_aggregator", config)
 
     def _start_job(self, replica: int, port: int = 0) -> None:
         name, job, jvm = _job_name(replica), self._workload.job, job_jvm(self._java, self._jars)
@@ -245,23 +252,6 @@ class LocalStack:
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
         self._start(name, "market_spread.streaming.driver", config, environment)
-
-    def _start_receiver(self, aggregator: str) -> None:
-        config = ReceiverConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("receiver"),
-            aggregator_address=aggregator,
-            data_folder=self.folder / "receiver",
-        )
-        self._start("receiver", "market_spread.receiver", config)
-
-    def _start_sender(self, aggregator: str) -> None:
-        config = SenderConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("sender"),
-            aggregator_address=aggregator,
-        )
-        self._start("sender", "market_spread.sender", config)
 
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
         outlives_parent = self._outlives_parent

@@ -1,0 +1,128 @@
+"""Statuses of several processes as those of one: senders with a slice each, replicas of a job, drivers one by one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.job_contract import BATCHES_MAX
+from market_spread.v1.control_pb2 import JobStatusResponse, PartitionOffset, PartitionSent, Phase, SenderStatusResponse
+
+_SUMS = (
+    *("messages_due", "messages_sent", "quotes_sent", "orders_sent", "frames_sent", "frames_late", "frames_failed"),
+    *("messages_failed", "unacknowledged_bytes", "cpu_us"),
+)
+_PARTITION_SUMS = ("messages", "payload_bytes", "frames", "frames_acknowledged")
+_OF_A_DRIVER = ("messages_committed", "messages_processed", "records_read", "restarts")
+
+
+def merged_senders(statuses: Sequence[SenderStatusResponse]) -> SenderStatusResponse:
+    """The senders as one: it has sent what all have sent, and failed if one has; finished it has when all have."""
+    if len(statuses) == 1:
+        return statuses[0]
+    first = next((status for status in statuses if status.phase == Phase.PHASE_FAILED), None) or next(
+        (status for status in statuses if status.phase != Phase.PHASE_FINISHED), statuses[0]
+    )
+    merged = SenderStatusResponse()
+    merged.CopyFrom(first)
+    for name in _SUMS:
+        setattr(merged, name, sum(getattr(status, name) for status in statuses))
+    for name in ("frame_delay_ns_max", "unacknowledged_age_us_max"):
+        setattr(merged, name, max(getattr(status, name) for status in statuses))
+    for name in ("frame_delay_histogram", "send_lag_histogram", "acknowledge_histogram"):
+        setattr(merged, name, _merged_histograms(getattr(status, name) for status in statuses))
+    merged.clock_deviation_us_max = max((status.clock_deviation_us_max for status in statuses), key=abs)
+    del merged.partitions[:]
+    merged.partitions.extend(_merged_partitions(statuses))
+    return merged
+
+
+def _merged_partitions(statuses: Sequence[SenderStatusResponse]) -> list[PartitionSent]:
+    found: dict[tuple[str, int], PartitionSent] = {}
+    for sent in (sent for status in statuses for sent in status.partitions):
+        key = (sent.topic, sent.partition)
+        together = found.setdefault(key, PartitionSent(topic=sent.topic, partition=sent.partition))
+        for name in _PARTITION_SUMS:
+            setattr(together, name, getattr(together, name) + getattr(sent, name))
+        together.next_offset = max(together.next_offset, sent.next_offset)
+    return [found[key] for key in sorted(found)]
+
+
+def _merged_histograms(encoded: Iterable[bytes]) -> bytes:
+    together = HdrCounts()
+    for histogram in encoded:
+        together.merge(HdrCounts.of_status(histogram))
+    return together.encode()
+
+
+def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStatusResponse:
+    """Replicas that read the same topics as one job: done is what all have done, used what they have used together.
+
+    But messages are committed by the job as soon as one replica has committed them, since one alert of each order is
+    enough; a drain waits for the first replica only.
+
+    Its phase is RUNNING if all run, else that of the first that does not. silent: how many do not answer, of which
+    nothing is known but that they may not run. Raises ValueError if none answers.
+    """
+    if not silent and len(statuses) < 2:
+        (only,) = statuses
+        return only
+    if not statuses:
+        raise ValueError("no replica answers")
+    first = next((status for status in statuses if status.phase != Phase.PHASE_RUNNING), statuses[0])
+    is_unknown = silent > 0 and first.phase == Phase.PHASE_RUNNING
+    return JobStatusResponse(
+        phase=Phase.PHASE_STARTING if is_unknown else first.phase,
+        detail=f"{silent} of {silent + len(statuses)} replicas do not answer" if is_unknown else first.detail,
+        mode=first.mode,
+        batch_id=min(status.batch_id for status in statuses),
+        committed=_committed_by_all(statuses),
+        messages_committed=max(status.messages_committed for status in statuses),
+        records_read=min(status.records_read for status in statuses),
+        messages_processed=min(status.messages_processed for status in statuses),
+        restarts=sum(status.restarts for status in statuses),
+        cpu_us=sum(status.cpu_us for status in statuses),
+        counted_unix_ns=min(status.counted_unix_ns for status in statuses),
+        counted_cpu_us=sum(status.counted_cpu_us for status in statuses),
+        process_ids=[pid for status in statuses for pid in status.process_ids],
+        batches=sorted((batch for status in statuses for batch in status.batches), key=lambda it: it.start_unix_ns),
+    )
+
+
+def _committed_by_all(statuses: Sequence[JobStatusResponse]) -> list[PartitionOffset]:
+    found = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]
+    common = set.intersection(*(set(offsets) for offsets in found))
+    return [
+        PartitionOffset(topic=topic, partition=partition, offset=min(it[topic, partition] for it in found))
+        for topic, partition in sorted(common)
+    ]
+
+
+@dataclass(slots=True)
+class JobHistory:
+    """Takes the statuses of a job in order. A driver counts from its start, and goes on from its checkpoint."""
+
+    _before: JobStatusResponse | None = None
+    newest: JobStatusResponse | None = None
+
+    def continued(self, status: JobStatusResponse) -> JobStatusResponse:
+        """The status with what earlier drivers have committed. A driver is another one if it has used less CPU."""
+        if self.newest is not None and status.cpu_us < self.newest.cpu_us:
+            self._before = self.newest
+            self._before.messages_processed = self._before.messages_committed  # the rest is done again
+        self.newest = _together(self._before, status) if self._before is not None else status
+        return self.newest
+
+
+def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatusResponse:
+    together = JobStatusResponse()
+    together.CopyFrom(status)
+    for name in _OF_A_DRIVER:
+        setattr(together, name, getattr(before, name) + getattr(status, name))
+    if not status.committed:
+        together.committed.extend(before.committed)
+        together.batch_id = before.batch_id
+    newer = {batch.batch_id for batch in status.batches}
+    batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
+    del together.batches[:]
+    together.batches.extend(batches[-BATCHES_MAX:])
+    return together

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -37,26 +38,31 @@ def _put(cells: Bytes2D, field: Field, column: npt.NDArray[np.generic] | None) -
         if field.kind is not Kind.LETTER or len(field.letters) != 1:
             raise ValueError(f"no column for the field {field.name}")
         cells[:, 0] = ord(field.letters)
-    elif field.kind is Kind.LETTER:
-        cells[:, 0] = column
-    elif field.kind is Kind.TEXT:
-        text = column if column.dtype == np.uint8 else np.ascontiguousarray(column).view(np.uint8)
-        cells[:] = text.reshape(len(cells), field.width)
-    else:
-        _put_number(cells, field, column.astype(np.int64))
+        return
+    match field.kind:
+        case Kind.LETTER:
+            cells[:, 0] = column
+        case Kind.TEXT:
+            text = column if column.dtype == np.uint8 else np.ascontiguousarray(column).view(np.uint8)
+            cells[:] = text.reshape(len(cells), field.width)
+        case Kind.DIGITS:
+            put_digits(cells, column.astype(np.int64), field.name)
+        case Kind.INTEGER:
+            _put_integer(cells, field, column.astype(np.int64))
+        case Kind.SIGNED:
+            values = column.astype(np.int64)
+            cells[:, 0] = np.where(values < 0, ord("-"), ord("+"))
+            put_digits(cells[:, 1:], np.abs(values), field.name)
+        case _:
+            assert_never(field.kind)
 
 
-def _put_number(cells: Bytes2D, field: Field, values: Int64s) -> None:
-    if field.kind is Kind.SIGNED:
-        cells[:, 0] = np.where(values < 0, ord("-"), ord("+"))
-        put_digits(cells[:, 1:], np.abs(values), field.name)
-    elif field.kind is Kind.INTEGER and (lowest := values.min(initial=0)) < 0:
-        if lowest < field.lowest:
-            raise ValueError(f"{field.name} has values outside {field.lowest} to {field.highest}")
-        put_digits(cells, np.abs(values), field.name)
+def _put_integer(cells: Bytes2D, field: Field, values: Int64s) -> None:
+    if (lowest := values.min(initial=0)) < field.lowest:
+        raise ValueError(f"{field.name} has values outside {field.lowest} to {field.highest}")
+    put_digits(cells, np.abs(values), field.name)
+    if lowest < 0:
         cells[values < 0, 0] = ord("-")
-    else:
-        put_digits(cells, values, field.name)
 
 
 def put_digits(cells: Bytes2D, values: Int64s, name: str) -> None:
@@ -109,9 +115,12 @@ def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
 
 def _get(fields: Fields, field: Field) -> npt.NDArray[np.generic]:
     offset = fields.layout.offset(field.name)
-    if field.kind is Kind.LETTER:
-        return fields.rows[:, offset].copy()
-    if field.kind is Kind.TEXT:
-        cells = fields.rows[:, offset : offset + field.width]
-        return np.ascontiguousarray(cells).view(f"S{field.width}").reshape(-1)
-    return fields.number(field.name)
+    match field.kind:
+        case Kind.LETTER:
+            return fields.rows[:, offset].copy()
+        case Kind.TEXT:
+            cells = fields.rows[:, offset : offset + field.width]
+            return np.ascontiguousarray(cells).view(f"S{field.width}").reshape(-1)
+        case Kind.DIGITS | Kind.INTEGER | Kind.SIGNED:
+            return fields.number(field.name)
+    assert_never(field.kind)

@@ -5,6 +5,7 @@ messages with each numpy operation.
 """
 
 from collections.abc import Iterable
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -44,18 +45,20 @@ class Fields:
         """A DIGITS, INTEGER or SIGNED field of at most 19 bytes. Anything where a message is not readable."""
         field = self.layout.field(name)
         offset, width = self.layout.offset(name), field.width
-        if field.kind is Kind.SIGNED:
-            magnitude = self._digits(offset + 1, width - 1)
-            return np.where(self.rows[:, offset] == ord("-"), -magnitude, magnitude)
-        if field.kind is Kind.INTEGER:
-            is_negative = self.rows[:, offset] == ord("-")
-            if is_negative.any():
-                values = self._digits(offset, width)
-                values[is_negative] = -self._digits(offset + 1, width - 1)[is_negative]
+        match field.kind:
+            case Kind.DIGITS:
+                return self._digits(offset, width)
+            case Kind.SIGNED:
+                magnitude = self._digits(offset + 1, width - 1)
+                return np.where(self.rows[:, offset] == ord("-"), -magnitude, magnitude)
+            case Kind.INTEGER:
+                values, is_negative = self._digits(offset, width), self.rows[:, offset] == ord("-")
+                if is_negative.any():
+                    values[is_negative] = -self._digits(offset + 1, width - 1)[is_negative]
                 return values
-        elif field.kind is not Kind.DIGITS:
-            raise ValueError(f"{self.layout.name}.{name} is {field.kind.value}, and no number")
-        return self._digits(offset, width)
+            case Kind.TEXT | Kind.LETTER:
+                raise ValueError(f"{self.layout.name}.{name} is {field.kind.value}, and no number")
+        assert_never(field.kind)
 
     def word(self, name: str) -> UInt64s:
         """A field of at most 8 bytes as an integer: equal texts have equal integers; the order means nothing."""

@@ -42,7 +42,7 @@ class SyntheticRun:
     seconds: int = 90
     seed: int = 7
     live: bool = False
-    trouble: bool = True
+    problem: bool = True
     recorded: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[float, Int64s]]] = field(default_factory=dict)
     _intervals: dict[tuple[str, tuple[tuple[str, str], ...]], list[list[Any]]] = field(default_factory=dict)
 
@@ -138,7 +138,7 @@ class SyntheticRun:
             for at, name in PHASES
             if from_s <= at < to_s
         ]
-        if self.trouble and from_s <= 47 < to_s:
+        if self.problem and from_s <= 47 < to_s:
             found.append({"unix_ms": BEGIN_MS + 47_000, "kind": "event", "name": "restart", "text": "query restarted"})
         if not self.live and to_s >= self.seconds:
             text = "every alert was right, nothing was lost"
@@ -152,12 +152,12 @@ class SyntheticRun:
                 "epoch_unix_ms": BEGIN_MS,
                 "end_unix_ms": BEGIN_MS + end_s * 1000 + offset,
                 "pushes": end_s,
-                "duplicates": 2 if self.trouble and source == "receiver" else 0,
+                "duplicates": 2 if self.problem and source == "receiver" else 0,
                 "missing": 0,
-                "pushes_dropped": 3 if self.trouble and source == "job" else 0,
+                "pushes_dropped": 3 if self.problem and source == "job" else 0,
                 "clock_error_us": 1_450 if source != "job" else 16_000_000,
-                "clock_synchronised": source != "job" or not self.trouble,
-                "host": "host-2" if self.trouble and source == "job" else "host-1",
+                "clock_synchronised": source != "job" or not self.problem,
+                "host": "host-2" if self.problem and source == "job" else "host-1",
             }
             for source, offset in _OFFSETS_MS.items()
         ]
@@ -225,7 +225,7 @@ class SyntheticRun:
         delay = generator.lognormal(5.6, 0.8, 1000).astype(np.int64)
         self._histogram(second, "sender", "sender_frame_delay", delay)
         self._histogram(second, "sender", "sender_acknowledge", generator.lognormal(7.6, 0.3, 1000).astype(np.int64))
-        if self.trouble and second == 46:
+        if self.problem and second == 46:
             self._counter(second, "sender", "sender_frames_late", 17)
         stands = second % 10 == 4
         processed = int(_RATE_PER_S * (0.45 if stands else 1.55 if second % 10 == 5 else 1.0))
@@ -235,7 +235,7 @@ class SyntheticRun:
             self._counter(second, "job", "job_messages_committed", 10 * _RATE_PER_S)
             self._gauge(second, "job", "job_batch_id", second // 10)
             self._gauge(second, "job", "job_commit_seconds", 0.61)
-        if self.trouble and second == 47:
+        if self.problem and second == 47:
             self._counter(second, "job", "job_restarts", 1)
 
     def _histogram(self, second: int, source: str, short: str, values: Int64s, **labels: str) -> None:

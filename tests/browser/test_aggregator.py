@@ -67,7 +67,7 @@ class Pushed:
 
 @pytest.fixture(scope="module")
 def calm() -> SyntheticRun:
-    return SyntheticRun(live=True, trouble=False)
+    return SyntheticRun(live=True, problem=False)
 
 
 @pytest.fixture

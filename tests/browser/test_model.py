@@ -342,8 +342,8 @@ def test_standstill_is_the_longest_time_between_alerts(run: SyntheticRun, call: 
     )
 
     # The receiver's seconds begin at 0.41 s, the run's first interval, of the sender, at 0.12 s.
-    assert facts["standstillMs"] == pytest.approx(4_000)
-    assert facts["standstillAtS"] == pytest.approx(40.41 - 0.12)
+    assert facts["stallMs"] == pytest.approx(4_000)
+    assert facts["stallAtS"] == pytest.approx(40.41 - 0.12)
     assert (facts["framesLate"], facts["queryRestarts"]) == (17, 1)
     assert facts["framesSent"] == pytest.approx(60_000, rel=0.01), "those of the warm-up are not counted"
     assert (facts["negative"], facts["overflow"], facts["count"]) == (0, 0, 12_000)

@@ -118,11 +118,11 @@ def test_the_whole_run_is_not_taken_for_what_was_judged(folder: Path, result: di
     assert samples == result["alerts_received"] > result["latency_samples"]
 
 
-def test_a_passed_run_of_one_host_has_no_trouble(folder: Path, result: dict[str, Any], watched: Open) -> None:
+def test_a_passed_run_of_one_host_has_no_problem(folder: Path, result: dict[str, Any], watched: Open) -> None:
     page = watched().open((folder / "metrics.html").as_uri())
 
     assert result["verdict"] == "passed"
-    assert page.locator(".findings li.trouble").all_inner_texts() == []
+    assert page.locator(".findings li.problem").all_inner_texts() == []
     assert [text for text in page.locator(".findings li").all_inner_texts() if "clock" in text] == []
 
 

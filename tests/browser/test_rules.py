@@ -25,8 +25,8 @@ GOOD = {
     "live": True, "verdict": "", "failedChecks": [], "limits": LIMITS, "hosts": 1,
     "framesSent": 60_000, "framesLate": 0, "failed": 0, "sources": [SOURCE],
     "count": 12_000, "p50Us": 9_000, "queryRestarts": 0, "alertsDuplicated": 0, "alertsUnreadable": 0, "malformed": 0,
-    "refused": 0, "unwritten": 0, "historyDropped": 0, "negative": 0, "overflow": 0, "standstillMs": 800,
-    "standstillAtS": 12,
+    "refused": 0, "unwritten": 0, "historyDropped": 0, "negative": 0, "overflow": 0, "stallMs": 800,
+    "stallAtS": 12,
 }  # fmt: skip
 
 
@@ -49,9 +49,9 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
             {"check": "missing", "text": "3 alerts are missing", "cause": "system"},
             {"check": "broke_off", "text": "the run broke off", "cause": ""},
         ]},
-        [("trouble", "the generator was late (the rig's doing).", "overview"),
-         ("trouble", "3 alerts are missing (the system's doing).", "overview"),
-         ("trouble", "the run broke off.", "overview")],
+        [("problem", "the generator was late (the rig's doing).", "overview"),
+         ("problem", "3 alerts are missing (the system's doing).", "overview"),
+         ("problem", "the run broke off.", "overview")],
     ),
     "few late frames": (
         {"framesLate": 17},
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "many late frames": (
         {"framesLate": 900},
-        [("trouble", "900 frames of 60,000 (1.5%) left more than 10.0 ms after their plan; the run allows 0.10%.",
+        [("problem", "900 frames of 60,000 (1.5%) left more than 10.0 ms after their plan; the run allows 0.10%.",
           "computations/send_all")],
     ),
     "many late frames, which the verdict has judged": (
@@ -79,7 +79,7 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "silent source of a finished run": ({"live": False, "sources": [{**SOURCE, "silentMs": 12_300}]}, []),
     "lost pushes": (
         {"sources": [{**SOURCE, "missing": 10, "dropped": 3}]},
-        [("trouble", "job: 10 pushes missing, 3 pushes dropped by the source; its figures lack what they held.",
+        [("problem", "job: 10 pushes missing, 3 pushes dropped by the source; its figures lack what they held.",
           "aggregator")],
     ),
     "as few lost pushes as the run allows": (
@@ -117,32 +117,32 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "malformed": (
         {"malformed": 12, "alertsUnreadable": 1},
-        [("trouble", "1 record of the alerts topic is no alert.", "computations/deliver"),
+        [("problem", "1 record of the alerts topic is no alert.", "computations/deliver"),
          ("note", "12 messages malformed, reported to the topic invalid.", "computations/compute")],
     ),
     "refused pushes": (
         {"refused": 1, "unwritten": 2},
-        [("trouble", "1 push refused as wrong; the log of the source says why.", "aggregator"),
-         ("trouble", "2 pushes could not be written down; the source tries again.", "aggregator")],
+        [("problem", "1 push refused as wrong; the log of the source says why.", "aggregator"),
+         ("problem", "2 pushes could not be written down; the source tries again.", "aggregator")],
     ),
     "history": (
         {"historyDropped": 5},
         [("note", "5 intervals of the history made room for others; totals have them.", "aggregator")],
     ),
-    "lost messages": ({"failed": 3}, [("trouble", "3 messages lost: the broker did not take them.", "workers")]),
+    "lost messages": ({"failed": 3}, [("problem", "3 messages lost: the broker did not take them.", "workers")]),
     "stall": (
-        {"standstillMs": 4_200, "standstillAtS": 67},
-        [("trouble", "No alert came for 4.2 s, from 1:07 on; the run allows 2 s.", "pipeline")],
+        {"stallMs": 4_200, "stallAtS": 67},
+        [("problem", "No alert came for 4.2 s, from 1:07 on; the run allows 2 s.", "pipeline")],
     ),
     "stall that the verdict has judged": (
-        {"standstillMs": 4_200, "standstillAtS": 67, "verdict": "passed"},
+        {"stallMs": 4_200, "stallAtS": 67, "verdict": "passed"},
         [("note", "No alert came for 4.2 s, from 1:07 on; the run allows 2 s.", "pipeline")],
     ),
-    "stall that the run allows": ({"standstillMs": 4_200, "limits": {**LIMITS, "stall_us": 5_000_000}}, []),
-    "stall of a run without limits": ({"standstillMs": 4_200, "limits": {}}, []),
+    "stall that the run allows": ({"stallMs": 4_200, "limits": {**LIMITS, "stall_us": 5_000_000}}, []),
+    "stall of a run without limits": ({"stallMs": 4_200, "limits": {}}, []),
     "values out of range": (
         {"negative": 1, "overflow": 2},
-        [("trouble", "2 values above 1 hour counted as 1 hour.", "pipeline"),
+        [("problem", "2 values above 1 hour counted as 1 hour.", "pipeline"),
          ("note", "1 value below zero counted as 0: a clock was moved.", "pipeline")],
     ),
     "values out of range of clocks of two hosts": (
@@ -237,31 +237,31 @@ LATE = "553 frames of 59,821 (0.92%) left more than 250.0 ms after their plan; t
 
 
 @pytest.mark.parametrize("verdict", [None, PASSED], ids=["live", "passed"])
-def test_what_the_run_allows_is_no_trouble(call: Call, verdict: NoteRequest | None) -> None:
+def test_what_the_run_allows_is_no_problem(call: Call, verdict: NoteRequest | None) -> None:
     assert said(call, ALLOWED, verdict=verdict) == [("note", f"{LATE}1.0%.")]
 
 
-def test_what_the_run_does_not_allow_is_trouble_while_it_goes_on(call: Call) -> None:
+def test_what_the_run_does_not_allow_is_a_problem_while_it_goes_on(call: Call) -> None:
     strict = RunLimits(late_us=250_000, late_share_max=0.001, stall_us=2_000_000)
 
     assert said(call, strict) == [
-        ("trouble", "No alert came for 3 s, from 0:30 on; the run allows 2 s."),
-        ("trouble", f"{LATE}0.10%."),
+        ("problem", "No alert came for 3 s, from 0:30 on; the run allows 2 s."),
+        ("problem", f"{LATE}0.10%."),
     ]
 
 
-def test_a_void_run_has_what_its_verdict_says_as_trouble(call: Call) -> None:
+def test_a_void_run_has_what_its_verdict_says_as_a_problem(call: Call) -> None:
     strict = RunLimits(late_us=250_000, late_share_max=0.001)
     failed = FailedCheck(check="late_generator", text="the generator was late: 553 frames", cause="rig")
     verdict = note("verdict", "void", 61, judgement=Judgement(failed=[failed]))
 
     assert said(call, strict, verdict=verdict) == [
-        ("trouble", "the generator was late: 553 frames (the rig's doing)."),
+        ("problem", "the generator was late: 553 frames (the rig's doing)."),
         ("note", f"{LATE}0.10%."),
     ]
 
 
-def test_without_limits_nothing_is_trouble(call: Call) -> None:
+def test_without_limits_nothing_is_a_problem(call: Call) -> None:
     assert said(call, None) == [("note", "553 frames of 59,821 (0.92%) left late.")]
 
 

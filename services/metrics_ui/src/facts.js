@@ -13,7 +13,7 @@ import { View } from "./view.js";
  *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
  *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
  *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
- *            standstillMs: number, standstillAtS: number}} Facts
+ *            stallMs: number, stallAtS: number}} Facts
  */
 
 /** @typedef {Part & {value: number}} LagPoint */
@@ -120,11 +120,11 @@ function longestStandstill(view) {
   const sentMs = view.lastMs(SENT) ?? 0;
   const sending = view.model.live && view.model.nowMs - sentMs < 3000 && (view.rate(SENT) ?? 0) > ORDERS_FLOW_PER_S;
   if (sending && times.length > 0) times.push({ start: sentMs, end: sentMs });
-  let longest = { standstillMs: 0, standstillAtS: 0 };
+  let longest = { stallMs: 0, stallAtS: 0 };
   for (let i = 1; i < times.length; i += 1) {
     const pauseMs = times[i].start - times[i - 1].end;
-    if (pauseMs > longest.standstillMs) {
-      longest = { standstillMs: pauseMs, standstillAtS: (times[i - 1].end - view.begin) / 1000 };
+    if (pauseMs > longest.stallMs) {
+      longest = { stallMs: pauseMs, stallAtS: (times[i - 1].end - view.begin) / 1000 };
     }
   }
   return longest;

@@ -1,17 +1,17 @@
 /**
  * What is out of the ordinary, in words with the figure. A rule is a pure function of the facts and says nothing, or
- * one finding for each thing that it found. A trouble spoils figures or loses something; a note is to be known.
+ * one finding for each thing that it found. A problem spoils figures or loses something; a note is to be known.
  *
  * What a run may be is not for the page to say: it judges by the limits that the run controller has sent, as long as the
- * run goes on. When there is a verdict, trouble is what that says failed, and nothing else. By a limit that is not there
- * nothing is trouble.
+ * run goes on. When there is a verdict, a problem is what that says failed, and nothing else. By a limit that is not there
+ * nothing is a problem.
  */
 
 import { counted, duration, elapsed, latency, share, whole } from "./format.js";
 
 /** @import {Facts} from "./facts.js" */
 
-/** @typedef {{level: "trouble" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
+/** @typedef {{level: "problem" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
 
 /** A process pushes once a second. */
 const SILENCE_MS = 3000;
@@ -19,13 +19,13 @@ const SILENCE_MS = 3000;
 const DOERS = { system: "the system's doing", rig: "the rig's doing" };
 
 /** @param {string} text @param {string} page @returns {Finding} */
-const trouble = (text, page) => ({ level: "trouble", text, page });
+const problem = (text, page) => ({ level: "problem", text, page });
 /** @param {string} text @param {string} page @returns {Finding} */
 const note = (text, page) => ({ level: "note", text, page });
 
 /** @param {Facts} facts @returns {Finding[]} */
 export function failedChecks({ failedChecks: failed }) {
-  return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
+  return failed.map(({ text, cause }) => problem(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -36,7 +36,7 @@ export function lateFrames({ framesLate, framesSent, limits }) {
   const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
   const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
   const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-  return [(allowed !== undefined && part > allowed ? trouble : note)(text, "computations/send_all")];
+  return [(allowed !== undefined && part > allowed ? problem : note)(text, "computations/send_all")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -53,7 +53,7 @@ export function silentSources({ live, sources }) {
 export function pushesLost({ sources, limits }) {
   const { missing_share_max: allowed } = limits;
   const [lost, taken] = [sum(sources, "missing"), sum(sources, "pushes")];
-  const say = allowed !== undefined && lost > allowed * (lost + taken) ? trouble : note;
+  const say = allowed !== undefined && lost > allowed * (lost + taken) ? problem : note;
   return sources
     .filter(({ missing, dropped }) => missing + dropped > 0)
     .map(({ source, missing, dropped }) =>
@@ -121,7 +121,7 @@ export function malformed({ malformed: messages, alertsUnreadable: records }) {
   const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
   return [
     ...(messages > 0 ? [note(reported, "computations/compute")] : []),
-    ...(records > 0 ? [trouble(unreadable, "computations/deliver")] : []),
+    ...(records > 0 ? [problem(unreadable, "computations/deliver")] : []),
   ];
 }
 
@@ -130,8 +130,8 @@ export function refusedPushes({ refused, unwritten }) {
   const wrong = `${counted(refused, "push", "pushes")} refused as wrong; the log of the source says why.`;
   const waiting = `${counted(unwritten, "push", "pushes")} could not be written down; the source tries again.`;
   return [
-    ...(refused > 0 ? [trouble(wrong, "aggregator")] : []),
-    ...(unwritten > 0 ? [trouble(waiting, "aggregator")] : []),
+    ...(refused > 0 ? [problem(wrong, "aggregator")] : []),
+    ...(unwritten > 0 ? [problem(waiting, "aggregator")] : []),
   ];
 }
 
@@ -143,16 +143,16 @@ export function historyDropped({ historyDropped: dropped }) {
 
 /** @param {Facts} facts @returns {Finding[]} */
 export function messagesFailed({ failed }) {
-  return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+  return failed > 0 ? [problem(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
-export function stall({ standstillMs, standstillAtS, limits }) {
+export function stall({ stallMs, stallAtS, limits }) {
   if (limits.stall_us === undefined) return [];
   const limitMs = limits.stall_us / 1000;
-  if (!(standstillMs > limitMs)) return [];
-  const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
-  return [trouble(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+  if (!(stallMs > limitMs)) return [];
+  const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
+  return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -160,7 +160,7 @@ export function outOfRange({ negative, overflow, hosts }) {
   const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
   const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
   const above = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
-  return [...(negative > 0 ? [note(below, "pipeline")] : []), ...(overflow > 0 ? [trouble(above, "pipeline")] : [])];
+  return [...(negative > 0 ? [note(below, "pipeline")] : []), ...(overflow > 0 ? [problem(above, "pipeline")] : [])];
 }
 
 export const RULES = [
@@ -181,7 +181,7 @@ export const RULES = [
 ];
 
 /**
- * Everything that is out of the ordinary, troubles first.
+ * Everything that is out of the ordinary, problems first.
  * @param {Facts} facts
  * @returns {Finding[]}
  */
@@ -190,7 +190,7 @@ export function findings(facts) {
     const said = rule(facts);
     return facts.verdict && rule !== failedChecks ? said.map(({ text, page }) => note(text, page)) : said;
   });
-  return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+  return [...found.filter(({ level }) => level === "problem"), ...found.filter(({ level }) => level === "note")];
 }
 
 /** @param {Facts["sources"]} sources @param {"missing" | "pushes" | "duplicates"} name */

@@ -46,7 +46,7 @@ test("of a run that pushed nothing every figure is 0", () => {
 
   assert.deepEqual(facts.sources, []);
   assert.deepEqual([facts.count, facts.p50Us, facts.framesSent, facts.failed, facts.refused], [0, 0, 0, 0, 0]);
-  assert.deepEqual([facts.standstillMs, facts.standstillAtS], [0, 0]);
+  assert.deepEqual([facts.stallMs, facts.stallAtS], [0, 0]);
 });
 
 test("the longest time without an alert is between two alerts of the measured load", () => {
@@ -55,14 +55,14 @@ test("the longest time without an alert is between two alerts of the measured lo
 
   const facts = factsOf(viewOf([SENT, alerts, warmUp]));
 
-  assert.deepEqual([facts.standstillMs, facts.standstillAtS], [3000, 2]);
+  assert.deepEqual([facts.stallMs, facts.stallAtS], [3000, 2]);
 });
 
 test("while the load flows, the time since the last alert counts, too", () => {
   const alerts = counter(ALERTS, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0], MEASURED);
 
-  assert.equal(factsOf(viewOf([SENT, alerts], { live: true })).standstillMs, 7000);
-  assert.equal(factsOf(viewOf([SENT, alerts], { live: false })).standstillMs, 0);
+  assert.equal(factsOf(viewOf([SENT, alerts], { live: true })).stallMs, 7000);
+  assert.equal(factsOf(viewOf([SENT, alerts], { live: false })).stallMs, 0);
 });
 
 test("starts of a process are added up, with its newest clock", () => {

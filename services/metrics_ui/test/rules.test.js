@@ -49,8 +49,8 @@ const GOOD = {
   historyDropped: 0,
   negative: 0,
   overflow: 0,
-  standstillMs: 0,
-  standstillAtS: 0,
+  stallMs: 0,
+  stallAtS: 0,
 };
 const facts = (changed) => ({ ...GOOD, ...changed });
 const withSource = (changed, more = {}) => facts({ sources: [{ ...SOURCE, ...changed }], ...more });
@@ -61,52 +61,52 @@ test("a good run has nothing out of the ordinary", () => {
   assert.deepEqual(findings(GOOD), []);
 });
 
-test("troubles come before notes", () => {
+test("problems come before notes", () => {
   const found = findings(withSource({ silentMs: 4000 }, { framesLate: 1, overflow: 2 }));
 
   assert.deepEqual(said(found), [
-    "trouble: 2 values above 1 hour counted as 1 hour.",
+    "problem: 2 values above 1 hour counted as 1 hour.",
     "note: sender-0 has pushed nothing for 4 s.",
     "note: 1 frame of 1,000 (0.10%) left more than 10.0 ms after their plan; the run allows 1.0%.",
   ]);
 });
 
-test("after the verdict nothing is trouble but what that says failed", () => {
+test("after the verdict nothing is a problem but what that says failed", () => {
   const bad = {
     sources: [{ ...SOURCE, missing: 90, silentMs: 4000 }],
     framesLate: 900,
-    standstillMs: 9000,
+    stallMs: 9000,
     failed: 1,
     refused: 1,
     unwritten: 1,
     alertsUnreadable: 1,
     overflow: 1,
   };
-  const troubles = (changed) => findings(facts(changed)).filter(({ level }) => level === "trouble");
+  const problems = (changed) => findings(facts(changed)).filter(({ level }) => level === "problem");
 
-  assert.equal(troubles(bad).length, 8);
-  assert.deepEqual(troubles({ ...bad, verdict: "passed" }), []);
+  assert.equal(problems(bad).length, 8);
+  assert.deepEqual(problems({ ...bad, verdict: "passed" }), []);
   assert.equal(findings(facts({ ...bad, verdict: "passed" })).length, 9);
   const failed = { verdict: "failed", failedChecks: [{ text: "it lost 3", cause: "system" }] };
-  assert.deepEqual(said(troubles({ ...bad, ...failed })), ["trouble: it lost 3 (the system's doing)."]);
+  assert.deepEqual(said(problems({ ...bad, ...failed })), ["problem: it lost 3 (the system's doing)."]);
 });
 
-test("late frames are trouble only above what a run allows", () => {
+test("late frames are a problem only above what a run allows", () => {
   const levels = [{ framesLate: 10 }, { framesLate: 11 }, { framesLate: 1000, limits: {} }].map(
     (changed) => lateFrames(facts(changed))[0].level,
   );
 
-  assert.deepEqual(levels, ["note", "trouble", "note"]);
+  assert.deepEqual(levels, ["note", "problem", "note"]);
   assert.deepEqual(lateFrames(facts({ framesLate: 5, framesSent: 0 })), []);
   assert.equal(lateFrames(facts({ framesLate: 1, limits: {} }))[0].text, "1 frame of 1,000 (0.10%) left late.");
 });
 
 test("a stall is judged by the run's limit, and by none if there is none", () => {
-  assert.deepEqual(stall(facts({ standstillMs: 2000, standstillAtS: 61 })), []);
-  assert.deepEqual(said(stall(facts({ standstillMs: 2500, standstillAtS: 61 }))), [
-    "trouble: No alert came for 2.5 s, from 1:01 on; the run allows 2 s.",
+  assert.deepEqual(stall(facts({ stallMs: 2000, stallAtS: 61 })), []);
+  assert.deepEqual(said(stall(facts({ stallMs: 2500, stallAtS: 61 }))), [
+    "problem: No alert came for 2.5 s, from 1:01 on; the run allows 2 s.",
   ]);
-  assert.deepEqual(stall(facts({ standstillMs: 1e9, limits: {} })), []);
+  assert.deepEqual(stall(facts({ stallMs: 1e9, limits: {} })), []);
 });
 
 test("a check that failed says whose doing it is, if that is known", () => {
@@ -117,9 +117,9 @@ test("a check that failed says whose doing it is, if that is known", () => {
   ];
 
   assert.deepEqual(said(failedChecks(facts({ failedChecks: failed }))), [
-    "trouble: it lost 3 (the system's doing).",
-    "trouble: it was late (the rig's doing).",
-    "trouble: it was odd.",
+    "problem: it lost 3 (the system's doing).",
+    "problem: it was late (the rig's doing).",
+    "problem: it was odd.",
   ]);
 });
 
@@ -129,13 +129,13 @@ test("a silent source is noted only while the run goes on", () => {
   assert.deepEqual(silentSources(withSource({ silentMs: 60_000 }, { live: false })), []);
 });
 
-test("lost pushes are trouble only above the share of all sources' pushes that a run allows", () => {
+test("lost pushes are a problem only above the share of all sources' pushes that a run allows", () => {
   const lost = { sources: [{ ...SOURCE, missing: 10, dropped: 2 }, SOURCE] };
 
   assert.deepEqual(said(pushesLost(facts(lost))), [
     "note: sender-0: 10 pushes missing, 2 pushes dropped by the source; its figures lack what they held.",
   ]);
-  assert.equal(pushesLost(withSource({ missing: 10 }))[0].level, "trouble");
+  assert.equal(pushesLost(withSource({ missing: 10 }))[0].level, "problem");
   assert.equal(pushesLost(withSource({ missing: 10 }, { limits: {} }))[0].level, "note");
 });
 
@@ -173,23 +173,23 @@ test("what came again is told of alerts and of pushes", () => {
   ]);
 });
 
-test("malformed messages are a note, records that are no alerts are trouble", () => {
+test("malformed messages are a note, records that are no alerts are a problem", () => {
   assert.deepEqual(said(malformed(facts({ malformed: 2, alertsUnreadable: 1 }))), [
     "note: 2 messages malformed, reported to the topic invalid.",
-    "trouble: 1 record of the alerts topic is no alert.",
+    "problem: 1 record of the alerts topic is no alert.",
   ]);
 });
 
-test("what is lost at the broker is trouble without a limit", () => {
+test("what is lost at the broker is a problem without a limit", () => {
   assert.deepEqual(said(messagesFailed(facts({ failed: 1, limits: {} }))), [
-    "trouble: 1 message lost: the broker did not take them.",
+    "problem: 1 message lost: the broker did not take them.",
   ]);
 });
 
-test("values below zero are a note, those above an hour trouble", () => {
+test("values below zero are a note, those above an hour a problem", () => {
   assert.deepEqual(said(outOfRange(facts({ negative: 1, overflow: 1 }))), [
     "note: 1 value below zero counted as 0: clocks disagree.",
-    "trouble: 1 value above 1 hour counted as 1 hour.",
+    "problem: 1 value above 1 hour counted as 1 hour.",
   ]);
   assert.deepEqual(said(outOfRange(facts({ negative: 1, hosts: 1 }))), [
     "note: 1 value below zero counted as 0: a clock was moved.",

@@ -7,9 +7,9 @@ import { findings } from "../rules.js";
 
 /** @import {RunModel} from "../model.js" */
 
-/** @typedef {{level: "trouble" | "note" | "none", text: string, page?: string}} Item */
+/** @typedef {{level: "problem" | "note" | "none", text: string, page?: string}} Item */
 
-const SIGNS = { trouble: "▲", note: "•", none: "✓" };
+const SIGNS = { problem: "▲", note: "•", none: "✓" };
 /** @type {Item} */
 const NOTHING = { level: "none", text: "Nothing is out of the ordinary." };
 
@@ -28,8 +28,8 @@ export class Findings {
   /** @param {import("../view.js").View} view */
   update(view) {
     const found = findings(factsOf(view));
-    const troubles = found.filter(({ level }) => level === "trouble").length;
-    const counts = ` ${counted(troubles, "problem")}, ${counted(found.length - troubles, "note")}`;
+    const problems = found.filter(({ level }) => level === "problem").length;
+    const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
     setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
     setText(this.count, found.length === 0 ? "" : counts);
     const said = [...verdictOf(view.model), ...(found.length > 0 ? found : [NOTHING])];
@@ -44,8 +44,8 @@ export class Findings {
     const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
     const [name, ...item] = (page ?? "").split("/");
     const link = page && h("a", { href: this.href(name, item.join("/")) }, "show");
-    const trouble = level === "trouble" && h("span.hidden", {}, "Problem: ");
-    return h(`li.${level}`, {}, sign, h("span", {}, trouble, text, " ", link || null));
+    const problem = level === "problem" && h("span.hidden", {}, "Problem: ");
+    return h(`li.${level}`, {}, sign, h("span", {}, problem, text, " ", link || null));
   }
 }
 
@@ -58,5 +58,5 @@ function verdictOf({ notes, outcome }) {
   const verdict = notes.findLast(({ kind }) => kind === "verdict");
   if (!verdict) return [];
   const text = `Verdict: ${outcome}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
-  return [{ level: verdict.name === "passed" ? "none" : "trouble", text }];
+  return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
 }

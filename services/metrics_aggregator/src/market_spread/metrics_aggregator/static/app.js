@@ -2773,11 +2773,11 @@
     const sentMs = view.lastMs(SENT) ?? 0;
     const sending = view.model.live && view.model.nowMs - sentMs < 3e3 && (view.rate(SENT) ?? 0) > ORDERS_FLOW_PER_S;
     if (sending && times2.length > 0) times2.push({ start: sentMs, end: sentMs });
-    let longest = { standstillMs: 0, standstillAtS: 0 };
+    let longest = { stallMs: 0, stallAtS: 0 };
     for (let i = 1; i < times2.length; i += 1) {
       const pauseMs = times2[i].start - times2[i - 1].end;
-      if (pauseMs > longest.standstillMs) {
-        longest = { standstillMs: pauseMs, standstillAtS: (times2[i - 1].end - view.begin) / 1e3 };
+      if (pauseMs > longest.stallMs) {
+        longest = { stallMs: pauseMs, stallAtS: (times2[i - 1].end - view.begin) / 1e3 };
       }
     }
     return longest;
@@ -2786,10 +2786,10 @@
   // src/rules.js
   var SILENCE_MS = 3e3;
   var DOERS = { system: "the system's doing", rig: "the rig's doing" };
-  var trouble = (text, page) => ({ level: "trouble", text, page });
+  var problem = (text, page) => ({ level: "problem", text, page });
   var note = (text, page) => ({ level: "note", text, page });
   function failedChecks({ failedChecks: failed }) {
-    return failed.map(({ text, cause }) => trouble(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
+    return failed.map(({ text, cause }) => problem(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
   }
   function lateFrames({ framesLate, framesSent, limits }) {
     if (framesLate <= 0 || framesSent <= 0) return [];
@@ -2798,7 +2798,7 @@
     const late = lateUs === void 0 ? "late" : `more than ${latency(lateUs)} after their plan`;
     const may = allowed === void 0 ? "" : `; the run allows ${share(allowed)}`;
     const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-    return [(allowed !== void 0 && part > allowed ? trouble : note)(text, "computations/send_all")];
+    return [(allowed !== void 0 && part > allowed ? problem : note)(text, "computations/send_all")];
   }
   function silentSources({ live, sources }) {
     if (!live) return [];
@@ -2809,7 +2809,7 @@
   function pushesLost({ sources, limits }) {
     const { missing_share_max: allowed } = limits;
     const [lost, taken] = [sum2(sources, "missing"), sum2(sources, "pushes")];
-    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? trouble : note;
+    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? problem : note;
     return sources.filter(({ missing: missing2, dropped }) => missing2 + dropped > 0).map(
       ({ source, missing: missing2, dropped }) => say(
         `${source}: ${[
@@ -2858,15 +2858,15 @@
     const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
     return [
       ...messages > 0 ? [note(reported, "computations/compute")] : [],
-      ...records > 0 ? [trouble(unreadable, "computations/deliver")] : []
+      ...records > 0 ? [problem(unreadable, "computations/deliver")] : []
     ];
   }
   function refusedPushes({ refused, unwritten }) {
     const wrong = `${counted(refused, "push", "pushes")} refused as wrong; the log of the source says why.`;
     const waiting = `${counted(unwritten, "push", "pushes")} could not be written down; the source tries again.`;
     return [
-      ...refused > 0 ? [trouble(wrong, "aggregator")] : [],
-      ...unwritten > 0 ? [trouble(waiting, "aggregator")] : []
+      ...refused > 0 ? [problem(wrong, "aggregator")] : [],
+      ...unwritten > 0 ? [problem(waiting, "aggregator")] : []
     ];
   }
   function historyDropped({ historyDropped: dropped }) {
@@ -2874,20 +2874,20 @@
     return dropped > 0 ? [note(text, "aggregator")] : [];
   }
   function messagesFailed({ failed }) {
-    return failed > 0 ? [trouble(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+    return failed > 0 ? [problem(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
-  function stall({ standstillMs, standstillAtS, limits }) {
+  function stall({ stallMs, stallAtS, limits }) {
     if (limits.stall_us === void 0) return [];
     const limitMs = limits.stall_us / 1e3;
-    if (!(standstillMs > limitMs)) return [];
-    const text = `No alert came for ${duration(standstillMs)}, from ${elapsed(standstillAtS)} on`;
-    return [trouble(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+    if (!(stallMs > limitMs)) return [];
+    const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
+    return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
   }
   function outOfRange({ negative, overflow, hosts }) {
     const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
     const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
     const above2 = `${counted(overflow, "value")} above 1 hour counted as 1 hour.`;
-    return [...negative > 0 ? [note(below, "pipeline")] : [], ...overflow > 0 ? [trouble(above2, "pipeline")] : []];
+    return [...negative > 0 ? [note(below, "pipeline")] : [], ...overflow > 0 ? [problem(above2, "pipeline")] : []];
   }
   var RULES = [
     failedChecks,
@@ -2910,7 +2910,7 @@
       const said = rule(facts);
       return facts.verdict && rule !== failedChecks ? said.map(({ text, page }) => note(text, page)) : said;
     });
-    return [...found.filter(({ level }) => level === "trouble"), ...found.filter(({ level }) => level === "note")];
+    return [...found.filter(({ level }) => level === "problem"), ...found.filter(({ level }) => level === "note")];
   }
   function sum2(sources, name) {
     return sources.reduce((all, source) => all + source[name], 0);
@@ -2920,7 +2920,7 @@
   }
 
   // src/parts/findings.js
-  var SIGNS = { trouble: "▲", note: "•", none: "✓" };
+  var SIGNS = { problem: "▲", note: "•", none: "✓" };
   var NOTHING = { level: "none", text: "Nothing is out of the ordinary." };
   var Findings = class {
     #shown = "";
@@ -2935,8 +2935,8 @@
     /** @param {import("../view.js").View} view */
     update(view) {
       const found = findings(factsOf(view));
-      const troubles = found.filter(({ level }) => level === "trouble").length;
-      const counts = ` ${counted(troubles, "problem")}, ${counted(found.length - troubles, "note")}`;
+      const problems = found.filter(({ level }) => level === "problem").length;
+      const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
       setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
       setText(this.count, found.length === 0 ? "" : counts);
       const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING]];
@@ -2950,15 +2950,15 @@
       const sign = h("span.sign", { "aria-hidden": "true" }, SIGNS[level]);
       const [name, ...item] = (page ?? "").split("/");
       const link = page && h("a", { href: this.href(name, item.join("/")) }, "show");
-      const trouble2 = level === "trouble" && h("span.hidden", {}, "Problem: ");
-      return h(`li.${level}`, {}, sign, h("span", {}, trouble2, text, " ", link || null));
+      const problem2 = level === "problem" && h("span.hidden", {}, "Problem: ");
+      return h(`li.${level}`, {}, sign, h("span", {}, problem2, text, " ", link || null));
     }
   };
   function verdictOf({ notes, outcome }) {
     const verdict = notes.findLast(({ kind }) => kind === "verdict");
     if (!verdict) return [];
     const text = `Verdict: ${outcome}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
-    return [{ level: verdict.name === "passed" ? "none" : "trouble", text }];
+    return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
   }
 
   // src/pages/overview.js

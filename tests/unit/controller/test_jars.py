@@ -98,6 +98,7 @@ def test_pinned_jars_have_a_sha_256_each_and_no_address() -> None:
         assert len(names) == len(set(names))
     assert {jar.name for jar in jars if jar.group == "connector"} == {
         "commons-pool2",
+        "hadoop-bare-naked-local-fs",
         "kafka-clients",
         "spark-sql-kafka-0-10_2.13",
         "spark-token-provider-kafka-0-10_2.13",

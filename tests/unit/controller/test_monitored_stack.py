@@ -9,7 +9,8 @@ import pytest
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.controller.deploy.local import broker
+from market_spread.controller.deploy.local import broker, stack
+from market_spread.controller.deploy.local.job_jvm import JobJvm
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
@@ -55,6 +56,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Child, "start", Started.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
+    monkeypatch.setattr(stack, "job_jvm", lambda java, jars: JobJvm(java, "connector.jar", Path("/classes.jsa")))
 
 
 def processes(folder: Path, *, monitored: bool) -> LocalStack:

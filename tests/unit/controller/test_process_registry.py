@@ -12,8 +12,9 @@ from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.controller.deploy.local import broker, command
+from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack
+from market_spread.controller.deploy.local.job_jvm import JobJvm
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.registry import RegisteredStack
 from market_spread.controller.deploy.local.stack import LocalStack
@@ -59,6 +60,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     monkeypatch.setattr(Child, "start", FakeChild.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
+    monkeypatch.setattr(stack, "job_jvm", lambda java, jars: JobJvm(java, "connector.jar", Path("/classes.jsa")))
     told: list[tuple[str, int, list[str]]] = []
 
     LocalStack(

@@ -1,5 +1,6 @@
 """What the session is told; nothing of Spark is started."""
 
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -74,7 +75,7 @@ def test_executors_as_pods_are_described_and_get_no_volume_at_tmp(settings: dict
 def test_the_jvm_unpacks_into_the_folder_of_the_job(settings: dict[str, str], tmp_path: Path) -> None:
     open_with(folder=tmp_path, java_options="-Xlog:gc")
 
-    assert settings["spark.driver.extraJavaOptions"] == f"'-Djava.io.tmpdir={tmp_path}' -Xlog:gc"
+    assert settings["spark.driver.extraJavaOptions"] == f"'-Djava.io.tmpdir={tmp_path}' -Xms2g -Xlog:gc"
 
 
 def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str, str]) -> None:
@@ -95,4 +96,4 @@ def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
     finally:
         folder.rmdir()
 
-    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if fits else "/tmp")
+    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if fits else tempfile.gettempdir())

@@ -62,7 +62,8 @@ def _jars_of_spark() -> list[Path]:
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
         raise UsageError("PySpark is not installed; install everything with: make setup")
-    return sorted((Path(pyspark.origin).parent / "jars").glob("*.jar"))
+    # In the order of the folder, which is that of the class path.
+    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

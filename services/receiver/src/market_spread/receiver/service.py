@@ -18,19 +18,7 @@ from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
 from market_spread.receiver.receiving import Receiving
-from market_spread.v1.control_pb2 import (
-    DrainReceiverRequest,
-    DrainReceiverResponse,
-    Phase,
-    ReadLedgerRequest,
-    ReadLedgerResponse,
-    ReceiverStatusRequest,
-    ReceiverStatusResponse,
-    StartReceivingRequest,
-    StartReceivingResponse,
-    StopReceivingRequest,
-    StopReceivingResponse,
-)
+from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import ReceiverServicer
 
 PIECE_BYTES = 1024 * 1024
@@ -53,44 +41,46 @@ class ReceiverService(ReceiverServicer):
         self._receiving: Receiving | None = None
         self._run_id = ""
 
-    def Start(self, request: StartReceivingRequest, context: grpc.ServicerContext) -> StartReceivingResponse:
+    def Start(self, request: pb.StartReceivingRequest, context: grpc.ServicerContext) -> pb.StartReceivingResponse:
         _check(request)
         with self._changing:
-            if self._receiving is not None and self._receiving.phase == Phase.PHASE_RUNNING:
+            if self._receiving is not None and self._receiving.phase == pb.Phase.PHASE_RUNNING:
                 raise WrongStateError(f"run {self._run_id!r} is being received; stop it first")
             recovered = self._start(request)
         log_event(_log, "receiving.started", run_id=request.run_id, records_recovered=recovered)
-        return StartReceivingResponse(records_recovered=recovered)
+        return pb.StartReceivingResponse(records_recovered=recovered)
 
-    def Status(self, request: ReceiverStatusRequest, context: grpc.ServicerContext) -> ReceiverStatusResponse:
+    def Status(self, request: pb.ReceiverStatusRequest, context: grpc.ServicerContext) -> pb.ReceiverStatusResponse:
         receiving = self._receiving
         if receiving is None:
-            return ReceiverStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
+            return pb.ReceiverStatusResponse(phase=pb.Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
         response = receiving.status()
         response.run_id, response.cpu_us = self._run_id, cpu_us()
         response.unix_ns = self._clock.unix_ns()
         return response
 
-    def Drain(self, request: DrainReceiverRequest, context: grpc.ServicerContext) -> DrainReceiverResponse:
+    def Drain(self, request: pb.DrainReceiverRequest, context: grpc.ServicerContext) -> pb.DrainReceiverResponse:
         receiving = self._receiving
-        if receiving is None or receiving.phase != Phase.PHASE_RUNNING:
+        if receiving is None or receiving.phase != pb.Phase.PHASE_RUNNING:
             raise WrongStateError("nothing is being received; start a run first")
         left_s = context.time_remaining()
         timeout_s = DRAIN_TIMEOUT_S if left_s is None else max(min(left_s - _DRAIN_MARGIN_S, DRAIN_TIMEOUT_S), 0.0)
-        return DrainReceiverResponse(positions=partition_offsets(receiving.drain(timeout_s)))
+        return pb.DrainReceiverResponse(positions=partition_offsets(receiving.drain(timeout_s)))
 
-    def Stop(self, request: StopReceivingRequest, context: grpc.ServicerContext) -> StopReceivingResponse:
+    def Stop(self, request: pb.StopReceivingRequest, context: grpc.ServicerContext) -> pb.StopReceivingResponse:
         self.close()
-        return StopReceivingResponse()
+        return pb.StopReceivingResponse()
 
-    def ReadLedger(self, request: ReadLedgerRequest, context: grpc.ServicerContext) -> Iterator[ReadLedgerResponse]:
+    def ReadLedger(
+        self, request: pb.ReadLedgerRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.ReadLedgerResponse]:
         errors = _wrong_run_id(request.run_id)
         if request.name not in NAMES:
             errors.append(f"name={request.name!r} is not a ledger; use one of {', '.join(NAMES)}")
         if errors:
             raise UsageError("; ".join(errors))
         for piece in read_ledger(ledger_path(self._folder, request.run_id, request.name), piece_bytes=PIECE_BYTES):
-            yield ReadLedgerResponse(data=piece)
+            yield pb.ReadLedgerResponse(data=piece)
 
     def close(self) -> None:
         """End the running run, if there is one."""
@@ -98,7 +88,7 @@ class ReceiverService(ReceiverServicer):
             if self._receiving is not None:
                 self._receiving.stop()
 
-    def _start(self, request: StartReceivingRequest) -> int:
+    def _start(self, request: pb.StartReceivingRequest) -> int:
         topics = [request.alerts_topic, request.invalid_topic, request.decisions_topic]
         partitions = self._broker.partition_counts([topic for topic in topics if topic])
         ledger = Ledger(self._folder, request.run_id)
@@ -126,7 +116,7 @@ class ReceiverService(ReceiverServicer):
         return recovered.records
 
 
-def _check(request: StartReceivingRequest) -> None:
+def _check(request: pb.StartReceivingRequest) -> None:
     """UsageError naming everything that is wrong with the request."""
     errors = [f"{name} is empty; give one" for name in ("alerts_topic", "invalid_topic") if not getattr(request, name)]
     errors += [

@@ -21,17 +21,7 @@ from market_spread.sender.counts import LATE_NS_DEFAULT
 from market_spread.sender.frame_queue import FramePlan
 from market_spread.sender.publisher import STOP_WITHIN_S, UNACKNOWLEDGED_BYTES_MAX, Publisher
 from market_spread.sender.topic_probe import describe_topics
-from market_spread.v1.control_pb2 import (
-    DescribeTopicsRequest,
-    DescribeTopicsResponse,
-    Phase,
-    SenderStatusRequest,
-    SenderStatusResponse,
-    StartSendingRequest,
-    StartSendingResponse,
-    StopSendingRequest,
-    StopSendingResponse,
-)
+from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import SenderServicer
 
 START_DELAY_NS = 500_000_000
@@ -65,7 +55,7 @@ class SenderService(SenderServicer):
         self._run_id = ""
         self._start_unix_ns = 0
 
-    def Start(self, request: StartSendingRequest, context: grpc.ServicerContext) -> StartSendingResponse:
+    def Start(self, request: pb.StartSendingRequest, context: grpc.ServicerContext) -> pb.StartSendingResponse:
         parameters = _checked(request)
         source = self._find_source(request.source)
         if not self._starting.acquire(blocking=False):
@@ -78,35 +68,37 @@ class SenderService(SenderServicer):
             self._start(request, source, parameters)
         finally:
             self._starting.release()
-        return StartSendingResponse(start_unix_ns=self._start_unix_ns)
+        return pb.StartSendingResponse(start_unix_ns=self._start_unix_ns)
 
-    def Status(self, request: SenderStatusRequest, context: grpc.ServicerContext) -> SenderStatusResponse:
+    def Status(self, request: pb.SenderStatusRequest, context: grpc.ServicerContext) -> pb.SenderStatusResponse:
         publisher = self._publisher
         if publisher is None:
-            return SenderStatusResponse(phase=Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
+            return pb.SenderStatusResponse(phase=pb.Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
         response = publisher.status()
         response.run_id, response.start_unix_ns, response.cpu_us = self._run_id, self._start_unix_ns, cpu_us()
         response.unix_ns = self._clock.unix_ns()
         return response
 
-    def Stop(self, request: StopSendingRequest, context: grpc.ServicerContext) -> StopSendingResponse:
+    def Stop(self, request: pb.StopSendingRequest, context: grpc.ServicerContext) -> pb.StopSendingResponse:
         publisher = self._publisher
         if publisher is not None and not publisher.stop(_STOP_ANSWER_S):
             raise DeadlineError(f"the load has not ended within {_STOP_ANSWER_S} s; ask for the status")
-        return StopSendingResponse()
+        return pb.StopSendingResponse()
 
-    def DescribeTopics(self, request: DescribeTopicsRequest, context: grpc.ServicerContext) -> DescribeTopicsResponse:
+    def DescribeTopics(
+        self, request: pb.DescribeTopicsRequest, context: grpc.ServicerContext
+    ) -> pb.DescribeTopicsResponse:
         topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
         counts = self._broker.partition_counts(topics)
         ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
-        return DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest_sequence)
+        return pb.DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest_sequence)
 
     def close(self) -> None:
         """End the running load, if there is one; what it has sent is acknowledged or counted as lost."""
         if self._publisher is not None:
             self._publisher.stop(_STOP_ANSWER_S)
 
-    def _start(self, request: StartSendingRequest, source: LoadSource, parameters: dict[str, object]) -> None:
+    def _start(self, request: pb.StartSendingRequest, source: LoadSource, parameters: dict[str, object]) -> None:
         plan = self._plan(request)
         producer = self._broker.producer([request.nbbo_topic, request.orders_topic])
         try:
@@ -143,7 +135,7 @@ class SenderService(SenderServicer):
             load = source(parameters, start_unix_ns)
         return start_unix_ns, load
 
-    def _plan(self, request: StartSendingRequest) -> FramePlan:
+    def _plan(self, request: pb.StartSendingRequest) -> FramePlan:
         counts = self._broker.partition_counts([request.nbbo_topic, request.orders_topic])
         quotes, orders = counts[request.nbbo_topic], counts[request.orders_topic]
         if quotes != orders:
@@ -160,7 +152,7 @@ class SenderService(SenderServicer):
         )
 
 
-def _checked(request: StartSendingRequest) -> dict[str, object]:
+def _checked(request: pb.StartSendingRequest) -> dict[str, object]:
     """The load's parameters. UsageError naming everything that is wrong with the request."""
     errors = []
     frame_messages_max = (RECORD_BYTES_MAX - _RECORD_OVERHEAD_BYTES) // max(NBBO.width, ORDER.width)

@@ -8,15 +8,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.processes import cpu_us, family
 from market_spread.streaming.driver.supervisor import Supervisor
-from market_spread.v1.control_pb2 import (
-    CommittedBatch,
-    DescribeJobRequest,
-    DescribeJobResponse,
-    DrainJobRequest,
-    DrainJobResponse,
-    JobStatusRequest,
-    JobStatusResponse,
-)
+from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer
 
 _DRAIN_TIMEOUT_S = 600.0
@@ -34,10 +26,10 @@ class JobService(JobServicer):
         self._supervisor = supervisor
         self._mode = mode
 
-    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:
+    def Status(self, request: pb.JobStatusRequest, context: grpc.ServicerContext) -> pb.JobStatusResponse:
         state = self._supervisor.state
         progress = state.progress
-        return JobStatusResponse(
+        return pb.JobStatusResponse(
             phase=state.phase,
             detail=state.detail,
             mode=self._mode,
@@ -53,7 +45,7 @@ class JobService(JobServicer):
             counted_cpu_us=progress.counted_cpu_us,
             process_ids=[process.pid for process in family()],
             batches=[
-                CommittedBatch(
+                pb.CommittedBatch(
                     batch_id=batch.batch_id,
                     start_unix_ns=batch.start_unix_ns,
                     duration_ns=batch.duration_ns,
@@ -63,12 +55,12 @@ class JobService(JobServicer):
             ],
         )
 
-    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:
-        return DescribeJobResponse(spark=self._settings["spark"], jvm=self._settings["jvm"])
+    def Describe(self, request: pb.DescribeJobRequest, context: grpc.ServicerContext) -> pb.DescribeJobResponse:
+        return pb.DescribeJobResponse(spark=self._settings["spark"], jvm=self._settings["jvm"])
 
-    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:
+    def Drain(self, request: pb.DrainJobRequest, context: grpc.ServicerContext) -> pb.DrainJobResponse:
         until = {(end.topic, end.partition): end.offset for end in request.until}
         left_s = context.time_remaining()  # without a deadline: None, or more than a thread can wait
         timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
         committed = self._supervisor.drain(until, timeout_s)
-        return DrainJobResponse(committed=partition_offsets(committed))
+        return pb.DrainJobResponse(committed=partition_offsets(committed))

@@ -13,27 +13,7 @@ from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders
 from market_spread.controller.plan.plan import PlannedLoad
-from market_spread.v1.control_pb2 import (
-    DescribeJobRequest,
-    DescribeJobResponse,
-    DescribeTopicsRequest,
-    DescribeTopicsResponse,
-    DrainJobRequest,
-    DrainReceiverRequest,
-    JobStatusRequest,
-    JobStatusResponse,
-    PartitionOffset,
-    Phase,
-    ReadLedgerRequest,
-    ReceiverStatusRequest,
-    ReceiverStatusResponse,
-    SenderStatusRequest,
-    SenderStatusResponse,
-    StartReceivingRequest,
-    StartSendingRequest,
-    StopReceivingRequest,
-    StopSendingRequest,
-)
+from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
 from market_spread.v1.limits_pb2 import RunLimits
 
@@ -97,10 +77,10 @@ class _SilentError(RunVoidError):
     """A process of the rig did not answer, or not in time."""
 
 
-def describe_job(address: str) -> DescribeJobResponse:
+def describe_job(address: str) -> pb.DescribeJobResponse:
     """The settings that a job runs with. RunFailedError if it does not answer."""
     with channel_to(address) as channel:
-        described: DescribeJobResponse = _call("job", JobStub(channel).Describe, DescribeJobRequest())
+        described: pb.DescribeJobResponse = _call("job", JobStub(channel).Describe, pb.DescribeJobRequest())
         return described
 
 
@@ -115,20 +95,20 @@ class JobClient:
         self._round_trips: dict[str, RoundTrip] = {}
         self._last: dict[str, tuple[int, Any]] = {}
         self._outage_ns = round(outage_s * 1e9)
-        self._newest: JobStatusResponse | None = None
+        self._newest: pb.JobStatusResponse | None = None
         self._clock = clock or SystemClock()
         self._answered_ns = self._clock.monotonic_ns()
         self._history = JobHistory()
         self._channels = [channel_to(address) for address in addresses]
         self._jobs = [JobStub(channel) for channel in self._channels]
 
-    def job_status(self) -> JobStatusResponse:
+    def job_status(self) -> pb.JobStatusResponse:
         """What the job has done; of replicas, those that answer, as one."""
-        statuses: list[JobStatusResponse] = []
+        statuses: list[pb.JobStatusResponse] = []
         silent: list[MarketSpreadError] = []
         for number, job in enumerate(self._jobs):
             try:
-                statuses.append(self._status(_numbered("job", number), job.Status, JobStatusRequest()))
+                statuses.append(self._status(_numbered("job", number), job.Status, pb.JobStatusRequest()))
             except RunFailedError as error:
                 silent.append(error)
         if statuses:
@@ -139,9 +119,9 @@ class JobClient:
             return self._newest
         if not self._may_return(silent[0]):
             raise silent[0]
-        absent = JobStatusResponse()
-        absent.CopyFrom(self._newest or JobStatusResponse(batch_id=-1))
-        absent.phase, absent.detail = Phase.PHASE_STARTING, str(silent[0])
+        absent = pb.JobStatusResponse()
+        absent.CopyFrom(self._newest or pb.JobStatusResponse(batch_id=-1))
+        absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(silent[0])
         return absent
 
     def take_round_trips(self) -> dict[str, RoundTrip]:
@@ -195,8 +175,8 @@ class JobClient:
         )
 
     def _drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
-        ends = [PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
-        request = DrainJobRequest(until=ends)
+        ends = [pb.PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
+        request = pb.DrainJobRequest(until=ends)
         pool = ThreadPoolExecutor(len(self._jobs))
         drains = [pool.submit(_call, "job", job.Drain, request, timeout_s) for job in self._jobs]
         pool.shutdown(wait=False)
@@ -239,7 +219,7 @@ class Clients(JobClient):
     ) -> int:
         """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds."""
         requests = [
-            StartSendingRequest(
+            pb.StartSendingRequest(
                 run_id=run_id,
                 source=part.source,
                 parameters_json=part.parameters_json,
@@ -253,18 +233,18 @@ class Clients(JobClient):
             for part in load.slices(len(self._senders))
         ]
 
-        def start(sender: SenderStub, request: StartSendingRequest) -> int:
+        def start(sender: SenderStub, request: pb.StartSendingRequest) -> int:
             return int(_call("sender", sender.Start, request, 60).start_unix_ns)
 
         with ThreadPoolExecutor(len(requests)) as pool:
             first, *_ = pool.map(start, self._senders, requests)
         return first
 
-    def sender_status(self) -> SenderStatusResponse:
+    def sender_status(self) -> pb.SenderStatusResponse:
         """What has been sent; by several senders together."""
         return merged_senders(
             [
-                self._status_or_last(_numbered("sender", number), sender.Status, SenderStatusRequest())
+                self._status_or_last(_numbered("sender", number), sender.Status, pb.SenderStatusRequest())
                 for number, sender in enumerate(self._senders)
             ]
         )
@@ -272,18 +252,18 @@ class Clients(JobClient):
     def stop_sending(self) -> None:
         """End the running load early."""
         for sender in self._senders:
-            _call("sender", sender.Stop, StopSendingRequest(), 30)
+            _call("sender", sender.Stop, pb.StopSendingRequest(), 30)
 
-    def describe_topics(self) -> DescribeTopicsResponse:
+    def describe_topics(self) -> pb.DescribeTopicsResponse:
         """What the topics hold."""
         topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid, self._decisions_topic]
-        request = DescribeTopicsRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
-        held: DescribeTopicsResponse = _call("sender", self._senders[0].DescribeTopics, request, 60)
+        request = pb.DescribeTopicsRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
+        held: pb.DescribeTopicsResponse = _call("sender", self._senders[0].DescribeTopics, request, 60)
         return held
 
-    def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[PartitionOffset] = ()) -> None:
+    def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[pb.PartitionOffset] = ()) -> None:
         """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
-        request = StartReceivingRequest(
+        request = pb.StartReceivingRequest(
             run_id=run_id,
             alerts_topic=TOPICS.alerts,
             invalid_topic=TOPICS.invalid,
@@ -293,31 +273,31 @@ class Clients(JobClient):
         )
         _call("receiver", self._receiver.Start, request, 30)
 
-    def receiver_status(self) -> ReceiverStatusResponse:
+    def receiver_status(self) -> pb.ReceiverStatusResponse:
         """What the receiver has received."""
-        status: ReceiverStatusResponse = self._status_or_last(
-            "receiver", self._receiver.Status, ReceiverStatusRequest()
+        status: pb.ReceiverStatusResponse = self._status_or_last(
+            "receiver", self._receiver.Status, pb.ReceiverStatusRequest()
         )
         return status
 
     def drain_receiver(self, timeout_s: float) -> None:
         """Have the receiver take everything that its topics hold now."""
-        _call("receiver", self._receiver.Drain, DrainReceiverRequest(), timeout_s)
+        _call("receiver", self._receiver.Drain, pb.DrainReceiverRequest(), timeout_s)
 
     def stop_receiving(self) -> None:
         """End the ledger."""
-        _call("receiver", self._receiver.Stop, StopReceivingRequest(), 30)
+        _call("receiver", self._receiver.Stop, pb.StopReceivingRequest(), 30)
 
     def ledger(self, run_id: str, name: str) -> bytes:
         """The ledger's bytes: `alerts`, `decisions` or `invalid`."""
         try:
-            pieces = self._receiver.ReadLedger(ReadLedgerRequest(run_id=run_id, name=name), timeout=120)
+            pieces = self._receiver.ReadLedger(pb.ReadLedgerRequest(run_id=run_id, name=name), timeout=120)
             return b"".join(piece.data for piece in pieces)
         except grpc.RpcError as error:
             raise _as_ours("receiver", error) from error
 
 
-def sent_ends(statuses: Iterable[SenderStatusResponse]) -> dict[Partition, int]:
+def sent_ends(statuses: Iterable[pb.SenderStatusResponse]) -> dict[Partition, int]:
     """The offset after the last acknowledged record of each partition."""
     sent = merged_senders(list(statuses)).partitions
     return {(each.topic, each.partition): each.next_offset for each in sent}

@@ -23,15 +23,7 @@ from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.controller.archive.self_test_record import is_held
 from market_spread.loadgen.oracle.quote_book import rejects
-from market_spread.v1.control_pb2 import (
-    DescribeJobRequest,
-    DescribeJobResponse,
-    DrainJobRequest,
-    DrainJobResponse,
-    JobStatusRequest,
-    JobStatusResponse,
-    Phase,
-)
+from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer
 
 # The clients' threads answer the broker; with Python's 5 ms they would wait that long for a loop that computes.
@@ -148,25 +140,25 @@ class _Loop(JobServicer):
                     self._positions[partition] = records[-1].offset + 1
                 wait_us = self._system.emit_due()
 
-    def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:
+    def Status(self, request: pb.JobStatusRequest, context: grpc.ServicerContext) -> pb.JobStatusResponse:
         messages, now_ns, used_us = self._system.messages, self._clock.unix_ns(), cpu_us()
-        return JobStatusResponse(
-            phase=Phase.PHASE_RUNNING, mode="null", committed=partition_offsets(self._positions),
+        return pb.JobStatusResponse(
+            phase=pb.Phase.PHASE_RUNNING, mode="null", committed=partition_offsets(self._positions),
             messages_committed=messages, messages_processed=messages, cpu_us=used_us, counted_unix_ns=now_ns,
             counted_cpu_us=used_us, unix_ns=now_ns,
         )  # fmt: skip
 
-    def Drain(self, request: DrainJobRequest, context: grpc.ServicerContext) -> DrainJobResponse:
+    def Drain(self, request: pb.DrainJobRequest, context: grpc.ServicerContext) -> pb.DrainJobResponse:
         while not self._is_through(request):
             if (context.time_remaining() or 1) < 0.2 or self._stop.is_set():
                 raise DeadlineError("the null system does not keep up")
             self._clock.sleep_ns(50_000_000)
-        return DrainJobResponse(committed=partition_offsets(self._positions))
+        return pb.DrainJobResponse(committed=partition_offsets(self._positions))
 
-    def Describe(self, request: DescribeJobRequest, context: grpc.ServicerContext) -> DescribeJobResponse:
-        return DescribeJobResponse()  # it has no Spark
+    def Describe(self, request: pb.DescribeJobRequest, context: grpc.ServicerContext) -> pb.DescribeJobResponse:
+        return pb.DescribeJobResponse()  # it has no Spark
 
-    def _is_through(self, request: DrainJobRequest) -> bool:
+    def _is_through(self, request: pb.DrainJobRequest) -> bool:
         is_read = all(self._positions[it.topic, it.partition] >= it.offset for it in request.until)
         return is_read and not self._system.waiting and self._acknowledged == self._sent
 

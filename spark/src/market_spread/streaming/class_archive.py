@@ -35,6 +35,7 @@ BYTES = "org.apache.kafka.common.serialization.ByteArray"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
+    "spark.ui.port": "0",
     "spark.ui.prometheus.enabled": "true",
     "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
     "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
@@ -44,15 +45,10 @@ LIFE_S = 6
 
 def main(archive: Path, class_path: str = "") -> None:
     """Run, and write the archive. The class path is that of `spark.driver.extraClassPath`."""
-    builder = SparkSession.builder.master("local[4]")
-    settings = {
-        **SETTINGS,
-        "spark.driver.extraJavaOptions": f"'-XX:ArchiveClassesAtExit={archive}'",
-        **({"spark.driver.extraClassPath": class_path} if class_path else {}),
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    settings: dict[str, Any] = {**SETTINGS, "spark.driver.extraJavaOptions": f"'-XX:ArchiveClassesAtExit={archive}'"}
+    if class_path:
+        settings["spark.driver.extraClassPath"] = class_path
+    spark = SparkSession.builder.master("local[4]").config(map=settings).getOrCreate()
     gateway: Any = spark.sparkContext._gateway
     for name in NEVER_MET:
         with suppress(Exception):

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from py4j.protocol import Py4JError
@@ -67,48 +67,34 @@ class WarmUp:
     timeout_s: float
 
 
+@dataclass(eq=False)
 class Supervisor:
-    """Runs the query until `stop`, or until it has failed too often.
+    """Runs the query until `stop`, or until it has failed too often; `state` is the newest.
 
-    `run` blocks; everything else may be called from any thread.
+    `run` blocks; everything else may be called from any thread. cpu_us: CPU time that the job's processes have used,
+    microseconds; read at each new count of messages.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        slots_needed: int,
-        slots_timeout_s: float,
-        restarts_max: int,
-        warm_up: WarmUp,
-        schedule: ReplicaSchedule,
-        clock: Clock,
-        on_change: Callable[[JobState], None],
-        cpu_us: Callable[[], int],
-    ) -> None:
-        """cpu_us: CPU time that the job's processes have used, microseconds; read at each new count of messages."""
-        self._cpu_us = cpu_us
-        self._engine = engine
-        self._slots_needed = slots_needed
-        self._slots_timeout_s = slots_timeout_s
-        self._restarts_max = restarts_max
-        self._warm_up = warm_up
-        self._schedule = schedule
-        self._clock = clock
-        self._on_change = on_change
-        self._changed = threading.Condition()
-        self._state = JobState()
-        self._stop_by_ns: int | None = None
+    engine: Engine
+    _: KW_ONLY
+    slots_needed: int
+    slots_timeout_s: float
+    restarts_max: int
+    warm_up: WarmUp
+    schedule: ReplicaSchedule
+    clock: Clock
+    on_change: Callable[[JobState], None]
+    cpu_us: Callable[[], int]
+    state: JobState = field(default_factory=JobState, init=False)
 
-    @property
-    def state(self) -> JobState:
-        """The newest state."""
-        return self._state
+    def __post_init__(self) -> None:
+        self._changed = threading.Condition()
+        self._stop_by_ns: int | None = None
 
     def stop(self, wait_s: float) -> None:
         """Make `run` return after the running batch has committed, or after the time if that is sooner."""
         with self._changed:
-            self._stop_by_ns = self._clock.monotonic_ns() + round(wait_s * 1e9)
+            self._stop_by_ns = self.clock.monotonic_ns() + round(wait_s * 1e9)
 
     def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
         """Wait until everything below the offsets is committed; returns the committed offsets.
@@ -117,14 +103,14 @@ class Supervisor:
         """
 
         def reached() -> bool:
-            return all(self._state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
+            return all(self.state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
 
         def ended() -> bool:
-            return self._state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
+            return self.state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
 
         with self._changed:
             self._changed.wait_for(lambda: reached() or ended(), timeout_s)
-            state = self._state
+            state = self.state
             if reached():
                 return state.progress.offsets
         if state.phase == Phase.PHASE_FAILED:
@@ -141,16 +127,16 @@ class Supervisor:
         """
         failures = 0
         while True:
-            committed_before = self._state.progress.batch_id
+            committed_before = self.state.progress.batch_id
             try:
                 self._wait_for_slots()
                 self._warm_the_query_up()
                 if self._stop_by_ns is not None:
                     break
                 self._change(phase=Phase.PHASE_STARTING, detail="starting the query")
-                batch_s = self._schedule.next_batch_s(self._clock.unix_ns())
-                query = self._engine.start_query(batch_s)
-                if not self._follow(query, realigns=batch_s != self._schedule.batch_s):
+                batch_s = self.schedule.next_batch_s(self.clock.unix_ns())
+                query = self.engine.start_query(batch_s)
+                if not self._follow(query, realigns=batch_s != self.schedule.batch_s):
                     break
             except (UsageError, DeadlineError) as error:
                 self._change(phase=Phase.PHASE_FAILED, detail=str(error))
@@ -158,21 +144,21 @@ class Supervisor:
             except OSError as error:  # a new JVM takes a new process
                 raise self._failed(f"the job's JVM ended: {error}") from error
             except (*_SPARK_ERRORS, MarketSpreadError) as error:
-                failures = 1 if self._state.progress.batch_id > committed_before else failures + 1
+                failures = 1 if self.state.progress.batch_id > committed_before else failures + 1
                 self._after_failure(failures, _first_line(error))
         self._change(phase=Phase.PHASE_FINISHED, detail="")
 
     def _wait_for_slots(self) -> None:
         """Wait for executors that are still starting: Real-Time Mode fails at once if a slot is missing."""
-        deadline_ns = self._clock.monotonic_ns() + round(self._slots_timeout_s * 1e9)
-        while (slots := self._engine.slots()) < self._slots_needed and self._stop_by_ns is None:
-            missing = f"the job has {slots} of {self._slots_needed} slots"
-            if not self._engine.slots_may_grow():
-                raise UsageError(f"{missing}; give the job {self._slots_needed} cores, or fewer partitions")
-            if self._clock.monotonic_ns() > deadline_ns:
-                raise DeadlineError(f"{missing} after {self._slots_timeout_s:.0f} s; are the executors running?")
+        deadline_ns = self.clock.monotonic_ns() + round(self.slots_timeout_s * 1e9)
+        while (slots := self.engine.slots()) < self.slots_needed and self._stop_by_ns is None:
+            missing = f"the job has {slots} of {self.slots_needed} slots"
+            if not self.engine.slots_may_grow():
+                raise UsageError(f"{missing}; give the job {self.slots_needed} cores, or fewer partitions")
+            if self.clock.monotonic_ns() > deadline_ns:
+                raise DeadlineError(f"{missing} after {self.slots_timeout_s:.0f} s; are the executors running?")
             self._change(detail=f"waiting for executors: {missing}")
-            self._clock.sleep_ns(round(_POLL_S * 1e9))
+            self.clock.sleep_ns(round(_POLL_S * 1e9))
 
     def _warm_the_query_up(self) -> None:
         """Run the checkpoint's first batches as short ones.
@@ -183,48 +169,48 @@ class Supervisor:
         """
         if not self._batches_to_warm_up() or self._stop_by_ns is not None:
             return
-        deadline_ns = self._clock.monotonic_ns() + round(self._warm_up.timeout_s * 1e9)
-        query = self._engine.start_warm_up()
+        deadline_ns = self.clock.monotonic_ns() + round(self.warm_up.timeout_s * 1e9)
+        query = self.engine.start_warm_up()
         try:
             while query.isActive:
                 self._note_commits(query)
                 left = self._batches_to_warm_up()
-                if not left or self._stop_by_ns is not None or self._clock.monotonic_ns() >= deadline_ns:
+                if not left or self._stop_by_ns is not None or self.clock.monotonic_ns() >= deadline_ns:
                     return
-                self._change(detail=f"warming up: {self._warm_up.batches - left} of {self._warm_up.batches} batches")
-                self._clock.sleep_ns(round(_POLL_S * 1e9))
+                self._change(detail=f"warming up: {self.warm_up.batches - left} of {self.warm_up.batches} batches")
+                self.clock.sleep_ns(round(_POLL_S * 1e9))
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
             self._end(query)
 
     def _batches_to_warm_up(self) -> int:
-        return max(0, self._warm_up.batches - 1 - self._state.progress.batch_id)
+        return max(0, self.warm_up.batches - 1 - self.state.progress.batch_id)
 
     def _follow(self, query: StreamingQuery, *, realigns: bool) -> bool:
         """Follow the query until it must stop (False) or restart to keep its schedule (True): when it has drifted, or
         after the batch that realigns it. Raises whatever else ended the query.
         """
         self._change(phase=Phase.PHASE_RUNNING, detail="")
-        batch_before = self._state.progress.batch_id
+        batch_before = self.state.progress.batch_id
         first_batch_after_stop: int | None = None
         live_at_ns = 0
         try:
             while query.isActive:
                 self._note_commits(query)
-                if self._clock.monotonic_ns() >= live_at_ns:
-                    live_at_ns = self._clock.monotonic_ns() + self._read_live_counts()
-                has_ended = self._state.progress.batch_id > batch_before
-                batch_before = self._state.progress.batch_id
-                if has_ended and (realigns or self._schedule.has_drifted(self._clock.unix_ns())):
+                if self.clock.monotonic_ns() >= live_at_ns:
+                    live_at_ns = self.clock.monotonic_ns() + self._read_live_counts()
+                has_ended = self.state.progress.batch_id > batch_before
+                batch_before = self.state.progress.batch_id
+                if has_ended and (realigns or self.schedule.has_drifted(self.clock.unix_ns())):
                     return True
                 if self._stop_by_ns is not None:
                     if first_batch_after_stop is None:
                         self._change(phase=Phase.PHASE_DRAINING, detail="waiting for the running batch")
-                        first_batch_after_stop = self._state.progress.batch_id
-                    committed = self._state.progress.batch_id > first_batch_after_stop
-                    if committed or self._clock.monotonic_ns() >= self._stop_by_ns:
+                        first_batch_after_stop = self.state.progress.batch_id
+                    committed = self.state.progress.batch_id > first_batch_after_stop
+                    if committed or self.clock.monotonic_ns() >= self._stop_by_ns:
                         return False
-                self._clock.sleep_ns(round(_POLL_S * 1e9))
+                self.clock.sleep_ns(round(_POLL_S * 1e9))
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
@@ -236,12 +222,12 @@ class Supervisor:
         Counts arrive once a second. After new ones, the next are read at every poll from shortly before they are due,
         so the time of their arrival is known to a quarter of a second.
         """
-        counted = self._state.progress.messages_live
-        live = self._engine.live_counts()
-        self._change(progress=self._state.progress.with_live(*live))
+        counted = self.state.progress.messages_live
+        live = self.engine.live_counts()
+        self._change(progress=self.state.progress.with_live(*live))
         if not any(live):
             return _LIVE_INTERVAL_NS
-        return 0 if self._state.progress.messages_live == counted else _LIVE_INTERVAL_NS * 3 // 4
+        return 0 if self.state.progress.messages_live == counted else _LIVE_INTERVAL_NS * 3 // 4
 
     def _end(self, query: StreamingQuery) -> None:
         """Stop the query. One that hangs, because its broker is gone, ends with the process if that ends anyway."""
@@ -253,40 +239,38 @@ class Supervisor:
             log_event(_log, "query.not_stopped", logging.WARNING, reason=_first_line(error))
 
     def _note_commits(self, query: StreamingQuery) -> None:
-        after = self._state.progress.batch_id
-        if self._engine.newest_batch(query) <= after:
+        after = self.state.progress.batch_id
+        if self.engine.newest_batch(query) <= after:
             return
         newest = query.lastProgress
         # Spark keeps the last 100 batches, and reading each costs milliseconds: only after a gap are all read.
         recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
         for commit in new_commits(recent, after_batch=after):
-            self._change(progress=self._state.progress.after_commit(commit))
+            self._change(progress=self.state.progress.after_commit(commit))
             log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
 
     def _after_failure(self, failures: int, reason: str) -> None:
         log_event(_log, "query.failed", logging.ERROR, failures=failures, reason=reason)
-        if failures > self._restarts_max:
+        if failures > self.restarts_max:
             raise self._failed(f"the query failed {failures} times in a row; the last time: {reason}")
-        self._change(
-            phase=Phase.PHASE_STARTING, detail=f"restarting after: {reason}", restarts=self._state.restarts + 1
-        )
-        self._clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
+        self._change(phase=Phase.PHASE_STARTING, detail=f"restarting after: {reason}", restarts=self.state.restarts + 1)
+        self.clock.sleep_ns(round(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1] * 1e9))
 
     def _failed(self, detail: str) -> RunFailedError:
         self._change(phase=Phase.PHASE_FAILED, detail=detail)
         return RunFailedError(detail)
 
     def _change(self, **changes: object) -> None:
-        counted = self._state.progress.messages_live
+        counted = self.state.progress.messages_live
         with self._changed:
-            self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-            if self._state.progress.messages_live != counted:
+            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+            if self.state.progress.messages_live != counted:
                 moment = replace(
-                    self._state.progress, counted_unix_ns=self._clock.unix_ns(), counted_cpu_us=self._cpu_us()
+                    self.state.progress, counted_unix_ns=self.clock.unix_ns(), counted_cpu_us=self.cpu_us()
                 )
-                self._state = replace(self._state, progress=moment)
+                self.state = replace(self.state, progress=moment)
             self._changed.notify_all()
-        self._on_change(self._state)
+        self.on_change(self.state)
 
 
 def _first_line(error: Exception) -> str:

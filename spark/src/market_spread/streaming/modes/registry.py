@@ -32,7 +32,7 @@ def open_session(
     # Else Spark and RocksDB unpack into /tmp, where a JVM that is killed leaves it.
     # And a heap of its full size from the start: growing it took pauses of 20 to 60 ms.
     java_options = f"'-Djava.io.tmpdir={folder}' -Xms{memory} {more.pop('spark.driver.extraJavaOptions', '')}".strip()
-    settings = {
+    settings: dict[str, Any] = {
         **mode.session_settings,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -44,11 +44,8 @@ def open_session(
         "spark.driver.extraJavaOptions": java_options,
         **more,
     }
-    builder = SparkSession.builder.master(master).appName("market-spread")
-    for name, value in settings.items():
-        if value:
-            builder = builder.config(name, value)
-    return builder.getOrCreate()
+    asked = {name: value for name, value in settings.items() if value}
+    return SparkSession.builder.master(master).appName("market-spread").config(map=asked).getOrCreate()
 
 
 def _socket_folder(folder: str) -> str:

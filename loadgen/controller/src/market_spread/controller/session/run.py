@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 
 import psutil
@@ -33,51 +34,41 @@ _SEND_AHEAD_NS = 500_000_000
 _INPUTS = (TOPICS.nbbo, TOPICS.orders)
 
 
+@dataclass(eq=False)
 class Run:
-    """Carries one plan through the processes of an environment. Use once."""
+    """Carries one plan through the processes of an environment. Use once.
 
-    def __init__(
-        self,
-        plan: RunPlan,
-        environment: Environment,
-        *,
-        run_id: str,
-        clock: Clock,
-        show: Callable[[RunProgress], None],
-        interrupted: threading.Event,
-        on_started: Callable[[Addresses], None] = lambda addresses: None,
-        on_ready: Callable[[Addresses], None] = lambda addresses: None,
-        on_drained: Callable[[Observed], None] = lambda observed: None,
-    ) -> None:
-        """`show` is called some times a second; `interrupted` ends the measured load early.
+    `plan` is what is sent; behind what topics hold already, its quotes are numbered on. show: called some times a
+    second; interrupted: ends the measured load early; on_started: told where the processes are, as soon as they are all
+    there; on_ready: the same, once the job is up, before the warm-up; on_drained: told all that there is to judge,
+    before that is done.
+    """
 
-        on_started: told where the processes are, as soon as they are all there; on_ready: the same, once the job is up,
-        before the warm-up; on_drained: told all that there is to judge, before that is done.
+    plan: RunPlan
+    environment: Environment
+    _: KW_ONLY
+    run_id: str
+    clock: Clock
+    show: Callable[[RunProgress], None]
+    interrupted: threading.Event
+    on_started: Callable[[Addresses], None] = lambda addresses: None
+    on_ready: Callable[[Addresses], None] = lambda addresses: None
+    on_drained: Callable[[Observed], None] = lambda observed: None
 
-        `plan` is what is sent; behind what topics hold already, its quotes are numbered on.
-        """
-        self.plan = plan
-        self._environment = environment
-        self._run_id = run_id
-        self._clock = clock
-        self._show = show
-        self._interrupted = interrupted
-        self._on_started = on_started
-        self._on_ready = on_ready
-        self._on_drained = on_drained
+    def __post_init__(self) -> None:
         self._step = ""
-        self._begun_ns = clock.monotonic_ns()
+        self._begun_ns = self.clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
-        self._watch = Watch(clock=clock)
+        self._watch = Watch(clock=self.clock)
 
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
         observed = Observed(started=datetime.now(UTC))
         self._say("starting")
-        addresses = self._environment.start()
-        self._on_started(addresses)
+        addresses = self.environment.start()
+        self.on_started(addresses)
         decisions = self.plan.workload.decisions
-        clients = Clients(addresses, outage_s=self._environment.job_outage_s, decisions=decisions)
+        clients = Clients(addresses, outage_s=self.environment.job_outage_s, decisions=decisions)
         try:
             with self._noting_errors(observed):
                 self._prepare(clients, observed, addresses)
@@ -85,7 +76,7 @@ class Run:
                 self._drain(clients, observed)
                 self._say("judging")
                 self._collect(clients, observed)
-                self._on_drained(observed)
+                self.on_drained(observed)
                 judge(self.plan, observed)
             if observed.error is not None:
                 self._salvage(clients, observed)
@@ -100,14 +91,14 @@ class Run:
         The quotes are there before the job is, so that the short batches that it begins with commit them; and the
         warm-up's load comes while it works these off, so that what they warm up is what a full batch does.
         """
-        if self._environment.is_new:
-            clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN)
+        if self.environment.is_new:
+            clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN)
         else:
             self._begin_behind(clients, observed)
         self._send("initial", clients, observed, "loading the initial quotes")
         initial_ends = dict(self._ends)
         self._wait_for_job(clients, lambda job: job.batch_id >= 0 or job.phase == Phase.PHASE_RUNNING)
-        self._on_ready(addresses)
+        self.on_ready(addresses)
         if self.plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
         self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
@@ -138,28 +129,28 @@ class Run:
             )
         self.plan = self.plan.behind(held.newest_sequence)
         outputs = [end for end in held.ends if end.topic not in _INPUTS]
-        clients.start_receiving(self._run_id, WARM_UP_ORDER_ID_MIN, outputs)
+        clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN, outputs)
         job = clients.job_status()
         observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
 
     def _measure(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """The measured load, to its end or to the user's."""
-        if self._interrupted.is_set():
+        if self.interrupted.is_set():
             observed.interrupted = True
             return
-        stolen_before_s = self._environment.stolen_cpu_s()
+        stolen_before_s = self.environment.stolen_cpu_s()
         observed.round_trips["before"] = clients.take_round_trips()
-        begun_ns = self._clock.monotonic_ns()
+        begun_ns = self.clock.monotonic_ns()
         observed.time_to_first_order_s = (begun_ns + _SEND_AHEAD_NS - self._begun_ns) / 1e9
         self._watch.start({"sender": addresses.sender, "receiver": addresses.receiver})
         try:
             self._send("measured", clients, observed, "measuring")
         finally:  # also if the job dies: what the machine did until then is known
-            observed.measured_until_unix_ns = self._clock.unix_ns()
+            observed.measured_until_unix_ns = self.clock.unix_ns()
         observed.round_trips["during"] = clients.take_round_trips()
-        observed.interrupted = self._interrupted.is_set()
-        elapsed_s = (self._clock.monotonic_ns() - begun_ns) / 1e9
-        stolen_s = self._environment.stolen_cpu_s()
+        observed.interrupted = self.interrupted.is_set()
+        elapsed_s = (self.clock.monotonic_ns() - begun_ns) / 1e9
+        stolen_s = self.environment.stolen_cpu_s()
         if stolen_s is not None and stolen_before_s is not None:
             observed.stolen_share = (stolen_s - stolen_before_s) / (elapsed_s * (psutil.cpu_count() or 1))
 
@@ -189,7 +180,7 @@ class Run:
 
         threading.Thread(target=wait, name="work", daemon=True).start()
         while not done.wait(_POLL_NS / 1e9):
-            self._environment.check_alive()
+            self.environment.check_alive()
             self._look(clients, observed, say)
         self._look(clients, observed, say)
         if problem:
@@ -206,25 +197,25 @@ class Run:
 
     def _collect(self, clients: Clients, observed: Observed) -> None:
         observed.silences = self._watch.silences()
-        observed.ledger = clients.ledger(self._run_id, "alerts")
+        observed.ledger = clients.ledger(self.run_id, "alerts")
         observed.alerts = alerts_of(decode_ledger(observed.ledger))
         if self.plan.workload.decisions == ALL_DECISIONS:
-            observed.decisions_ledger = clients.ledger(self._run_id, "decisions")
+            observed.decisions_ledger = clients.ledger(self.run_id, "decisions")
 
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
         load = getattr(self.plan, phase)
         observed.starts_unix_ns[phase] = clients.start_sending(
             load,
-            run_id=self._run_id,
+            run_id=self.run_id,
             linger_us=round(self.plan.workload.frames.linger_ms * 1000),
             frame_messages=self.plan.workload.frames.messages if phase != "initial" else 200,
-            start_unix_ns=self._clock.unix_ns() + _SEND_AHEAD_NS,
+            start_unix_ns=self.clock.unix_ns() + _SEND_AHEAD_NS,
             limits=run_limits(self.plan.workload),
         )
         stopped = False
         while True:
-            self._environment.check_alive()
+            self.environment.check_alive()
             status = self._look(clients, observed, say)
             if phase == "measured":
                 observed.sent = status
@@ -233,10 +224,10 @@ class Run:
                 raise RunVoidError(f"the sender failed: {status.detail}")
             if status.phase == Phase.PHASE_FINISHED:
                 break
-            if self._interrupted.is_set() and not stopped:
+            if self.interrupted.is_set() and not stopped:
                 clients.stop_sending()
                 stopped = True
-            self._clock.sleep_ns(_POLL_NS)
+            self.clock.sleep_ns(_POLL_NS)
         for key, end in sent_ends([status]).items():
             self._ends[key] = max(self._ends.get(key, 0), end)
         if phase != "measured":
@@ -258,18 +249,18 @@ class Run:
                 messages_processed=job.messages_processed,
                 messages_sent=observed.sent.messages_sent,
                 job_cpu_us=job.counted_cpu_us,
-                executors_cpu_us=self._environment.executors_cpu_us(),
-                broker_cpu_us=self._environment.broker_cpu_us(),
+                executors_cpu_us=self.environment.executors_cpu_us(),
+                broker_cpu_us=self.environment.broker_cpu_us(),
                 restarts=observed.restarts,
             )
             observed.looks = (*observed.looks, look)
 
     def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
-        for _ in polls(self._clock, _START_TIMEOUT_S, every_s=_POLL_NS / 1e9):
+        for _ in polls(self.clock, _START_TIMEOUT_S, every_s=_POLL_NS / 1e9):
             if ready(status := clients.job_status()):
                 return
-            self._environment.check_alive()
-            self._show(self._progress("starting", job=status))
+            self.environment.check_alive()
+            self.show(self._progress("starting", job=status))
             if status.phase == Phase.PHASE_FAILED:
                 break
         raise RunFailedError(f"the job did not start: {status.detail}")
@@ -280,18 +271,18 @@ class Run:
         The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
         """
         timeout_s = 3 * self.plan.workload.job.batch_s + _START_TIMEOUT_S
-        deadline_ns = self._clock.monotonic_ns() + round(timeout_s * 1e9)
-        while not self._interrupted.is_set():
-            self._environment.check_alive()
+        deadline_ns = self.clock.monotonic_ns() + round(timeout_s * 1e9)
+        while not self.interrupted.is_set():
+            self.environment.check_alive()
             job, receiver = clients.job_status(), _receiving(clients.receiver_status())
-            self._show(self._progress("working off the warm-up", receiver=receiver, job=job))
+            self.show(self._progress("working off the warm-up", receiver=receiver, job=job))
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
             silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
             behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
             backlog = observed.sent_before - job.messages_processed
             if not behind and not silent and backlog <= 0:
                 return
-            if self._clock.monotonic_ns() > deadline_ns:
+            if self.clock.monotonic_ns() > deadline_ns:
                 if silent:
                     what = f"no alert came for the probes {', '.join(sorted(silent))}"
                 elif backlog > 0:
@@ -299,19 +290,19 @@ class Run:
                 else:
                     what = "nothing was committed"
                 raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
-            self._clock.sleep_ns(_POLL_NS)
+            self.clock.sleep_ns(_POLL_NS)
 
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
         observed.received, observed.job = _receiving(clients.receiver_status()), clients.job_status()
-        observed.job_restarts = self._environment.job_restarts
+        observed.job_restarts = self.environment.job_restarts
         before = observed.sent_before
-        self._show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
+        self.show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
         return sender
 
     def _say(self, phase: str) -> None:
-        self._show(self._progress(phase))
+        self.show(self._progress(phase))
 
     def _progress(
         self,
@@ -323,7 +314,7 @@ class Run:
         sent_before: int = 0,
     ) -> RunProgress:
         self._step = phase
-        elapsed_s = (self._clock.monotonic_ns() - self._begun_ns) / 1e9
+        elapsed_s = (self.clock.monotonic_ns() - self._begun_ns) / 1e9
         return RunProgress(phase, elapsed_s, sender, receiver, job, sent_before)
 
     @contextmanager
@@ -335,9 +326,9 @@ class Run:
             raise
         except MarketSpreadError as error:
             observed.error, observed.failed_step = error, self._step
-            observed.failed_unix_ns = self._clock.unix_ns()
+            observed.failed_unix_ns = self.clock.unix_ns()
             try:
-                self._environment.check_alive()
+                self.environment.check_alive()
             except MarketSpreadError as cause:
                 # A job that has died may have died of what spoiled the run.
                 if isinstance(cause, RunVoidError) or not isinstance(error, RunVoidError):

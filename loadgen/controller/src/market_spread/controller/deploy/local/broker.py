@@ -7,6 +7,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from market_spread.common.clock import Clock, polls
@@ -26,32 +27,26 @@ _LOGGING = Path(__file__).with_name("broker_log4j2.xml")
 _METRICS_RULES = Path(__file__).with_name("broker_metrics.yaml")
 
 
+@dataclass(eq=False, kw_only=True)
 class Broker:
-    """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data."""
+    """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data.
 
-    def __init__(
-        self,
-        *,
-        folder: Path,
-        java: Java,
-        jars: list[Path],
-        clock: Clock,
-        port: int = 0,
-        metrics_agent: Path | None = None,
-    ) -> None:
-        """`jars` are those of the group `broker`; port 0 takes a free one.
+    jars: those of the group `broker`; port: 0 takes a free one; metrics_agent: the jar of the group `metrics`, for a
+    broker that is to be scraped by Prometheus.
+    """
 
-        metrics_agent: the jar of the group `metrics`, for a broker that is to be scraped by Prometheus.
-        """
-        self._folder = folder
-        self._java = java
-        self._jars = jars
-        self._clock = clock
-        self.port = port or free_port()
+    folder: Path
+    java: Java
+    jars: list[Path]
+    clock: Clock
+    port: int = 0
+    metrics_agent: Path | None = None
+    child: Child | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.port = self.port or free_port()
         self._controller_port = free_port()
-        self._metrics_agent = metrics_agent
-        self._metrics_port = free_port() if metrics_agent else 0
-        self.child: Child | None = None
+        self._metrics_port = free_port() if self.metrics_agent else 0
 
     @property
     def bootstrap_servers(self) -> str:
@@ -61,7 +56,7 @@ class Broker:
     @property
     def metrics_address(self) -> str | None:
         """Where Prometheus finds its metrics, host and port; None without the agent."""
-        return f"127.0.0.1:{self._metrics_port}" if self._metrics_agent else None
+        return f"127.0.0.1:{self._metrics_port}" if self.metrics_agent else None
 
     def start(self, *, outlives_parent: bool = False, on_started: Callable[[int], None] = lambda pid: None) -> None:
         """Start it and wait until it accepts connections. `on_started` is told its process id before the wait.
@@ -69,12 +64,12 @@ class Broker:
         Raises UsageError if its port is taken or it cannot start, with the reason from its log.
         """
         _require_free(self.port)
-        properties, pauses = self._prepare_folder(), log_option(self._folder / "broker.gc.log")
+        properties, pauses = self._prepare_folder(), log_option(self.folder / "broker.gc.log")
         self.child = Child.start(
             "broker",
             [*self._command(), *filter(None, [pauses]), *self._agent(), "kafka.Kafka", properties],
             environment=inherited_environment(),
-            log=self._folder / "broker.log",
+            log=self.folder / "broker.log",
             outlives_parent=outlives_parent,
         )
         on_started(self.child.pid)
@@ -92,19 +87,19 @@ class Broker:
 
     def _command(self) -> list[str | Path]:
         return [
-            self._java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
-            "-cp", os.pathsep.join(str(jar) for jar in self._jars),
+            self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
+            "-cp", os.pathsep.join(str(jar) for jar in self.jars),
         ]  # fmt: skip
 
     def _agent(self) -> list[str]:
-        if self._metrics_agent is None:
+        if self.metrics_agent is None:
             return []
-        return [f"-javaagent:{self._metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
+        return [f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
 
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""
-        data = self._folder / "data"
-        properties = self._folder / "server.properties"
+        data = self.folder / "data"
+        properties = self.folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
         properties.write_text(
             _PROPERTIES.read_text().format(
@@ -120,22 +115,22 @@ class Broker:
 
     def _format(self, properties: Path) -> None:
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
-        log = self._folder / "format.log"
+        log = self.folder / "format.log"
         child = Child.start(
             "storage format",
             [*self._command(), "kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", properties],
             environment=inherited_environment(),
             log=log,
         )
-        for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.02):
+        for _ in polls(self.clock, START_TIMEOUT_S, every_s=0.02):
             if not child.running:
                 break
         if child.running or child.exit_status:
             child.stop()
-            raise UsageError(f"the broker's folder {self._folder} cannot be prepared: {' '.join(child.last_lines(2))}")
+            raise UsageError(f"the broker's folder {self.folder} cannot be prepared: {' '.join(child.last_lines(2))}")
 
     def _wait_until_reachable(self) -> None:
-        for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.05):
+        for _ in polls(self.clock, START_TIMEOUT_S, every_s=0.05):
             if self.child is None or not self.child.running:
                 raise UsageError(f"the broker did not start; {self._reason()}")
             if _accepts_connections(self.port):
@@ -144,7 +139,7 @@ class Broker:
         raise UsageError(f"the broker did not answer within {START_TIMEOUT_S} s; {self._reason()}")
 
     def _reason(self) -> str:
-        log = self._folder / "broker.log"
+        log = self.folder / "broker.log"
         if self.child and self.child.disk_is_full:
             return f"No space left on device: {log.parent}"
         lines = self.child.last_lines(200) if self.child else []

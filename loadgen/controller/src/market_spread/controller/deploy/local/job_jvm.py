@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError
@@ -76,19 +77,13 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 def _make(jvm: JobJvm) -> None:
     unfinished = jvm.archive.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "market_spread.streaming.class_archive", str(unfinished), jvm.class_path]
-    environment = {name: value for name, value in inherited_environment().items() if name != "JDK_JAVA_OPTIONS"}
+    own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvm.environment}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     try:
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=_MAKE_TIMEOUT_S,
-            check=False,
-            env=environment | jvm.environment,
-        )
-        if ended.returncode:
-            reason = (ended.stderr.strip() or ended.stdout.strip() or "it gave no reason").splitlines()[-1]
-            raise UsageError(f"the archive of Spark's classes {jvm.archive} could not be made: {reason}")
+        subprocess.run(command, env={**inherited_environment(), **own}, timeout=_MAKE_TIMEOUT_S, check=True, **pipes)
         unfinished.rename(jvm.archive)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = str(getattr(error, "output", None) or error).strip().splitlines()[-1]
+        raise UsageError(f"the archive of Spark's classes {jvm.archive} could not be made: {said}") from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -1,11 +1,12 @@
 """Calls to the processes of a run, each with a deadline, each error as one of ours."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import grpc
+from google.protobuf.message import Message
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
@@ -67,6 +68,8 @@ _PATIENCE_NS = 60_000_000_000
 _UNANSWERED = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
 
 Partition = tuple[str, int]
+Answer = TypeVar("Answer", bound=Message)
+Status = TypeVar("Status", pb.JobStatusResponse, pb.SenderStatusResponse, pb.ReceiverStatusResponse)
 
 
 class _SilentJobError(RunFailedError):
@@ -80,8 +83,7 @@ class _SilentError(RunVoidError):
 def describe_job(address: str) -> pb.DescribeJobResponse:
     """The settings that a job runs with. RunFailedError if it does not answer."""
     with channel_to(address) as channel:
-        described: pb.DescribeJobResponse = _call("job", JobStub(channel).Describe, pb.DescribeJobRequest())
-        return described
+        return _call("job", JobStub(channel).Describe, pb.DescribeJobRequest())
 
 
 class JobClient:
@@ -129,7 +131,7 @@ class JobClient:
         taken, self._round_trips = self._round_trips, {}
         return taken
 
-    def _status(self, process: str, method: Any, request: Any) -> Any:
+    def _status(self, process: str, method: Callable[..., Status], request: Message) -> Status:
         sent_unix_ns, sent_ns = self._clock.unix_ns(), self._clock.monotonic_ns()
         status = _call(process.partition("-")[0], method, request)
         took_ns = self._clock.monotonic_ns() - sent_ns
@@ -138,7 +140,7 @@ class JobClient:
             self._round_trips[process] = RoundTrip.of_status(sent_unix_ns, status.unix_ns, sent_unix_ns + took_ns)
         return status
 
-    def _status_or_last(self, process: str, method: Any, request: Any) -> Any:
+    def _status_or_last(self, process: str, method: Callable[..., Status], request: Message) -> Status:
         """The process's status; while it does not answer, for some time, its last one."""
         try:
             status = self._status(process, method, request)
@@ -146,7 +148,7 @@ class JobClient:
             answered_ns, last = self._last.get(process, (0, None))
             if last is None or self._clock.monotonic_ns() - answered_ns > _PATIENCE_NS:
                 raise
-            return last
+            return cast(Status, last)
         self._last[process] = (self._clock.monotonic_ns(), status)
         return status
 
@@ -258,8 +260,7 @@ class Clients(JobClient):
         """What the topics hold."""
         topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid, self._decisions_topic]
         request = pb.DescribeTopicsRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
-        held: pb.DescribeTopicsResponse = _call("sender", self._senders[0].DescribeTopics, request, 60)
-        return held
+        return _call("sender", self._senders[0].DescribeTopics, request, 60)
 
     def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[pb.PartitionOffset] = ()) -> None:
         """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
@@ -275,10 +276,7 @@ class Clients(JobClient):
 
     def receiver_status(self) -> pb.ReceiverStatusResponse:
         """What the receiver has received."""
-        status: pb.ReceiverStatusResponse = self._status_or_last(
-            "receiver", self._receiver.Status, pb.ReceiverStatusRequest()
-        )
-        return status
+        return self._status_or_last("receiver", self._receiver.Status, pb.ReceiverStatusRequest())
 
     def drain_receiver(self, timeout_s: float) -> None:
         """Have the receiver take everything that its topics hold now."""
@@ -307,7 +305,7 @@ def _numbered(process: str, number: int) -> str:
     return f"{process}-{number}" if number else process
 
 
-def _call(process: str, method: Any, request: Any, timeout_s: float = DEADLINE_S) -> Any:
+def _call(process: str, method: Callable[..., Answer], request: Message, timeout_s: float = DEADLINE_S) -> Answer:
     try:
         return method(request, timeout=timeout_s)
     except grpc.RpcError as error:

@@ -26,7 +26,10 @@ class Difference:
 def differences_of(groups: Sequence[Group]) -> tuple[Difference, ...]:
     """The facts that differ between two runs or more, by name."""
     names = sorted({name for group in groups for run in group.runs for name in run.facts})
-    found = (Difference(name, tuple(_counted(name, group) for group in groups)) for name in names)
+    facts = {
+        name: [Counter(run.facts.get(name, NOT_THERE) for run in group.runs) for group in groups] for name in names
+    }
+    found = (Difference(name, tuple(tuple(of.most_common()) for of in counts)) for name, counts in facts.items())
     return tuple(difference for difference in found if len({value for of in difference.values for value, _ in of}) > 1)
 
 
@@ -50,7 +53,3 @@ def marks_of(group: Group) -> tuple[str, ...]:
         versions = " and ".join(sorted({str(run.schema_version) for run in old}))
         marks.append(f"{len(old)} {of} have results of schema {versions}, which other rules may have judged")
     return tuple(marks)
-
-
-def _counted(name: str, group: Group) -> tuple[tuple[str, int], ...]:
-    return tuple(Counter(run.facts.get(name, NOT_THERE) for run in group.runs).most_common())

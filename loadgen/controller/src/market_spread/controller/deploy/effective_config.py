@@ -22,7 +22,7 @@ _PLACES = ("-Xlog", "-XX:SharedArchiveFile")
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 
 
-def job_settings(job: DescribeJobResponse) -> tuple[Section, Section]:
+def job_settings(job: DescribeJobResponse) -> tuple[Section, dict[str, str]]:
     """Spark's settings and those of the driver's JVM; empty for a job without Spark."""
     return stable(job.spark), dict(job.jvm)
 

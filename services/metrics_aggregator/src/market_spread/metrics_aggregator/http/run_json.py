@@ -13,7 +13,6 @@ from market_spread.metrics_aggregator.model.events import Note
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import HistogramSeries, Series, SeriesId
-from market_spread.v1.metrics_pb2 import IntervalHistogram
 
 FORMAT = 1
 # How what is pushed outside a run is called; no run can have that id.
@@ -170,7 +169,7 @@ def _note(note: Note) -> View:
                 {
                     "name": each.key.name,
                     "labels": dict(each.key.labels),
-                    "total": _pushed(each),
+                    "total": [*exact_of(each), b64encode(payload_of(each.encoded)).decode()],
                     "too_few": {
                         name: n for few in judgement.too_few if few.key == each.key for name, n in few.clusters.items()
                     },
@@ -180,10 +179,6 @@ def _note(note: Note) -> View:
             "rows": [list(row.cells) for row in judgement.rows],
         }
     return view
-
-
-def _pushed(histogram: IntervalHistogram) -> list[Any]:
-    return [*exact_of(histogram), b64encode(payload_of(histogram.encoded)).decode()]
 
 
 def _interval(interval: HistogramInterval | Point) -> list[Any]:

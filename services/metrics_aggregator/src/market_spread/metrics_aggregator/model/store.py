@@ -85,7 +85,7 @@ class Store:
     def series(self) -> Iterator[tuple[SeriesId, Series]]:
         """Every series, in order of name, run, source and labels."""
         found = [item for run in self._runs.values() for item in run.series.items()]
-        yield from sorted(found, key=lambda item: _order(item[0]))
+        yield from sorted(found, key=lambda item: (item[0].name, item[0].run_id, item[0].source, item[0].labels))
 
     def epochs(self) -> list[Epoch]:
         """Every epoch of every source, oldest first."""
@@ -213,7 +213,3 @@ class Store:
             largest = max(runs, key=lambda run: run.held.bytes)
             if not largest.coarsen():
                 largest.drop_oldest()
-
-
-def _order(series_id: SeriesId) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
-    return series_id.name, series_id.run_id, series_id.source, series_id.labels

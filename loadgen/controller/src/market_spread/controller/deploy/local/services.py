@@ -59,8 +59,8 @@ class Services:
                 ports: dict[str, int] = json.loads(path.read_text())
                 return ports
             if not child.running:
-                raise UsageError(f"the {_spoken(name)} did not start; {_reason(child)}")
-        raise UsageError(f"the {_spoken(name)} did not answer within {START_TIMEOUT_S} s (log: {child.log})")
+                raise UsageError(f"the {name.replace('_', ' ')} did not start; {_reason(child)}")
+        raise UsageError(f"the {name.replace('_', ' ')} did not answer within {START_TIMEOUT_S} s (log: {child.log})")
 
     def stop(self, names: Iterable[str]) -> None:
         """End these, all at the same time."""
@@ -74,11 +74,7 @@ class Services:
         for name, child in self.children.items():
             if not child.running:
                 error = RunFailedError if name.startswith("job") else RunVoidError
-                raise error(f"the {_spoken(name)} ended with status {child.exit_status}; {_reason(child)}")
-
-
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")
+                raise error(f"the {name.replace('_', ' ')} ended with status {child.exit_status}; {_reason(child)}")
 
 
 def _reason(child: Child) -> str:

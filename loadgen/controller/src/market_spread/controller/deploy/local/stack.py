@@ -201,12 +201,13 @@ class LocalStack:
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """With affinities: the CPUs that each process may run on."""
         spark, jvm = job_settings(describe_job(addresses.job))
+        arguments = str(jvm.pop("arguments", ""))  # they contain paths of this run
         broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
         affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in self.process_ids().items()}
         return {
             "spark": spark,
             "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
-            "jvm_job": {**jvm_section(self._java, jvm_options(str(jvm.get("arguments", "")))), **_of_job(jvm)},
+            "jvm_job": {**jvm_section(self._java, jvm_options(arguments)), **jvm},
             "jvm_broker": jvm_section(self._java, broker_options),
             "jars": jars(self._jars),
             "pinning": {name: format_cpus(cpus or ()) for name, cpus in affinities.items()},
@@ -256,11 +257,6 @@ class LocalStack:
     def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
         outlives_parent = self._outlives_parent
         self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)
-
-
-def _of_job(jvm: Section) -> Section:
-    """The JVM's facts without its arguments, which contain paths of this run."""
-    return {name: value for name, value in jvm.items() if name != "arguments"}
 
 
 def _job_name(replica: int) -> str:

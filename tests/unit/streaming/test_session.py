@@ -87,13 +87,24 @@ def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str,
 
 @pytest.mark.parametrize(("length", "fits"), [(64, True), (65, False)])
 def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
-    settings: dict[str, str], length: int, fits: bool
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, length: int, fits: bool
 ) -> None:
     """Else in the system's temporary folder: unset, they would be in the JVM's, which is the job's."""
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
     folder = Path("/tmp", "f" * (length - len("/tmp/")))
     try:
         open_with(folder=folder)
     finally:
         folder.rmdir()
 
-    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if fits else tempfile.gettempdir())
+    assert settings.get("spark.python.unix.domain.socket.dir") == (str(folder) if fits else "/tmp")
+
+
+@pytest.mark.parametrize(("temporary", "found"), [("/tmp/small", "/tmp/small"), ("/tmp/Large", "/tmp")])
+def test_sockets_are_where_a_worker_that_writes_their_paths_small_finds_them(
+    settings: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: str, found: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", temporary)
+    open_with(folder=tmp_path / "Job")
+
+    assert settings["spark.python.unix.domain.socket.dir"] == found

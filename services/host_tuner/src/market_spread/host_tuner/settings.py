@@ -96,7 +96,8 @@ def _c_states(latency_us: int, pinned: Cpus) -> Setting:
 
 
 def _governor(governor: str, tree: HostTree) -> Setting:
-    policies = sorted(filter(_POLICY.fullmatch, tree.names(f"{CPU}/cpufreq")), key=_number)
+    found = filter(_POLICY.fullmatch, tree.names(f"{CPU}/cpufreq"))
+    policies = sorted(found, key=lambda name: int(re.sub(r"\D", "", name)))
     files = (SettingFile(f"{CPU}/cpufreq/{policy}/scaling_governor", exactly(governor), policy) for policy in policies)
     return Setting("governor", governor, tuple(files))
 
@@ -140,7 +141,3 @@ def sysctl_setting(sysctl: Sysctl) -> Setting:
     value = at_most(sysctl.value) if sysctl.at_most else exactly(str(sysctl.value))
     wanted = f"at most {sysctl.value}" if sysctl.at_most else str(sysctl.value)
     return Setting(sysctl.name, wanted, (SettingFile(path, value, sysctl.name),))
-
-
-def _number(name: str) -> int:
-    return int(re.sub(r"\D", "", name))

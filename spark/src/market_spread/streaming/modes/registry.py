@@ -49,8 +49,12 @@ def open_session(
 
 
 def _socket_folder(folder: str) -> str:
-    """Where Spark has its sockets: the folder, or the system's temporary one if their paths would be too long."""
-    return folder if len(folder.encode()) <= _SOCKET_FOLDER_BYTES_MAX else tempfile.gettempdir()
+    """Where Spark has its sockets: the folder, or a temporary one if its path is too long or has capital letters.
+
+    A Python worker of Spark 4.3.0 looks for the socket of its state under the path in small letters.
+    """
+    usable = (it for it in (folder, tempfile.gettempdir()) if len(it.encode()) <= _SOCKET_FOLDER_BYTES_MAX)
+    return next((it for it in usable if it == it.lower()), "/tmp")
 
 
 def start_query(

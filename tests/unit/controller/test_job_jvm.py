@@ -67,3 +67,10 @@ def test_a_missing_jar_is_an_error_and_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make setup"):
         job_jvm(JAVA, jars, tmp_path / "archives", make)
     assert not make.made
+
+
+def test_an_archive_that_another_process_removed_leaves_no_empty_one(tmp_path: Path) -> None:
+    """An empty file would be given to every JVM, and never be made again."""
+    jvm = job_jvm(JAVA, jars_with(tmp_path / "jars", b"one"), tmp_path / "archives", lambda jvm: None)
+
+    assert not jvm.archive.exists()

@@ -101,7 +101,7 @@ def test_sockets_are_in_the_job_s_folder_where_their_paths_fit(
 
 
 @pytest.mark.parametrize(("temporary", "found"), [("/tmp/small", "/tmp/small"), ("/tmp/Large", "/tmp")])
-def test_sockets_are_where_a_worker_that_writes_their_paths_small_finds_them(
+def test_sockets_are_where_a_worker_finds_them_that_reads_paths_in_lower_case(
     settings: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: str, found: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", temporary)

@@ -49,9 +49,9 @@ def open_session(
 
 
 def _socket_folder(folder: str) -> str:
-    """Where Spark has its sockets: the folder, or a temporary one if its path is too long or has capital letters.
+    """Where Spark has its sockets: the folder, or a temporary one if its path is too long or not in lower case.
 
-    A Python worker of Spark 4.3.0 looks for the socket of its state under the path in small letters.
+    A Python worker of Spark 4.3.0 looks for the socket of its state under the path in lower case.
     """
     usable = (it for it in (folder, tempfile.gettempdir()) if len(it.encode()) <= _SOCKET_FOLDER_BYTES_MAX)
     return next((it for it in usable if it == it.lower()), "/tmp")

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,7 +54,8 @@ def job_jvm(
     if not archive.exists():
         folder.mkdir(parents=True, exist_ok=True)
         (make or _make)(jvm)
-    archive.touch()
+    with suppress(FileNotFoundError):  # another process made room
+        os.utime(archive)
     for old in sorted(folder.glob("*.jsa"), key=lambda path: -path.stat().st_mtime)[_ARCHIVES_KEPT:]:
         old.unlink(missing_ok=True)
     return jvm
@@ -63,8 +65,7 @@ def _jars_of_spark() -> list[Path]:
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
         raise UsageError("PySpark is not installed; install everything with: make setup")
-    # In the order of the folder, which is that of the class path.
-    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))
+    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))  # in the class path's order: the folder's
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:
@@ -83,7 +84,7 @@ def _make(jvm: JobJvm) -> None:
         subprocess.run(command, env={**inherited_environment(), **own}, timeout=_MAKE_TIMEOUT_S, check=True, **pipes)
         unfinished.rename(jvm.archive)
     except (OSError, subprocess.SubprocessError) as error:
-        said = str(getattr(error, "output", None) or error).strip().splitlines()[-1]
+        said = (str(getattr(error, "output", None) or "").strip() or str(error)).splitlines()[-1]
         raise UsageError(f"the archive of Spark's classes {jvm.archive} could not be made: {said}") from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -272,7 +272,7 @@ def _environment(plan: RunPlan, session: Session) -> dict[str, str]:
     path = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
     sequences = np.concatenate([quotes.sequence for quotes in quotes_of(plan.measured.open(0))])
     times_us = np.concatenate([quotes.intended_us for quotes in quotes_of(plan.measured.open(0))])
-    later = sequences[np.searchsorted(times_us, times_us[0] + 3_000_000)]
+    later = sequences[np.searchsorted(times_us, times_us[0] + 7_000_000)]
     tried = ",".join(wrong.name for wrong in session.wrong)
     return {"PYTHONPATH": path, "WRONG": session.patch, SEQUENCES: f"{sequences.min()},{later}", TRIED: tried}
 

@@ -25,7 +25,8 @@ _RIGHT = ("bid", "offer", "quote_sequence")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quote that comes to the state. first, later: sequences at which the load begins, and 3 s after that."""
+    """A quote that comes to the state. first, later: sequences at which the load begins, and 7 s after that: more than
+    a batch boundary in the load lasts, for while the job stands still nobody can say what an order saw."""
 
     symbol: Column
     bid: Column
@@ -76,9 +77,9 @@ STATES = (
         rule=lambda bid, offer: offer - bid >= 400, of=F.min,
     ),
     Variant("oldest_for_ever", "a symbol's first quote is used for ever", of=F.min),
-    Variant("ignored_after_3_s", "quotes are ignored after 3 s", kept=lambda q: q.sequence < q.later),
+    Variant("ignored_after_7_s", "quotes are ignored after 7 s", kept=lambda q: q.sequence < q.later),
     Variant(
-        "ignored_for_3_s", "quotes of the first 3 s are lost",
+        "ignored_for_7_s", "quotes of the first 7 s are lost",
         kept=lambda q: (q.sequence < q.first) | (q.sequence >= q.later),
     ),
     Variant(

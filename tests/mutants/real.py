@@ -187,7 +187,7 @@ SESSIONS = (
     ),
     Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
     Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
-    Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch"),
+    Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch", batch_s=2),
     Session(
         "pair", "two right jobs, one of which is killed and comes back",
         (

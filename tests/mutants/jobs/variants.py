@@ -26,7 +26,8 @@ _RIGHT = ("bid", "offer", "quote_sequence")
 @dataclass(frozen=True, slots=True)
 class Quote:
     """A quote that comes to the state. first, later: sequences at which the load begins, and 7 s after that: more than
-    a batch boundary in the load lasts, for while the job stands still nobody can say what an order saw."""
+    a batch boundary in the load lasts, for while the job stands still nobody can say what an order saw.
+    """
 
     symbol: Column
     bid: Column

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant
 from market_spread.common.load.source import MessageStream
+from market_spread.common.wire.layout import ALERT
+from market_spread.common.wire.ledger import RECEIPT
 from market_spread.controller.analysis.agreement import rig_agrees
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdict, Verdicts, conclude
 from market_spread.controller.analysis.observed import Observed
@@ -20,6 +22,7 @@ from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
+from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.sender.framing import Framer
 from market_spread.v1.control_pb2 import PartitionSent, ReceiverStatusResponse, SenderStatusResponse
 
@@ -77,6 +80,25 @@ def test_alerts_that_come_after_the_last_status_are_no_disagreement(plan: RunPla
     observed.received.alerts -= 1
 
     assert [each.holds for each in rig_agrees(plan, observed)] == [True]
+
+
+@pytest.mark.parametrize("came_later", [0, 50])
+def test_duplicates_that_come_after_the_last_status_are_no_disagreement(
+    plan: RunPlan, observed: Observed, came_later: int
+) -> None:
+    """Of a pair each order has two alerts, the warm-up's as well; one of the two comes back later."""
+    assert observed.alerts is not None
+    of_other = dataclasses.replace(observed.alerts, quote_sequence=observed.alerts.quote_sequence + 1)
+    observed.alerts = Alerts.concatenate([observed.alerts, of_other])
+    counts = dict.fromkeys(("orders", "expected", "received", "missing", "unexpected", "duplicated", "wrong"), 0)
+    others = dict.fromkeys(("stale", "undecided", "unchecked", "delay_us"), 0)
+    observed.judgement = Judgement(**counts, **others, replayed=ALERTS, disagreeing=ALERTS, sentences={})
+    observed.received.warm_up_alerts = 300
+    observed.received.alerts_duplicated = 300 + ALERTS - came_later
+    observed.received.alerts_disagreeing = ALERTS - 50
+    observed.ledger = bytes((2 * 300 + 2 * ALERTS) * (ALERT.width + RECEIPT.width))
+
+    assert [each.holds for each in rig_agrees(plan, observed)] == [came_later > 0]
 
 
 def test_a_schedule_that_puts_all_alerts_at_the_end_of_their_frames_is_no_disagreement(

@@ -6,6 +6,8 @@ import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant
+from market_spread.common.wire.layout import ALERT
+from market_spread.common.wire.ledger import RECEIPT
 from market_spread.controller.analysis.evidence import Criterion, Evidence
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import Observed
@@ -15,6 +17,7 @@ from market_spread.loadgen.columns import Alerts
 _SAMPLES_MIN = 200
 # With fewer messages to a frame, how long they wait depends on their phase.
 _FRAME_MIN = 8
+_LINE_BYTES = ALERT.width + RECEIPT.width
 
 
 def rig_agrees(plan: RunPlan, observed: Observed) -> list[Evidence]:
@@ -72,7 +75,7 @@ def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
 
 
 def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
-    """The receiver counts duplicates of the warm-up as well; what came after its last status is no fault."""
+    """What the ledger has beyond the receiver's last status came later, and is no fault."""
     received, firsts = observed.received, judged_alerts(alerts, from_us=0)
     if received.alerts > len(firsts):
         yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
@@ -86,7 +89,9 @@ def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
             f"{decided.decided + decided.unknown}"
         )
     judgement = observed.judgement
-    came_later = len(alerts) - len(firsts) > received.alerts_duplicated
+    # Both count the warm-up as well, which the alerts here are without.
+    counted = received.alerts + received.warm_up_alerts + received.alerts_duplicated
+    came_later = max(len(observed.ledger) // _LINE_BYTES, len(alerts)) > counted
     if judgement is not None and not came_later and judgement.disagreeing > received.alerts_disagreeing:
         yield (
             f"the receiver counted {received.alerts_disagreeing} alerts that disagree with an earlier one, and the "

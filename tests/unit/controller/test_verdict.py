@@ -268,17 +268,42 @@ def test_run_is_failed_by_each_thing_that_the_job_does_wrong(plan: RunPlan, obse
     assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
 
 
-def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(plan: RunPlan, observed: Observed) -> None:
-    judged(missing=3)(observed)
+def false_stamps(observed: Observed) -> None:
+    assert observed.alerts is not None
+    observed.alerts = dataclasses.replace(observed.alerts, read_us=observed.alerts.read_us * 0)
+    observed.round_trips = same_clocks()
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (judged(missing=3), "3 alerts are missing"),
+        (false_stamps, "the job's stamps are false: stage ingest ends before it begins"),
+    ],
+)
+def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(
+    plan: RunPlan, observed: Observed, plant: Callable[[Observed], None], reason: str
+) -> None:
+    plant(observed)
     observed.stolen_share = 0.5
 
     result = result_of(plan, observed, "a-run")
 
     assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
-    assert result.reasons == (
-        "3 alerts are missing",
+    assert result.reasons[0].startswith(reason)
+    assert result.reasons[1:] == (
         "its latencies are void as well: 50% of the CPU time was taken by the machine's neighbours",
     )
+
+
+def test_false_stamps_are_not_certainly_the_jobs_where_the_clock_was_moved(plan: RunPlan, observed: Observed) -> None:
+    """Between two of its stamps, and back again before a round trip could tell."""
+    false_stamps(observed)
+
+    result = result_of(plan, observed, "a-run", seen=seen(controller__unix_minus_monotonic_ms=[0.0] * 5 + [25.0] * 5))
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert set(result.decisive) >= {"clock_error", "job_stamps"}
 
 
 def test_alerts_of_messages_that_the_rig_lost_are_not_held_against_the_job(plan: RunPlan, observed: Observed) -> None:

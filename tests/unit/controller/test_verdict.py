@@ -464,13 +464,37 @@ def test_a_job_whose_clock_is_not_the_senders_is_told(plan: RunPlan, observed: O
     assert result.reasons[0].startswith("the job's clock is +60.00 ms ahead of the sender's, to within 1.00 ms;")
 
 
+OF_HOSTS = {
+    0: "synchronise the hosts' clocks, or mend stamps",
+    1: "a clock was moved, or stamps are false",
+    2: "synchronise the hosts' clocks, or mend stamps",
+}
+
+
+@pytest.mark.parametrize("hosts", OF_HOSTS)
 @pytest.mark.parametrize("fault", SPOILED_STAMPS)
-def test_stamps_that_cannot_be_are_seen(plan: RunPlan, observed: Observed, alerts: Alerts, fault: str) -> None:
+def test_stamps_that_cannot_be_are_seen(
+    plan: RunPlan, observed: Observed, alerts: Alerts, fault: str, hosts: int
+) -> None:
     observed.alerts = SPOILED_STAMPS[fault](alerts)
 
-    result = result_of(plan, observed, "a-run")
+    result = result_of(plan, observed, "a-run", seen=seen(hosts=hosts))
 
     assert (result.verdict, result.cause, result.decisive) == (Verdict.VOID, Cause.RIG, ("stamps",))
+    assert result.reasons[0].endswith(f" alerts: {OF_HOSTS[hosts]}")
+
+
+@pytest.mark.parametrize("hosts", OF_HOSTS)
+@pytest.mark.parametrize(("process", "criterion"), [("receiver", "clock_offset"), ("job", "stamps")])
+def test_clocks_of_one_host_are_not_called_those_of_hosts(
+    plan: RunPlan, observed: Observed, process: str, criterion: str, hosts: int
+) -> None:
+    observed.round_trips = same_clocks(**{process: 60_000})
+
+    result = result_of(plan, observed, "a-run", seen=seen(hosts=hosts))
+
+    assert evidence(result, "valid")[criterion]["holds"] is False
+    assert evidence(result, "valid")[criterion]["text"].endswith(f": {OF_HOSTS[hosts]}")
 
 
 def test_clocks_that_are_apart_are_told_with_their_bound(plan: RunPlan, observed: Observed) -> None:
@@ -1233,7 +1257,9 @@ def timeline(**changed: float | list[float]) -> Timeline:
 
 def seen(**changed: Any) -> Seen:
     """What was captured of a run in which all is well; `pushes_missing` and `preflight` by their names."""
-    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "preflight") if name in changed}
+    of_seen = {
+        name: changed.pop(name) for name in ("pushes", "pushes_missing", "hosts", "preflight") if name in changed
+    }
     return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
 
 

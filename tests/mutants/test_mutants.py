@@ -212,7 +212,7 @@ def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
 
 def test_each_wrong_system_is_tried_on_real_ones_or_the_page_says_why_not() -> None:
     tried = {session.name for session in SESSIONS} | {wrong.name for session in SESSIONS for wrong in session.wrong}
-    simulated = {each.name for each in (*MUTANTS, *STAMPS, *SLOW, *WRONG_RIGS, *WRONG_PARTS)}
+    simulated = {each.name for each in (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)}
     told = Path(__file__).with_name("README.md").read_text().partition("## What is tried on real")[2]
 
     explained = set(re.findall("`([a-z0-9_]+)`", told))

@@ -91,6 +91,51 @@ test("after the verdict nothing is a problem but what that says failed", () => {
   assert.deepEqual(said(problems({ ...bad, ...failed })), ["problem: it lost 3 (the system's doing)."]);
 });
 
+// While a run goes on, and has no verdict that makes notes of all else, the page itself says what is a problem. These are
+// the limits of loadgen/workloads/quick.yaml, and a run that has all that they allow, and what nothing forbids.
+const QUICK = { late_us: 250_000, late_share_max: 0.01, stall_us: 2_000_000, missing_share_max: 0.05 };
+const AT_THE_LIMITS = facts({
+  limits: QUICK,
+  framesSent: 6000,
+  framesLate: 60,
+  stallMs: 2000,
+  stallAtS: 12,
+  sources: [
+    { ...SOURCE, silentMs: 60_000, pushes: 57, missing: 5, dropped: 9, duplicates: 3, restarts: 1 },
+    { ...SOURCE, source: "job", pushes: 38, synchronised: false, clockErrorUs: -1 },
+    { ...SOURCE, source: "receiver", pushes: 0, clockErrorUs: 9000 },
+  ],
+  queryRestarts: 1,
+  alertsDuplicated: 7,
+  malformed: 2,
+  historyDropped: 5,
+  negative: 4,
+});
+
+test("a run that keeps the limits of its workload has no problem before its verdict", () => {
+  const found = findings(AT_THE_LIMITS);
+
+  assert.equal(AT_THE_LIMITS.verdict, "");
+  assert.deepEqual(said(found.filter(({ level }) => level === "problem")), []);
+  assert.equal(found.length, 12);
+});
+
+test("each limit of a run is told where the run is beyond it, and alone", () => {
+  const [first, ...others] = AT_THE_LIMITS.sources;
+  const beyond = {
+    "61 frames of 6,000 (1.0%) left more than 250.0 ms after their plan; the run allows 1.0%.": { framesLate: 61 },
+    "No alert came for 2.5 s, from 0:12 on; the run allows 2 s.": { stallMs: 2500 },
+    "sender-0: 6 pushes missing, 9 pushes dropped by the source; its figures lack what they held.": {
+      sources: [{ ...first, missing: 6 }, ...others],
+    },
+  };
+
+  for (const [text, changed] of Object.entries(beyond)) {
+    const problems = findings({ ...AT_THE_LIMITS, ...changed }).filter(({ level }) => level === "problem");
+    assert.deepEqual(said(problems), [`problem: ${text}`]);
+  }
+});
+
 test("late frames are a problem only above what a run allows", () => {
   const levels = [{ framesLate: 10 }, { framesLate: 11 }, { framesLate: 1000, limits: {} }].map(
     (changed) => lateFrames(facts(changed))[0].level,

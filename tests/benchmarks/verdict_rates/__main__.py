@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent))  # scripts beside each other, not a distribution
 
@@ -20,6 +21,8 @@ from simulated import (
     search_rates,
     two_states,
 )
+
+from market_spread.controller.compare import comparison
 
 DOCS = Path(__file__).parents[3] / "docs" / "comparing.md"
 _DRIFT_NAMES = {drift: name for name, drift in DRIFTS.items()}
@@ -73,6 +76,17 @@ def selections(repetitions: int) -> Iterator[Sequence[str]]:
             )  # fmt: skip
 
 
+def strictness(repetitions: int) -> Iterator[Sequence[str]]:
+    """Comparisons whose runs are void by chance, by our rule, and by one that says nothing if the numbers differ."""
+    yield "void by chance", "20% slower: found", "found by the stricter rule"
+    for void in (0.02, 0.05, 0.1):
+        bench = Bench(none, slower_share=0.2, void_share=void)
+        ours = rates(bench, repetitions=repetitions, seed=6)
+        with patch.object(comparison, "counts_differ_p", lambda first, other: float(first[0] == other[0])):
+            strict = rates(bench, repetitions=repetitions, seed=6)
+        yield f"{void:.0%}", f"{ours.worse:.2f}", f"{strict.worse:.2f}"
+
+
 def searches(repetitions: int) -> Iterator[Sequence[str]]:
     """Searches for a limit that is known."""
     yield (
@@ -109,7 +123,8 @@ def histories(repetitions: int) -> Iterator[Sequence[str]]:
 
 
 TABLES = {"comparisons": (comparisons, 500), "lengths": (lengths, 500), "turns": (turns, 500)}
-TABLES |= {"selections": (selections, 500), "searches": (searches, 300), "histories": (histories, 200)}
+TABLES |= {"selections": (selections, 500), "strictness": (strictness, 500)}
+TABLES |= {"searches": (searches, 300), "histories": (histories, 200)}
 
 
 def main() -> None:

@@ -314,12 +314,12 @@ def test_pushes_lost_at_the_begin_of_a_process_are_missing(tmp_path: Path) -> No
     log, store = RunFiles(tmp_path), Store()
     for sequence in (40, 41, 42):
         push = PushRequest(
-            source="sender-0", run_id="r1", epoch_unix_ns=1, sequence=sequence, pushes_dropped=39,
+            source="sender-0", run_id="r1", epoch_unix_ns=1, sequence=sequence, pushes_dropped=39, host="boot-1",
             start_unix_ns=sequence, end_unix_ns=sequence + 1,
             counters=[Sample(key=SeriesKey(name=FRAMES_LATE.name), value=sequence)],
         )  # fmt: skip
         log.append("r1", push_block(push, read_push(push)), push.start_unix_ns)
         store.push(push)
 
-    assert push_gaps(log.path("r1")) == (3, 39)
+    assert push_gaps(log.path("r1")) == (3, 39, 1)
     assert [epoch.missing for epoch in store.epochs()] == [39]

@@ -268,17 +268,42 @@ def test_run_is_failed_by_each_thing_that_the_job_does_wrong(plan: RunPlan, obse
     assert (result.verdict, result.reasons) == (Verdict.FAILED, (reason,))
 
 
-def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(plan: RunPlan, observed: Observed) -> None:
-    judged(missing=3)(observed)
+def false_stamps(observed: Observed) -> None:
+    assert observed.alerts is not None
+    observed.alerts = dataclasses.replace(observed.alerts, read_us=observed.alerts.read_us * 0)
+    observed.round_trips = same_clocks()
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (judged(missing=3), "3 alerts are missing"),
+        (false_stamps, "the job's stamps are false: stage ingest ends before it begins"),
+    ],
+)
+def test_what_is_certainly_wrong_fails_a_spoiled_run_as_well(
+    plan: RunPlan, observed: Observed, plant: Callable[[Observed], None], reason: str
+) -> None:
+    plant(observed)
     observed.stolen_share = 0.5
 
     result = result_of(plan, observed, "a-run")
 
     assert (result.verdict, result.cause, result.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
-    assert result.reasons == (
-        "3 alerts are missing",
+    assert result.reasons[0].startswith(reason)
+    assert result.reasons[1:] == (
         "its latencies are void as well: 50% of the CPU time was taken by the machine's neighbours",
     )
+
+
+def test_false_stamps_are_not_certainly_the_jobs_where_the_clock_was_moved(plan: RunPlan, observed: Observed) -> None:
+    """Between two of its stamps, and back again before a round trip could tell."""
+    false_stamps(observed)
+
+    result = result_of(plan, observed, "a-run", seen=seen(controller__unix_minus_monotonic_ms=[0.0] * 5 + [25.0] * 5))
+
+    assert (result.verdict, result.cause) == (Verdict.VOID, Cause.RIG)
+    assert set(result.decisive) >= {"clock_error", "job_stamps"}
 
 
 def test_alerts_of_messages_that_the_rig_lost_are_not_held_against_the_job(plan: RunPlan, observed: Observed) -> None:
@@ -439,13 +464,37 @@ def test_a_job_whose_clock_is_not_the_senders_is_told(plan: RunPlan, observed: O
     assert result.reasons[0].startswith("the job's clock is +60.00 ms ahead of the sender's, to within 1.00 ms;")
 
 
+OF_HOSTS = {
+    0: "synchronise the hosts' clocks, or mend stamps",
+    1: "a clock was moved, or stamps are false",
+    2: "synchronise the hosts' clocks, or mend stamps",
+}
+
+
+@pytest.mark.parametrize("hosts", OF_HOSTS)
 @pytest.mark.parametrize("fault", SPOILED_STAMPS)
-def test_stamps_that_cannot_be_are_seen(plan: RunPlan, observed: Observed, alerts: Alerts, fault: str) -> None:
+def test_stamps_that_cannot_be_are_seen(
+    plan: RunPlan, observed: Observed, alerts: Alerts, fault: str, hosts: int
+) -> None:
     observed.alerts = SPOILED_STAMPS[fault](alerts)
 
-    result = result_of(plan, observed, "a-run")
+    result = result_of(plan, observed, "a-run", seen=seen(hosts=hosts))
 
     assert (result.verdict, result.cause, result.decisive) == (Verdict.VOID, Cause.RIG, ("stamps",))
+    assert result.reasons[0].endswith(f" alerts: {OF_HOSTS[hosts]}")
+
+
+@pytest.mark.parametrize("hosts", OF_HOSTS)
+@pytest.mark.parametrize(("process", "criterion"), [("receiver", "clock_offset"), ("job", "stamps")])
+def test_clocks_of_one_host_are_not_called_those_of_hosts(
+    plan: RunPlan, observed: Observed, process: str, criterion: str, hosts: int
+) -> None:
+    observed.round_trips = same_clocks(**{process: 60_000})
+
+    result = result_of(plan, observed, "a-run", seen=seen(hosts=hosts))
+
+    assert evidence(result, "valid")[criterion]["holds"] is False
+    assert evidence(result, "valid")[criterion]["text"].endswith(f": {OF_HOSTS[hosts]}")
 
 
 def test_clocks_that_are_apart_are_told_with_their_bound(plan: RunPlan, observed: Observed) -> None:
@@ -1208,7 +1257,9 @@ def timeline(**changed: float | list[float]) -> Timeline:
 
 def seen(**changed: Any) -> Seen:
     """What was captured of a run in which all is well; `pushes_missing` and `preflight` by their names."""
-    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "preflight") if name in changed}
+    of_seen = {
+        name: changed.pop(name) for name in ("pushes", "pushes_missing", "hosts", "preflight") if name in changed
+    }
     return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
 
 

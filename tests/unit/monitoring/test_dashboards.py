@@ -106,6 +106,18 @@ def test_every_board_says_how_old_its_metrics_are(path: Path) -> None:
     assert "Latest metrics received" in [panel["title"] for panel in panels(path)[:2]]
 
 
+def test_overview_shows_the_verdict_and_counts_no_hint_as_a_fault() -> None:
+    (overview,) = (path for path in DASHBOARDS if path.stem == "overview")
+    shown = {
+        panel["title"]: (target["legendFormat"], target["expr"])
+        for panel in panels(overview)
+        for target in panel.get("targets", [])
+    }
+
+    assert shown["Phase, and verdict"] == ("{{phase}} {{outcome}}", 'market_spread_run_info{run_id="$run"}')
+    assert 'verdict!="hint"' in shown["Alerts that fire"][1]
+
+
 @pytest.mark.promtool
 def test_queries_are_valid(tmp_path: Path) -> None:
     """Each as a recording rule, since promtool reads those without a server."""

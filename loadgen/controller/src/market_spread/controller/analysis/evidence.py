@@ -84,13 +84,15 @@ class Criterion(StrEnum):
 _OF_THE_RIG = frozenset(list(Criterion)[list(Criterion).index(Criterion.BROKE_OFF) :])
 
 # What no fault of the rig explains away: the output itself, or the end of the job.
-_CERTAIN = frozenset({
+_ALWAYS = (
     Criterion.JOB_FAILED, Criterion.ALERTS_UNEXPECTED, Criterion.ALERTS_WRONG, Criterion.ALERTS_DUPLICATED,
     Criterion.ALERTS_UNREADABLE, Criterion.MALFORMED, Criterion.DECISIONS,
-})  # fmt: skip
-# These are certain as well, unless the rig itself lost messages.
-_LOST = frozenset({Criterion.ALERTS_MISSING, Criterion.DECISIONS_MISSING, Criterion.CONSERVATION, Criterion.LOSS})
+)  # fmt: skip
+_LOST = (Criterion.ALERTS_MISSING, Criterion.DECISIONS_MISSING, Criterion.CONSERVATION, Criterion.LOSS)
 _LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criterion.RIG_DISAGREES})
+# What is certain, unless the rig did one of these: it lost messages itself, or its clock was moved.
+_CERTAIN = dict.fromkeys(_ALWAYS, frozenset[Criterion]()) | dict.fromkeys(_LOST, _LOST_BY_RIG)
+_CERTAIN[Criterion.JOB_STAMPS] = frozenset({Criterion.CLOCK_ERROR})
 # What a system that stands still or falls behind brings about; alone it is the rig's.
 _CONSEQUENCES = frozenset({Criterion.UNDECIDED, Criterion.NOT_STEADY})
 
@@ -185,10 +187,8 @@ def conclude(verdicts: Verdicts) -> Conclusion:
     system = [*verdicts.correct.failing, *verdicts.objectives.failing]
     behind = any(each.criterion in (Criterion.STALLED, Criterion.LAG_GROWING) for each in system)
     rig = [each for each in verdicts.valid.failing if not (behind and each.criterion in _CONSEQUENCES)]
-    lost_by_rig = any(each.criterion in _LOST_BY_RIG for each in rig)
-    certain = [each for each in system if each.criterion in _CERTAIN or (each.criterion in _LOST and not lost_by_rig)]
-    if all(each.criterion is Criterion.STAMPS for each in rig):
-        certain = system
+    of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}
+    certain = [each for each in system if not _CERTAIN.get(each.criterion, of_rig) & of_rig]
     if rig and certain:
         verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
     elif rig:

@@ -21,7 +21,7 @@ _ALERTS_MIN = 1_000
 _FEW = 5
 
 
-def clock_offset(observed: Observed, limit_ms: float) -> Evidence:
+def clock_offset(observed: Observed, limit_ms: float, hosts: int) -> Evidence:
     """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
     apart = clocks_apart(clock_bounds(observed.round_trips))
     if apart is None:
@@ -29,7 +29,7 @@ def clock_offset(observed: Observed, limit_ms: float) -> Evidence:
         return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
     text, holds = _ahead("receiver", apart), None
     if abs(apart.offset_us) - apart.bound_us > limit_ms * 1000:
-        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: synchronise the hosts' clocks"
+        text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: {_why(hosts)}"
         holds = False
     elif _at_most_us(apart) <= limit_ms * 1000:
         holds = True
@@ -38,12 +38,12 @@ def clock_offset(observed: Observed, limit_ms: float) -> Evidence:
     return Evidence(Criterion.CLOCK_OFFSET, holds, text, apart.offset_us / 1000, limit_ms, "ms")
 
 
-def stamps(observed: Observed, alerts: Alerts, limit_ms: float) -> tuple[Evidence, Evidence]:
+def stamps(observed: Observed, alerts: Alerts, limit_ms: float, hosts: int) -> tuple[Evidence, Evidence]:
     """On the job's own stamps, and on what else has a stage end before it begins: clocks, or the rig's stamps.
 
     A stamp that is false by more than the clocks can be apart, by round trips and steps, is the job's doing. Where they
     are not known, as those of executors are not, it is nobody's. limit_ms: how far the job's clock may be from the
-    sender's.
+    sender's; hosts: on how many the run is, 0 if nobody knows.
     """
     bounds = clock_bounds(observed.round_trips)
     of_job, to_receiver = clocks_apart(bounds, "job"), clocks_apart(bounds, "receiver", "job")
@@ -57,7 +57,8 @@ def stamps(observed: Observed, alerts: Alerts, limit_ms: float) -> tuple[Evidenc
         if not _received_too_soon(observed, alerts):
             false["delivery"] = stages["delivery"] < -slack_us
     others = {name: (us < 0) & ~false.get(name, np.zeros(len(us), np.bool_)) for name, us in stages.items()}
-    return _of_job(false, len(alerts), slack_us), _of_others(others, len(alerts), of_job, has_executors, limit_ms)
+    of_others = _of_others(others, len(alerts), of_job, has_executors, limit_ms, _why(hosts))
+    return _of_job(false, len(alerts), slack_us), of_others
 
 
 def _received_too_soon(observed: Observed, alerts: Alerts) -> bool:
@@ -85,7 +86,7 @@ def _of_job(false: Mapping[str, Bools], alerts: int, slack_us: float) -> Evidenc
 
 
 def _of_others(
-    false: Mapping[str, Bools], alerts: int, of_job: ClockOffset | None, has_executors: bool, limit_ms: float
+    false: Mapping[str, Bools], alerts: int, of_job: ClockOffset | None, has_executors: bool, limit_ms: float, why: str
 ) -> Evidence:
     stage, count, holds = _worst(false, alerts)
     share = count / alerts if alerts else None
@@ -97,12 +98,9 @@ def _of_others(
     if holds is None:
         text = f"not evaluated: stage {stage} ends before it begins in {count} of {alerts:,} alerts, too few to tell"
     elif not holds:
-        text = (
-            f"stamps are false, or clocks differ: stage {stage.replace('_', ' ')} ends before it begins in {count:,} "
-            f"of {alerts:,} alerts; synchronise the hosts' clocks, or mend the job's stamps"
-        )
+        text = f"stage {stage.replace('_', ' ')} ends before it begins in {count:,} of {alerts:,} alerts: {why}"
     elif of_job is not None and abs(of_job.offset_us) - of_job.bound_us > limit_ms * 1000:
-        text = f"{_ahead('job', of_job)}; its stages are wrong by as much: synchronise the hosts' clocks"
+        text = f"{_ahead('job', of_job)}; its stages are wrong by as much: {why}"
         holds = False
     return Evidence(Criterion.STAMPS, holds, text, share, FALSE_STAMPS_SHARE_MAX, "share")
 
@@ -116,6 +114,11 @@ def _worst(false: Mapping[str, Bools], alerts: int) -> tuple[str, int, bool | No
     if alerts < _ALERTS_MIN and (0 < count <= _FEW or not alerts):
         holds = None
     return stage, count, holds
+
+
+def _why(hosts: int) -> str:
+    """Of clocks that are apart: the processes of one host read the same."""
+    return "a clock was moved, or stamps are false" if hosts == 1 else "synchronise the hosts' clocks, or mend stamps"
 
 
 def _ahead(process: str, apart: ClockOffset) -> str:

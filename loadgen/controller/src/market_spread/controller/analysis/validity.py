@@ -34,7 +34,7 @@ _SLOPE_POINTS_MAX = 600
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was captured besides the processes' own words. pushes, pushes_missing: of all processes' metrics."""
+    """What was captured besides the processes' own words. pushes, pushes_missing, hosts: of what pushes metrics."""
 
     timeline: Timeline
     components: tuple[str, ...]
@@ -43,6 +43,7 @@ class Seen:
     to_s: float
     pushes: int = 0
     pushes_missing: int = 0
+    hosts: int = 0
     preflight: tuple[HostCheck, ...] = ()
 
     def measured(self, component: str, name: str) -> Series:
@@ -94,7 +95,7 @@ def validity(
                 one_key(plan, judged.symbol),
             ]
         ),
-        clock_offset(observed, plan.workload.void.clock_ms),
+        clock_offset(observed, plan.workload.void.clock_ms, seen.hosts if seen else 0),
         *rig_agrees(plan, observed),
         *([] if seen is None else _of_timeline(plan, seen)),
         *([] if seen is None else _of_preflight(seen)),
@@ -132,16 +133,16 @@ def slope_per_s(
     return float(low), float(slope), float(high)
 
 
-def push_gaps(metrics: Path) -> tuple[int, int]:
-    """How many pushes a log has, and how many never came."""
-    epochs: dict[tuple[str, int], tuple[int, int, int]] = {}
+def push_gaps(metrics: Path) -> tuple[int, int, int]:
+    """How many pushes a log has, how many never came, and from how many hosts they are known to be."""
+    epochs: dict[tuple[str, int, str], tuple[int, int, int]] = {}
     for entry in run_files.read(metrics, hlog.Reading()):
         if isinstance(entry, PushRequest):
-            key = (entry.source, entry.epoch_unix_ns)
+            key = (entry.source, entry.epoch_unix_ns, entry.host)
             last, seen, dropped = epochs.get(key, (0, 0, 0))
             epochs[key] = max(last, entry.sequence), seen + 1, max(dropped, entry.pushes_dropped)
     missing = sum(pushes_missing(last=last, seen=seen, dropped=dropped) for last, seen, dropped in epochs.values())
-    return sum(seen for _, seen, _ in epochs.values()), missing
+    return sum(seen for _, seen, _ in epochs.values()), missing, len({host for *_, host in epochs if host})
 
 
 def _broken_off(observed: Observed) -> list[Evidence]:

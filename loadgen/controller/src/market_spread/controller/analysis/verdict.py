@@ -97,19 +97,17 @@ def result_of(
     )
     asked = assess(workload.objectives, achieved)
     outage = _outage(plan, observed)
-    stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms)
+    stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms, seen.hosts if seen else 0)
+    paced = (
+        []
+        if judged is None
+        else [_lag_growing(plan, observed, growth, steady, backlog), _stalled(plan, observed, stalls)]
+    )
     verdicts = Verdicts(
         correct=correctness(observed, outage).with_evidence(*stamped[:1]),
         valid=validity(plan, observed, judged, steady, stalls, outage, seen).with_evidence(*stamped[1:]),
         objectives=Assessment(
-            (
-                *(
-                    []
-                    if judged is None
-                    else [_lag_growing(plan, observed, growth, steady, backlog), _stalled(plan, observed, stalls)]
-                ),
-                *asked,
-            ),
+            (*paced, *asked),
             known=all(each.holds is not None for each in asked),
         ),
     )

@@ -103,15 +103,13 @@ def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> N
 
 
 def _seen(folder: RunFolder, observed: Observed, checks: tuple[HostCheck, ...]) -> Seen:
-    pushes, missing = push_gaps(folder.metrics)
     series = Timeline.read(folder.timeline)
     return Seen(
-        timeline=series,
-        components=tuple(sorted({component for component, _ in series.names} - set(OUTSIDE))),
-        cores=this_machine().cores,
-        from_s=observed.starts_unix_ns.get("measured", 0) / 1e9,
-        to_s=observed.measured_until_unix_ns / 1e9,
-        pushes=pushes,
-        pushes_missing=missing,
+        series,
+        tuple(sorted({component for component, _ in series.names} - set(OUTSIDE))),
+        this_machine().cores,
+        observed.starts_unix_ns.get("measured", 0) / 1e9,
+        observed.measured_until_unix_ns / 1e9,
+        *push_gaps(folder.metrics),
         preflight=checks,
     )

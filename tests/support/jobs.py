@@ -63,8 +63,10 @@ class Jobs:
         topics: str = "",
         cores: int = 2,
         state_partitions: int = 1,
+        batch_s: float | None = None,
+        warm_up_batches: int = 30,
     ) -> JobClient:
-        """A job from the checkpoint; returns when it answers."""
+        """A job from the checkpoint; returns when it answers. batch_s: by default 0, or 5 in Real-Time Mode."""
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("job"),
@@ -75,7 +77,8 @@ class Jobs:
             checkpoint=str(checkpoint),
             class_path=self._jvm.class_path,
             java_options=self._jvm.options(),
-            batch_s=0 if mode == MICRO_BATCH else 5,
+            batch_s=(0 if mode == MICRO_BATCH else 5) if batch_s is None else batch_s,
+            warm_up_batches=warm_up_batches,
             shuffle_partitions=state_partitions,
             driver_memory="1g",
             local_folder=self.local_folder,

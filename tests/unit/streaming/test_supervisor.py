@@ -69,6 +69,7 @@ class FakeQuery:
         self.stopped_at_s: float | None = None
         self.all_progress_asked = 0
         self.hangs = False
+        self.ended_early = 0
 
     @property
     def isActive(self) -> bool:  # noqa: N802
@@ -97,7 +98,7 @@ class FakeQuery:
             raise StreamingQueryException("stop timed out")
 
     def _reported(self) -> list[FakeProgress]:
-        done = int((self._clock.elapsed_s - self._start_s) // 5)
+        done = int((self._clock.elapsed_s - self._start_s) // 5) + self.ended_early
         return [FakeProgress(batch) for batch in self._batches[:done]]
 
 
@@ -114,6 +115,9 @@ class FakeEngine:
         self.started_at_s: list[float] = []
         self.started: list[str] = []
         self.batches_s: list[float] = []
+        self.ends_early = False
+        self.ended_at_s: list[float] = []
+        self.kept_time_at_s: list[float] = []
 
     def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
         self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
@@ -140,6 +144,15 @@ class FakeEngine:
 
     def live_counts(self) -> tuple[int, int]:
         return self.live
+
+    def end_batch(self) -> bool:
+        if self.ends_early:
+            self.ended_at_s.append(round(self._clock.elapsed_s, 2))
+            self.queries[-1].ended_early += 1
+        return self.ends_early
+
+    def keep_time(self) -> None:
+        self.kept_time_at_s.append(round(self._clock.elapsed_s, 2))
 
     def _start(self, batches: str) -> StreamingQuery:
         self.started.append(batches)
@@ -527,6 +540,18 @@ def test_stop_that_waits_ends_the_query_after_the_running_batch(rig: Rig) -> Non
     assert state.progress.batch_id == 1
 
 
+def test_stop_that_waits_ends_the_running_batch_where_it_can(rig: Rig) -> None:
+    rig.engine.plan(batches=[0, 1, 2, 3])
+    rig.engine.ends_early = True
+    rig.stop_at(7, wait_s=60)
+
+    state = rig.run()
+
+    assert rig.engine.ended_at_s == [7.0]
+    assert rig.engine.queries[0].stopped_at_s == pytest.approx(7.25, abs=0.01)
+    assert state.progress.batch_id == 1
+
+
 def test_stop_waits_no_longer_than_it_was_told(rig: Rig) -> None:
     rig.engine.plan(batches=[])
     rig.stop_at(7, wait_s=20)
@@ -587,6 +612,8 @@ class Drain(threading.Thread):
         self._until = until
         self.outcome: object = None
         self.start()
+        while self.is_alive() and until not in supervisor._drains:
+            self.join(0.001)
 
     def run(self) -> None:
         try:
@@ -608,6 +635,23 @@ def test_drain_returns_when_the_offsets_are_committed(rig: Rig) -> None:
     rig.run()
 
     assert drain.awaited() == {("nbbo", 0): 20}
+
+
+def test_drain_ends_a_batch_as_soon_as_it_has_read_all_that_is_awaited(rig: Rig) -> None:
+    """Batch 0 has 10 records at 5 s; batch 1, of which 9 are read at 6 s and 10 at 8 s, would end at 10 s."""
+    rig.engine.plan(batches=[0, 1, 2])
+    rig.engine.ends_early = True
+    rig.clock.at(6, lambda: setattr(rig.engine, "live", (9, 9)))
+    rig.clock.at(8, lambda: setattr(rig.engine, "live", (10, 10)))
+    drain = Drain(rig.supervisor, {("nbbo", 0): 20})
+    rig.stop_at(9.5)
+
+    rig.run()
+
+    assert drain.awaited() == {("nbbo", 0): 20}
+    (ended_at_s,) = rig.engine.ended_at_s
+    assert ended_at_s == pytest.approx(8.5, abs=0.5)
+    assert rig.engine.kept_time_at_s == [pytest.approx(ended_at_s + 0.25, abs=0.01)]
 
 
 def test_drain_of_what_is_committed_does_not_wait(rig: Rig) -> None:

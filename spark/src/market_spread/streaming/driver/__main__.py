@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.common.job_contract import slots_needed
+from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
@@ -32,6 +32,7 @@ from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
+from market_spread.streaming.driver.early_end import EarlyEnd
 from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, registered_slots
 from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
 from market_spread.streaming.driver.live_counts import LiveCounts
@@ -51,8 +52,12 @@ _log = logging.getLogger(__name__)
 class SparkEngine:
     """Spark as the supervisor sees it."""
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, config: JobConfig) -> None:
+    def __init__(
+        self, spark: SparkSession, pipeline: Pipeline, config: JobConfig, early_end: EarlyEnd | None = None
+    ) -> None:
+        """early_end: None where a batch cannot be ended before its time."""
         self._spark = spark
+        self._early_end = early_end
         self._pipeline = pipeline
         self._config = config
         self._mode = BY_NAME[config.mode]
@@ -79,8 +84,18 @@ class SparkEngine:
     def live_counts(self) -> tuple[int, int]:
         return self._live_counts.read()
 
+    def end_batch(self) -> bool:
+        if self._early_end is not None:
+            self._early_end.end_batch(self._config.batch_s)
+        return self._early_end is not None
+
+    def keep_time(self) -> None:
+        if self._early_end is not None:
+            self._early_end.keep_time()
+
     def start_query(self, batch_s: float) -> StreamingQuery:
         config = self._config
+        self.keep_time()
         return start_query(
             self._spark,
             self._pipeline,
@@ -124,8 +139,11 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     if lease is not None:
         lease.wait_until_held()
     bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
+    early_end = None
+    if config.mode == REAL_TIME and config.master.startswith("local"):
+        early_end = EarlyEnd(spark, KafkaBroker(config.bootstrap_servers, security=config), counts, clock)
     supervisor = Supervisor(
-        SparkEngine(spark, pipeline, config),
+        SparkEngine(spark, pipeline, config, early_end),
         slots_needed=slots_needed(
             config.mode, sum(counts.values()), config.shuffle_partitions if pipeline.stream.state else 0
         ),

@@ -48,6 +48,12 @@ class Engine(Protocol):
     def live_counts(self) -> tuple[int, int]:
         """Records read and messages processed by the running batch."""
 
+    def end_batch(self) -> bool:
+        """Have the running batch end now; False if it cannot be ended before its time."""
+
+    def keep_time(self) -> None:
+        """Have the batches end by the time of day again."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobState:
@@ -89,6 +95,7 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self._changed = threading.Condition()
+        self._drains: list[Mapping[Partition, int]] = []
         self._stop_by_ns: int | None = None
 
     def stop(self, wait_s: float) -> None:
@@ -99,6 +106,7 @@ class Supervisor:
     def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
         """Wait until everything below the offsets is committed; returns the committed offsets.
 
+        A batch that has read all of it is ended for that before its time, where it can be.
         DeadlineError after the time; RunFailedError or WrongStateError if the job ends before.
         """
 
@@ -109,7 +117,9 @@ class Supervisor:
             return self.state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
 
         with self._changed:
+            self._drains.append(until)
             self._changed.wait_for(lambda: reached() or ended(), timeout_s)
+            self._drains.remove(until)
             state = self.state
             if reached():
                 return state.progress.offsets
@@ -194,6 +204,7 @@ class Supervisor:
         batch_before = self.state.progress.batch_id
         first_batch_after_stop: int | None = None
         live_at_ns = 0
+        ends_early = False
         try:
             while query.isActive:
                 self._note_commits(query)
@@ -201,6 +212,9 @@ class Supervisor:
                     live_at_ns = self.clock.monotonic_ns() + self._read_live_counts()
                 has_ended = self.state.progress.batch_id > batch_before
                 batch_before = self.state.progress.batch_id
+                if has_ended and ends_early:
+                    self.engine.keep_time()
+                    ends_early = False
                 if has_ended and (realigns or self.schedule.has_drifted(self.clock.unix_ns())):
                     return True
                 if self._stop_by_ns is not None:
@@ -210,11 +224,22 @@ class Supervisor:
                     committed = self.state.progress.batch_id > first_batch_after_stop
                     if committed or self.clock.monotonic_ns() >= self._stop_by_ns:
                         return False
+                if not ends_early and (self._stop_by_ns is not None or self._is_awaited()):
+                    ends_early = self.engine.end_batch()
                 self.clock.sleep_ns(round(_POLL_S * 1e9))
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
             self._end(query)
+
+    def _is_awaited(self) -> bool:
+        """Whether the running batch has read all that a drain waits for."""
+        progress = self.state.progress
+        read = progress.records_live - progress.records_committed
+        with self._changed:
+            drains = list(self._drains)
+        left = (sum(max(0, end - progress.offsets.get(key, 0)) for key, end in until.items()) for until in drains)
+        return any(0 < records <= read for records in left)
 
     def _read_live_counts(self) -> int:
         """Note what the running batch has done; returns after how many nanoseconds to read again.

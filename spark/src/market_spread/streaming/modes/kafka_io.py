@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _SOURCE_OPTIONS: Mapping[str, str] = {
@@ -15,18 +16,21 @@ _SOURCE_OPTIONS: Mapping[str, str] = {
     "kafka.fetch.max.bytes": "16777216",
 }
 
+# The key of a record that is no message: it only wakes who reads the partition.
+WAKE_UP = b"market-spread.wake-up"
+
 _SINK_OPTIONS: Mapping[str, str] = {"kafka.linger.ms": "0", "kafka.acks": "all", "kafka.compression.type": "none"}
 
 
 def read_topic(
     spark: SparkSession, topic: str, client: Mapping[str, str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The records of a topic from its beginning, with their headers; streaming.
+    """The records of a topic from its beginning, with their headers, but for those with the key WAKE_UP; streaming.
 
     client: settings of Kafka's client, with `bootstrap.servers`; options: of Spark's source.
     """
     reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_prefixed(client))
-    return reader.option("subscribe", topic).load()
+    return reader.option("subscribe", topic).load().where(F.col("key").isNull() | (F.col("key") != F.lit(WAKE_UP)))
 
 
 def writer_of(records: DataFrame, checkpoint: str, client: Mapping[str, str]) -> DataStreamWriter:

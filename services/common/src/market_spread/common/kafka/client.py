@@ -58,14 +58,16 @@ class Producer:
             for topic in topics:
                 self._producer.partitions_for(topic)
 
-    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
+    def send(
+        self, topic: str, partition: int, value: bytes, headers: Headers, done: Done, key: bytes | None = None
+    ) -> None:
         """Hand a record over; does not wait for the broker.
 
         `done` is called once, mostly on another thread, with the record's offset and None, or with -1 and why the
         record is lost.
         """
         try:
-            future = self._producer.send(topic, value=value, headers=list(headers), partition=partition)
+            future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
         except KafkaError as error:
             done(-1, error)
             return

@@ -48,7 +48,7 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     (DEFAULT, {"job.executors.slots": 2}, "job.executors has 2 slots (count x slots)"),
     (DEFAULT, {"topics.partitions": 4}, "2 x topics.partitions + job.shufflePartitions = 9; use as many"),
     (DEFAULT, {"job.batchS": 1}, "job.batchS=1; real-time takes 5 or more"),
-    (DEFAULT, {"job.replicas": 2}, "job.batchS=10 with job.replicas=2; use 20 or more"),
+    (DEFAULT, {"job.replicas": 2, "job.batchS": 10}, "job.batchS=10 with job.replicas=2; use 20 or more"),
     (DEFAULT, {"job.driver.heap": "2g"}, "job.driver.memory=2Gi holds the heap of 2g and less than 768Mi besides"),
     (DEFAULT, {"kafka.heap": "1400m"}, "kafka.memory=1536Mi holds the heap of 1400m and less than 384Mi besides"),
     (DEFAULT, {"run.enabled": True}, "run.enabled=true, and run.workload is empty"),

@@ -77,7 +77,7 @@ def test_quick_workload_is_a_minute_at_20_000_messages_a_second() -> None:
 
     assert workload.name == "quick"
     assert workload.load == Constant(20_000, 60)
-    assert (workload.market.symbols, workload.job.mode, workload.job.batch_s) == (350, "real-time", 10)
+    assert (workload.market.symbols, workload.job.mode, workload.job.batch_s) == (350, "real-time", 60)
     assert workload.market.rejected_orders == 1 / 70_000
 
 
@@ -489,6 +489,25 @@ def test_another_mode_brings_its_own_batch_time() -> None:
     workload = read_workload(QUICK, Overrides(mode="micro-batch"))
 
     assert (workload.job.mode, workload.job.batch_s) == ("micro-batch", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("job", "rate_per_s", "duration_s", "starts_fast"),
+    [
+        ({}, 50_000, 180, True),
+        ({}, 50_001, 180, False),
+        ({}, 50_000, 181, False),
+        ({"mode": "micro-batch"}, 1_000, 20, False),
+        ({"jit": "fast-start"}, 1_000_000, 600, True),
+        ({"jit": "peak"}, 1_000, 20, False),
+    ],
+)
+def test_compilers_are_by_mode_and_load_unless_told(
+    job: dict[str, str], rate_per_s: int, duration_s: float, starts_fast: bool
+) -> None:
+    workload = read_workload(QUICK, Overrides(rate_per_s=rate_per_s, duration_s=duration_s)).changed(job=job)
+
+    assert workload.starts_fast is starts_fast
 
 
 def test_rate_alone_keeps_the_duration_and_duration_alone_the_rate() -> None:

@@ -15,7 +15,7 @@ REQUIRED = {"MARKET_SPREAD_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "MARKET_SPREAD_
 def test_defaults_need_only_broker_and_checkpoint() -> None:
     config = from_environment(JobConfig, REQUIRED)
 
-    assert (config.source, config.mode, config.batch_s, config.shuffle_partitions) == ("job", "real-time", 30.0, 1)
+    assert (config.source, config.mode, config.batch_s, config.shuffle_partitions) == ("job", "real-time", 60.0, 1)
     assert config.topic_names(["orders", "invalid"]) == {"orders": "orders", "invalid": "invalid"}
     assert config.aggregator_address is None
 

@@ -17,7 +17,7 @@ MODES = (REAL_TIME, MICRO_BATCH)
 BATCH_S_MIN: Mapping[str, float] = {REAL_TIME: 5.0, MICRO_BATCH: 0.0}
 # With shorter batches a replica loses too much of its period while it realigns.
 REPLICAS_BATCH_S_MIN = 20.0
-BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 30.0, MICRO_BATCH: 0.5}
+BATCH_S_DEFAULT: Mapping[str, float] = {REAL_TIME: 60.0, MICRO_BATCH: 0.5}
 
 # A run's id names folders, whatever the system.
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

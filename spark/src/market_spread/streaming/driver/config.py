@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
+from market_spread.common.job_contract import BATCH_S_DEFAULT, BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
 from market_spread.common.kafka.security import refuse
 from market_spread.streaming.driver.kubernetes.executors import PodsConfig, is_on_kubernetes
 
@@ -33,7 +33,7 @@ class JobConfig(PodsConfig):
     master: str = "local[8]"
     checkpoint: str
     class_path: str = ""
-    batch_s: float = 30.0
+    batch_s: float = BATCH_S_DEFAULT[REAL_TIME]
     shuffle_partitions: int = 1
     topics: str = ""
     driver_memory: str = "2g"

@@ -32,6 +32,9 @@ from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accep
 from market_spread.v1.limits_pb2 import RunLimits
 
 _BATCH_S_MAX = 3600
+JIT_AUTO, _FAST_START = "auto", "fast-start"
+# What the thorough compiler makes takes a quarter less CPU, but is not ready for a minute or two (docs/adr/0027).
+_FAST_START_S_MAX, _FAST_START_PER_S_MAX = 180, 50_000
 _ACKNOWLEDGE_P99_US = 100_000
 _UNACKNOWLEDGED_US = 1_000_000
 
@@ -96,6 +99,14 @@ class JobKeys:
         int, number(1, 2, f"Jobs that read the same topics; 2 need batches of {REPLICAS_BATCH_S_MIN:g} s or more.")
     ] = 1
     memory: Annotated[str, choice(("1g", "2g", "3g", "4g", "8g", "16g"), "Heap of the driver's JVM.")] = "2g"
+    jit: Annotated[
+        str,
+        choice(
+            (JIT_AUTO, _FAST_START, "peak"),
+            f"Which compilers its JVM has: `{_FAST_START}` the quick one alone, `peak` both; `{JIT_AUTO}` takes the "
+            f"first for `{REAL_TIME}`, up to {_FAST_START_S_MAX} s of {_FAST_START_PER_S_MAX:,} messages a second.",
+        ),
+    ] = JIT_AUTO
 
     @model_validator(mode="before")
     @classmethod
@@ -159,6 +170,14 @@ class Workload:
         """The workload with other keys, which are not checked: `changed(name="other", job={"batch_s": 30})`."""
         parts = {name: replace(getattr(self, name), **part) for name, part in keys.items() if isinstance(part, dict)}
         return replace(self, **{**keys, **parts})
+
+    @property
+    def starts_fast(self) -> bool:
+        """Whether the job's JVM does without its thorough compiler, which else competes with the first minute."""
+        if self.job.jit != JIT_AUTO:
+            return self.job.jit == _FAST_START
+        is_short = self.load.duration_ns <= _FAST_START_S_MAX * 1_000_000_000
+        return self.job.mode == REAL_TIME and is_short and self.load.highest_per_s <= _FAST_START_PER_S_MAX
 
     @property
     def objectives(self) -> Objectives:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
+from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS
 from market_spread.controller.deploy.base import slots_of
-from market_spread.controller.plan.workload import Workload
+from market_spread.controller.plan.workload import JIT_AUTO, Workload
 
 
 def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) -> list[str]:
@@ -17,7 +17,7 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
     partitions = told.get("SHUFFLE_PARTITIONS", "1")
     for asked_by, value, wanted, remedy in (
         ("job.mode", told.get("MODE", "real-time"), job.mode, "job.mode"),
-        ("job.batch_s", told.get("BATCH_S", "30"), f"{job.batch_s:g}", "job.batchS"),
+        ("job.batch_s", told.get("BATCH_S", f"{BATCH_S_DEFAULT[REAL_TIME]:g}"), f"{job.batch_s:g}", "job.batchS"),
         ("job.shuffle_partitions", partitions, str(job.shuffle_partitions), "job.shufflePartitions"),
         ("decisions", _decisions(told), workload.decisions, "job.decisions"),
         ("job.replicas", str(drivers), str(job.replicas), "job.replicas"),
@@ -27,6 +27,11 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
                 f"the release's job has {asked_by.removeprefix('job.')}={value} and the workload asks for {wanted}; "
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
+    if job.jit != JIT_AUTO:
+        found.append(
+            f"job.jit={job.jit}; the JVMs of a release have the options that it gives them: leave job.jit out of the "
+            "workload, and set job.driver.javaOptions and job.executors.javaOptions of the release"
+        )
     return [*found, *_too_few_slots(workload, told)]
 
 

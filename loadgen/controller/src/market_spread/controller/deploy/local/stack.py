@@ -227,6 +227,7 @@ class LocalStack:
 
     def _start_job(self, replica: int, port: int = 0) -> None:
         name, job, jvm = _job_name(replica), self._workload.job, job_jvm(self._java, self._jars)
+        compilers = "-XX:TieredStopAtLevel=1" if self._workload.starts_fast else None
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
@@ -243,7 +244,7 @@ class LocalStack:
             shuffle_partitions=job.shuffle_partitions,
             driver_memory=job.memory,
             warm_up_batches=self._workload.warm_up.batches,
-            java_options=jvm.options(log_option(self.folder / f"{name}.gc.log")),
+            java_options=jvm.options(log_option(self.folder / f"{name}.gc.log"), compilers),
             replica=replica,
             replicas=job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),

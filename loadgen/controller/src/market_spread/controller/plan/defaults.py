@@ -9,6 +9,6 @@ DEFAULT_WORKLOAD = Workload(
     load=Constant(20_000, 60),
     market=MarketKeys(symbols=350, partitions=1),
     frames=FrameKeys(messages=200, linger_ms=2),
-    job=JobKeys(batch_s=10),
+    job=JobKeys(),
     warm_up=WarmUpKeys(batches=12, duration_s=12, settle_s=5),
 )

@@ -23,7 +23,7 @@ from market_spread.controller.analysis.validity import push_gaps
 from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.deploy.effective_config import job_settings, jvm_options, stable
+from market_spread.controller.deploy.effective_config import jvm_options, stable
 from market_spread.controller.host.preflight import MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives
@@ -35,7 +35,7 @@ from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.v1.control_pb2 import DescribeJobResponse, JobStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 from tests.support.clock import ManualClock
 from tests.support.interval_log import merged, read_interval_log
@@ -181,16 +181,10 @@ def test_any_hdr_tool_reads_the_logs(tmp_path: Path) -> None:
 
 
 def test_settings_of_the_job_are_those_that_every_run_shares() -> None:
-    described = DescribeJobResponse(
-        spark={"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"},
-        jvm={"name": "OpenJDK", "arguments": "-Xmx2g"},
-    )
+    described = {"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"}
 
-    assert job_settings(described) == (
-        {"spark.sql.shuffle.partitions": "1"},
-        {"name": "OpenJDK", "arguments": "-Xmx2g"},
-    )
-    assert job_settings(DescribeJobResponse()) == ({}, {})
+    assert stable(described) == {"spark.sql.shuffle.partitions": "1"}
+    assert stable({}) == {}
 
 
 def test_settings_of_one_run_alone_are_left_out() -> None:
@@ -201,7 +195,9 @@ def test_settings_of_one_run_alone_are_left_out() -> None:
 
 
 def test_of_a_jvms_arguments_those_count_that_change_how_it_runs() -> None:
-    assert jvm_options("-Xmx2g -Dname=value --add-opens=a -Xlog:gc:file=x -XX:+UseG1GC") == ["-Xmx2g", "-XX:+UseG1GC"]
+    arguments = ["-Xmx2g", "-Dname=value", "--add-opens=a", "-Xlog:gc:file=x", "-XX:+UseG1GC"]
+
+    assert jvm_options(arguments) == ["-Xmx2g", "-XX:+UseG1GC"]
 
 
 def test_what_the_page_is_told_is_what_the_result_has() -> None:

@@ -63,7 +63,10 @@ class Broker:
 
         Raises UsageError if its port is taken or it cannot start, with the reason from its log.
         """
-        _require_free(self.port)
+        if _accepts_connections(self.port):
+            raise UsageError(
+                f"port {self.port} is in use; stop what listens there or choose another port for the broker"
+            )
         properties, pauses = self._prepare_folder(), log_option(self.folder / "broker.gc.log")
         self.child = Child.start(
             "broker",
@@ -158,11 +161,6 @@ def free_port() -> int:
 def remove_data(folder: Path) -> None:
     """Delete a stopped broker's topics; its configuration and logs stay."""
     shutil.rmtree(folder / "data", ignore_errors=True)
-
-
-def _require_free(port: int) -> None:
-    if _accepts_connections(port):
-        raise UsageError(f"port {port} is in use; stop what listens there or choose another port for the broker")
 
 
 def _accepts_connections(port: int) -> bool:

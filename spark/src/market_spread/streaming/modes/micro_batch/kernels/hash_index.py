@@ -25,14 +25,10 @@ def find_keys(keys: UInt64s, known: UInt64s) -> Int64s:
     found = table[_hashes(keys, bits)].astype(np.int64)
     others = np.flatnonzero(known[found] != keys)
     if len(others):
-        found[others] = _searched(keys[others], known)
+        searched = np.minimum(np.searchsorted(known, keys[others]), len(known) - 1)
+        found[others] = np.where(known[searched] == keys[others], searched, MISSING)
     return found
 
 
 def _hashes(keys: UInt64s, bits: int) -> Int64s:
     return ((keys * _MULTIPLIER) >> np.uint64(64 - bits)).view(np.int64)
-
-
-def _searched(keys: UInt64s, known: UInt64s) -> Int64s:
-    found = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[found] == keys, found, MISSING)

@@ -17,7 +17,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
 from market_spread.loadgen.files.native import map_native
 from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.generator import Market
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.market.places import buckets_of
 
 STRETCH_MESSAGES = 4096
@@ -25,7 +25,7 @@ STRETCH_MESSAGES = 4096
 
 def market(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
     """A synthetic market; see MarketParameters for what it takes."""
-    return Market(MarketParameters.from_mapping(parameters), start_unix_ns)
+    return Market(MARKET.read(parameters), start_unix_ns)
 
 
 def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:

@@ -58,7 +58,7 @@ class Host:
             "frequency_driver": self._of_all_cpus("cpufreq/scaling_driver"),
             "frequency_khz_max": self._of_all_cpus("cpufreq/scaling_max_freq"),
             "turbo": self.turbo(),
-            "smt": self.smt(),
+            "smt": self.read("sys/devices/system/cpu/smt/control"),
             "siblings_of_cpu0": self.read("sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
             "online": self.read("sys/devices/system/cpu/online"),
             "isolated": self.read("sys/devices/system/cpu/isolated"),
@@ -122,10 +122,6 @@ class Host:
             return "off" if off == "1" else "on"
         boost = self.read("sys/devices/system/cpu/cpufreq/boost")
         return None if boost is None else "on" if boost == "1" else "off"
-
-    def smt(self) -> str | None:
-        """`on`, `off`, `notsupported`, …"""
-        return self.read("sys/devices/system/cpu/smt/control")
 
     def network_drivers(self) -> list[str]:
         """Of the interfaces that are hardware, or pretend to be."""

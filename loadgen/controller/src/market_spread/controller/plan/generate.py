@@ -1,11 +1,10 @@
 """Writes the messages of a workload to native files."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.files.native import write_native
@@ -37,11 +36,7 @@ def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int
     plan = plan_of_workload(workload)
     initial = plan.initial.open(start_unix_ns - INITIAL_BEFORE_NS)
     measured = plan.measured.open(start_unix_ns)
-
-    def quote_rows() -> Iterator[Bytes2D]:
-        yield from (block.quotes.rows for block in initial.blocks())
-        yield from (block.quotes.rows for block in measured.blocks())
-
-    quote_count = write_native(nbbo, quote_rows())
+    quote_blocks = chain(initial.blocks(), measured.blocks())
+    quote_count = write_native(nbbo, (block.quotes.rows for block in quote_blocks))
     order_count = write_native(orders, (block.orders.rows for block in measured.blocks()))
     return Generated(initial.messages, quote_count, order_count)

@@ -75,13 +75,11 @@ class Market:
         """The messages, in blocks of about 20 ms, or of about 512 messages where that is longer."""
         for chunk in range(self._drawing.chunks):
             draw = self._drawing.chunk(chunk)
-            quotes, orders = self._encode(draw)
+            is_own = self._is_own(draw)
+            quotes = self._quotes(draw.part(is_own & ~draw.is_order))
+            orders = self._orders(draw.part(is_own & draw.is_order))
             whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
             yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
-
-    def _encode(self, draw: Draw) -> tuple[MessageStream, MessageStream]:
-        is_own = self._is_own(draw)
-        return self._quotes(draw.part(is_own & ~draw.is_order)), self._orders(draw.part(is_own & draw.is_order))
 
     def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)

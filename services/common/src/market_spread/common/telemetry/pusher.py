@@ -116,9 +116,7 @@ class Pusher:
         processes = family()
         push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
         push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
-        clock_error = read_clock_error()
-        push.clock_error_us = clock_error.bound_us
-        push.clock_synchronised = clock_error.synchronised
+        push.clock_error_us, push.clock_synchronised = read_clock_error()
         push.host = host_id()
 
 

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from market_spread.common.wire.columns import Int64s, UInt64s
 from market_spread.streaming.modes.micro_batch.kernels.hash_index import find_keys
-
-Int64s = npt.NDArray[np.int64]
-UInt64s = npt.NDArray[np.uint64]
 
 NEVER = -1  # the sequence of a key that has had no row
 _SEQUENCE_BITS = 41

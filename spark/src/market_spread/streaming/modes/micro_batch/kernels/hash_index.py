@@ -5,10 +5,8 @@ value, for the last key that has it; the few others are searched for.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-UInt64s = npt.NDArray[np.uint64]
+from market_spread.common.wire.columns import Int64s, UInt64s
 
 MISSING = -1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio

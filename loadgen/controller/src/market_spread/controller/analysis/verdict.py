@@ -122,11 +122,15 @@ def result_of(
     pause_us = None if judged is None or latencies is None else longest_pause_us(judged, latencies.boundaries)
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
+    decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
         run_id=run_id,
         workload=workload.name,
         **asdict(conclusion),
-        faults={**(found.sentences if found else {}), **_decision_faults(observed)},
+        faults={
+            **(found.sentences if found else {}),
+            **{f"decision {kind}": sentences for kind, sentences in decision_faults.items() if sentences},
+        },
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
         mode=workload.job.mode,
@@ -336,11 +340,6 @@ def _of_decisions(observed: Observed) -> dict[str, Any]:
         **{f"decisions_{kind}": getattr(found, kind) for kind in DECISION_FAULTS},
         "decision_latency_ns": latency_summary_ns(HdrCounts.of_status(observed.received.decision_latency_histogram)),
     }
-
-
-def _decision_faults(observed: Observed) -> Mapping[str, tuple[str, ...]]:
-    found = observed.decisions.sentences if observed.decisions else {}
-    return {f"decision {kind}": sentences for kind, sentences in found.items() if sentences}
 
 
 def _achieved_rate_per_s(observed: Observed) -> float | None:

@@ -57,7 +57,9 @@ class Market:
         self._half_spreads = self.symbols.price // 39  # of a cheap symbol: 40 spreads are two mids near its price
         turns = np.arange(len(self.symbols.probe_ids)) * _GOLDEN_RATIO % 1
         self._turn_begins_ns = (turns * TURN_NS).astype(np.int64)
-        self._changing_ids = _spread_out(self.symbols.accepting_ids, parameters.changing_symbols)
+        # At equal distances, so that there are hot ones among them.
+        accepting, changing = self.symbols.accepting_ids, parameters.changing_symbols
+        self._changing_ids = accepting[np.arange(changing, dtype=np.int64) * len(accepting) // max(1, changing)]
         self._sequences_after = parameters.sequences_after or PHASE_INDEX[parameters.phase] * SEQUENCES_PER_PHASE
         self._own_before_chunk = [0]
         self._own_lock = Lock()
@@ -191,8 +193,3 @@ def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[I
     bid[is_crossed] += spread[is_crossed]
     spread[is_crossed] *= -1
     return bid, spread
-
-
-def _spread_out(ids: Int64s, count: int) -> Int64s:
-    """So many of the ids, at equal distances, so that there are hot ones among them."""
-    return ids[np.arange(count, dtype=np.int64) * len(ids) // max(1, count)]

@@ -166,7 +166,7 @@ def result_of(
         broker_cpu_us_per_message=cpu.broker_us,
         stolen_cpu_share=observed.stolen_share,
         time_to_first_order_s=observed.time_to_first_order_s,
-        machine=asdict(this_machine()),
+        machine=this_machine(),
         settings=_settings(plan),
         verdicts=verdicts.to_mapping(),
         conservation=conservation(observed),

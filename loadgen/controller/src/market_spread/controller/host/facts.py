@@ -2,8 +2,8 @@
 
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -164,26 +164,15 @@ class Host:
         return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Facts that a figure must be read with."""
-
-    cpu_model: str
-    cores: int
-    memory_bytes: int
-    kernel: str
-    python: str
-
-
-def this_machine() -> Machine:
-    """The machine this runs on."""
-    return Machine(
-        cpu_model=str(Host().cpu()["model"] or platform.processor() or "unknown"),
-        cores=len(os.sched_getaffinity(0)),
-        memory_bytes=psutil.virtual_memory().total,
-        kernel=platform.release(),
-        python=platform.python_version(),
-    )
+def this_machine() -> dict[str, Any]:
+    """Facts of the machine this runs on that a figure must be read with."""
+    return {
+        "cpu_model": str(Host().cpu()["model"] or platform.processor() or "unknown"),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
 
 
 def stolen_cpu_s() -> float:

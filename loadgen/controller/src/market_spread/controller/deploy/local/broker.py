@@ -67,10 +67,12 @@ class Broker:
             raise UsageError(
                 f"port {self.port} is in use; stop what listens there or choose another port for the broker"
             )
-        properties, pauses = self._prepare_folder(), log_option(self.folder / "broker.gc.log")
+        properties, options = self._prepare_folder(), [log_option(self.folder / "broker.gc.log")]
+        if self.metrics_agent is not None:
+            options.append(f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}")
         self.child = Child.start(
             "broker",
-            [*self._command(), *filter(None, [pauses]), *self._agent(), "kafka.Kafka", properties],
+            [*self._command(), *filter(None, options), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self.folder / "broker.log",
             outlives_parent=outlives_parent,
@@ -93,11 +95,6 @@ class Broker:
             self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(str(jar) for jar in self.jars),
         ]  # fmt: skip
-
-    def _agent(self) -> list[str]:
-        if self.metrics_agent is None:
-            return []
-        return [f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
 
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""

@@ -81,7 +81,9 @@ def result_of(
     latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
     judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
     growth = latencies.growth if latencies else Growth()
-    steady = _steadiness(judged)
+    steady = Steadiness(unknown="there are no alerts")
+    if judged is not None and len(judged):
+        steady = steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     partitions = state_partitions(plan, judged) if judged is not None else None
@@ -294,12 +296,6 @@ def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evid
     if len(own) > 1:
         text += f"; there were {len(own)} such times"
     return Evidence(Criterion.STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
-
-
-def _steadiness(judged: Alerts | None) -> Steadiness:
-    if judged is None or not len(judged):
-        return Steadiness(unknown="there are no alerts")
-    return steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
 
 
 def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Steadiness, backlog: Backlog) -> Evidence:

@@ -21,7 +21,7 @@ from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.v1.control_pb2 import Phase
 
 MESSAGES = 6_000_000
@@ -87,13 +87,13 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
         _wait_for_running_job(clients)
         clients.start_receiving("drain", WARM_UP_ORDER_ID_MIN)
         total = _send(clients, plan.initial)
-        parameters = MarketParameters.from_mapping(plan.measured.parameters)
+        parameters = MARKET.read(plan.measured.parameters)
         driver = psutil.Process(stack.children["job"].pid)
         java = next(child for child in driver.children(recursive=True) if "java" in child.name())
         for number in range(warm_up_rounds + ROUNDS):
             backlog = replace(parameters, seed=number, profile=Constant(_RATE_PER_S, MESSAGES / _RATE_PER_S))
             java.send_signal(signal.SIGSTOP)
-            total += _send(clients, PlannedLoad("market", backlog.to_mapping()))
+            total += _send(clients, PlannedLoad("market", MARKET.to_mapping(backlog)))
             batch, before_us, begun_ns = clients.job_status().batch_id, _cpu_us(driver), _CLOCK.monotonic_ns()
             java.send_signal(signal.SIGCONT)
             _wait_until_processed(clients, total)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from market_spread.common.telemetry.metrics import ALERTS, FRAMES_LATE, FRAMES_SENT
-from market_spread.metrics_aggregator.http.aggregator_view import aggregator_view
 from market_spread.metrics_aggregator.http.run_json import Range, copy_of, data_json
 from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 from tests.support.clock import ManualClock

@@ -305,7 +305,6 @@ def test_the_kubelet_is_asked_over_its_socket_and_may_come_and_go(tmp_path: Path
         said = kubelet.resources()
     finally:
         server.stop()
-        kubelet.close()
 
     assert absent.error is not None
     assert said == Resources({"spark/executor-1/executor": frozenset({2, 3})}, frozenset({1, 2, 3}))

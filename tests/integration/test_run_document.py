@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
-from market_spread.controller.archive import histograms
+from market_spread.common.hdr.histogram import latency_summary_ns
 from market_spread.controller.archive.store import RunStore
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.workload import read_workload
@@ -17,6 +16,7 @@ from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.run_folder.state import State
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
 from tests.support.golden import GoldenRun
+from tests.support.interval_log import merged, read_interval_log
 
 pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
 PROCESSES = ("broker", "job", "metrics_aggregator", "receiver", "sender")
@@ -85,22 +85,15 @@ def test_timeline_has_each_second_of_every_component(folder: RunFolder) -> None:
     assert len(timeline.series("job", "switches_involuntary_per_s")) > 3
 
 
-def merged(intervals: list[histograms.TimedHistogram]) -> HdrCounts:
-    total = HdrCounts()
-    for interval in intervals:
-        total.merge(interval.histogram)
-    return total
-
-
 def test_histograms_have_the_percentiles_of_the_result(folder: RunFolder) -> None:
     result = json.loads(folder.result.read_text())
 
     for name, said in (("latency", result["latency_ns"]), ("service_time", result["service_time_ns"])):
-        written = merged(histograms.read(folder.histograms / f"{name}.hlog"))
+        written = merged(read_interval_log(folder.histograms / f"{name}.hlog").values())
         assert {k: v for k, v in latency_summary_ns(written).items() if k != "max"} == {
             k: v for k, v in said.items() if k != "max"
         }
-    sent = merged(histograms.read(folder.histograms / "send_lag.hlog"))
+    sent = merged(read_interval_log(folder.histograms / "send_lag.hlog").values())
     assert 0.9 * result["messages_sent"] <= sent.count <= 1.1 * result["messages_sent"] + 2_000
 
 

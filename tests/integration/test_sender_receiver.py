@@ -26,7 +26,7 @@ from market_spread.common.load.source import find_source
 from market_spread.common.process.service import ServiceConfig
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
+from market_spread.common.wire.ledger import RECEIPT, decode_ledger
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.process import Child
 from market_spread.receiver.config import ReceiverConfig
@@ -517,9 +517,9 @@ def _expected(system: System, load: object) -> dict[kafka.Partition, bytes]:
 
 def _ledger_order_ids(system: System, receiver: ReceiverStub) -> list[int]:
     pieces = receiver.ReadLedger(ReadLedgerRequest(run_id=system.run_id, name="alerts"), timeout=20)
-    ledger = decode_ledger(b"".join(piece.data for piece in pieces))
-    assert ledger.incomplete_bytes == 0
-    order_ids = decode(ALERT, np.ascontiguousarray(ledger.rows).tobytes()).ints("order_id")
+    data = b"".join(piece.data for piece in pieces)
+    assert len(data) % (ALERT.width + RECEIPT.width) == 0
+    order_ids = decode(ALERT, np.ascontiguousarray(decode_ledger(data).rows).tobytes()).ints("order_id")
     return sorted(order_ids.tolist())
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from market_spread.common.wire.codec import Int64s
 from market_spread.loadgen.columns import Orders, Quotes
 from market_spread.loadgen.market.generator import Market
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 
 BEGIN_US = 1_700_000_000_000_000
 SECONDS = 15
@@ -106,5 +106,5 @@ def _rows(seed: int, phase: str, start_us: int, changing_symbols: int, seconds: 
     parameters = {
         "seed": seed, "buckets": 4, "phase": phase, "profile": profile, "changing_symbols": changing_symbols,
     }  # fmt: skip
-    for block in Market(MarketParameters.from_mapping(parameters), start_us * 1000).blocks():
+    for block in Market(MARKET.read(parameters), start_us * 1000).blocks():
         yield Quotes.from_rows(block.quotes.rows), Orders.from_rows(block.orders.rows)

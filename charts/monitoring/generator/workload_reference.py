@@ -2,25 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from market_spread.common.schema import Key
 from market_spread.controller.plan.workload import WORKLOAD
 
 _UNITS = {"per_s": "1/s", "s": "s", "ms": "ms", "share": "share", "mb": "MB", "gb": "GB"}
 
-_PAGE = """\
-# Workloads
-
-Written by `make generated` from the schema in `controller/plan/workload.py`; a test proves it fresh.
-
-A workload is a YAML file. Start from [quick.yaml](../loadgen/workloads/quick.yaml). All errors are told at once, each
-with file, line and what would be right. A key without a default must be there. The keys of `load` depend on its
-profile.
-
-| key | unit | values | default | meaning |
-|---|---|---|---|---|
-{rows}
-"""
+_PAGE = Path(__file__).with_name("workload_reference.txt").read_text()
 
 
 def workload_reference() -> str:

@@ -12,7 +12,7 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.sender.frame_queue import FramePlan, Preparation
 from market_spread.sender.framing import Frame
 
@@ -36,9 +36,9 @@ class Backlog:
         workload = read_workload(Path("loadgen/workloads/sustained.yaml"), overrides)
         plan = plan_of_workload(workload.changed(market={"partitions": partitions}))
         profile = Constant(_RATE_PER_S, messages / _RATE_PER_S)
-        measured = replace(MarketParameters.from_mapping(plan.measured.parameters), profile=profile)
+        measured = replace(MARKET.read(plan.measured.parameters), profile=profile)
         frames: list[Frame] = []
-        for load in (plan.initial, replace(plan.measured, parameters=measured.to_mapping())):
+        for load in (plan.initial, replace(plan.measured, parameters=MARKET.to_mapping(measured))):
             preparation = Preparation(
                 load.open(0),
                 FramePlan("nbbo", "orders", partitions, linger_ns=_LINGER_NS, frame_messages=frame_messages),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from market_spread.common.telemetry.clock_error import UNKNOWN, ClockError, read_clock_error
+from market_spread.common.telemetry.clock_error import read_clock_error
 
 
 def host_that_says(monkeypatch: pytest.MonkeyPatch, *, result: int, maxerror: int, status: int) -> None:
@@ -23,22 +23,22 @@ def host_that_says(monkeypatch: pytest.MonkeyPatch, *, result: int, maxerror: in
 def test_a_synchronised_clock_has_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     host_that_says(monkeypatch, result=0, maxerror=250, status=0x2001)
 
-    assert read_clock_error() == ClockError(bound_us=250, synchronised=True)
+    assert read_clock_error() == (250, True)
 
 
 def test_an_unsynchronised_clock_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     host_that_says(monkeypatch, result=5, maxerror=16_000_000, status=0x40)
 
-    assert read_clock_error() == ClockError(bound_us=16_000_000, synchronised=False)
+    assert read_clock_error() == (16_000_000, False)
 
 
 def test_a_refused_call_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     host_that_says(monkeypatch, result=-1, maxerror=0, status=0)
 
-    assert read_clock_error() == UNKNOWN
+    assert read_clock_error() == (-1, False)
 
 
 def test_another_platform_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
 
-    assert read_clock_error() == ClockError(bound_us=-1, synchronised=False)
+    assert read_clock_error() == (-1, False)

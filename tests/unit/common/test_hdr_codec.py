@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market_spread.common.hdr.codec import SLOTS, Buckets, payload_of
+from market_spread.common.hdr.codec import SLOTS, Buckets, encoded_of, payload_of
 
 HEADER = struct.Struct(">IIIIQQd")
 
@@ -65,7 +65,7 @@ def test_we_read_what_the_package_writes(values: list[int]) -> None:
 
 def test_payload_is_zigzag_varints_with_runs_of_empty_buckets() -> None:
     assert buckets_of({0: 1, 2: 3, 7: 64}).pack() == bytes([2, 1, 6, 7, 0x80, 1])
-    assert pairs(Buckets.unpack(bytes([2, 0, 6, 7, 0x80, 1]))) == {0: 1, 2: 3, 7: 64}
+    assert pairs(Buckets.decode(encoded_of(bytes([2, 0, 6, 7, 0x80, 1])))) == {0: 1, 2: 3, 7: 64}
     assert buckets_of({}).pack() == b""
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from market_spread.common.telemetry import delivery as push_delivery
 from market_spread.common.telemetry import pusher as push_module
-from market_spread.common.telemetry.clock_error import ClockError
 from market_spread.common.telemetry.metrics import CPU, FRAMES_LATE, MEMORY
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
@@ -103,7 +102,7 @@ def rig() -> Rig:
 
 
 def test_a_push_has_cpu_memory_and_clock(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push_module, "read_clock_error", lambda: ClockError(bound_us=12, synchronised=True))
+    monkeypatch.setattr(push_module, "read_clock_error", lambda: (12, True))
     monkeypatch.setattr(push_module, "host_id", lambda: "a-boot-id")
 
     rig.step()

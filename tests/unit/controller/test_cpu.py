@@ -8,8 +8,8 @@ from typing import cast
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.cpu import CpuPerMessage, CpuReading, cpu_per_message, cpu_us_by_look
-from market_spread.controller.analysis.generator import generator_queue
 from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.validity import generator_queue
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import read_workload

@@ -23,7 +23,7 @@ from market_spread.controller.analysis.validity import push_gaps
 from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.deploy.effective_config import job_settings, jvm_options, stable
+from market_spread.controller.deploy.effective_config import jvm_options, stable
 from market_spread.controller.host.preflight import MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives
@@ -35,9 +35,10 @@ from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.v1.control_pb2 import DescribeJobResponse, JobStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 from tests.support.clock import ManualClock
+from tests.support.interval_log import merged, read_interval_log
 
 WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
 
@@ -154,25 +155,15 @@ def test_a_run_is_carried_out_by_one_process(tmp_path: Path) -> None:
         pass
 
 
-def merged(intervals: list[histograms.TimedHistogram]) -> HdrCounts:
-    total = HdrCounts()
-    for interval in intervals:
-        total.merge(interval.histogram)
-    return total
-
-
 def test_histograms_by_second_lose_nothing(tmp_path: Path) -> None:
     times = np.array([3_000_000, 1_500_000, 1_000_000, 3_999_999], np.int64)
     values = np.array([40, 20, 10, 5_000_000], np.int64)
 
     path = histograms.write(tmp_path / "h" / "latency.hlog", by_second(times, values))
 
-    intervals = histograms.read(path)
-    assert [(each.start_unix_ns, each.histogram.count) for each in intervals] == [
-        (1_000_000_000, 2),
-        (3_000_000_000, 2),
-    ]
-    total = merged(intervals)
+    intervals = read_interval_log(path)
+    assert [(start_s, histogram.count) for start_s, histogram in intervals.items()] == [(1.0, 2), (3.0, 2)]
+    total = merged(intervals.values())
     assert (total.count, total.percentile(50), total.min_us) == (4, 20, 10)
     assert list(by_second(np.empty(0, np.int64), np.empty(0, np.int64))) == []
 
@@ -189,24 +180,11 @@ def test_any_hdr_tool_reads_the_logs(tmp_path: Path) -> None:
     assert zlib.decompress(b64decode(line.rsplit(",", 1)[1])[8:])[:4] == struct.pack(">I", 0x1C849313)
 
 
-def test_what_is_no_histogram_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "a.hlog").write_text("1.0,1.0,1.0,AAAA\n")
-
-    with pytest.raises(UsageError, match="cannot be read: it is no compressed histogram"):
-        histograms.read(tmp_path / "a.hlog")
-
-
 def test_settings_of_the_job_are_those_that_every_run_shares() -> None:
-    described = DescribeJobResponse(
-        spark={"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"},
-        jvm={"name": "OpenJDK", "arguments": "-Xmx2g"},
-    )
+    described = {"spark.app.id": "local-7", "spark.sql.shuffle.partitions": "1", "spark.driver.port": "4711"}
 
-    assert job_settings(described) == (
-        {"spark.sql.shuffle.partitions": "1"},
-        {"name": "OpenJDK", "arguments": "-Xmx2g"},
-    )
-    assert job_settings(DescribeJobResponse()) == ({}, {})
+    assert stable(described) == {"spark.sql.shuffle.partitions": "1"}
+    assert stable({}) == {}
 
 
 def test_settings_of_one_run_alone_are_left_out() -> None:
@@ -217,7 +195,9 @@ def test_settings_of_one_run_alone_are_left_out() -> None:
 
 
 def test_of_a_jvms_arguments_those_count_that_change_how_it_runs() -> None:
-    assert jvm_options("-Xmx2g -Dname=value --add-opens=a -Xlog:gc:file=x -XX:+UseG1GC") == ["-Xmx2g", "-XX:+UseG1GC"]
+    arguments = ["-Xmx2g", "-Dname=value", "--add-opens=a", "-Xlog:gc:file=x", "-XX:+UseG1GC"]
+
+    assert jvm_options(arguments) == ["-Xmx2g", "-XX:+UseG1GC"]
 
 
 def test_what_the_page_is_told_is_what_the_result_has() -> None:
@@ -305,7 +285,7 @@ def test_histograms_of_a_load_have_all_of_it_and_nothing_of_the_warm_up(tmp_path
 
     pushed = list(histograms.pushed(log.path("r1"), FRAME_DELAY.name, from_unix_ns=begin_ns, to_unix_ns=end_ns))
 
-    assert merged(pushed).count == 2 * 13
+    assert merged(each.histogram for each in pushed).count == 2 * 13
     assert len(pushed) == 3
 
 

@@ -9,10 +9,10 @@ from market_spread.controller.host.facts import stolen_cpu_s, this_machine
 def test_this_machine_is_described() -> None:
     machine = this_machine()
 
-    assert machine.cores == len(os.sched_getaffinity(0))
-    assert machine.cpu_model
-    assert machine.memory_bytes > 2**28
-    assert (machine.kernel, machine.python) == (platform.release(), platform.python_version())
+    assert machine["cores"] == len(os.sched_getaffinity(0))
+    assert machine["cpu_model"]
+    assert machine["memory_bytes"] > 2**28
+    assert (machine["kernel"], machine["python"]) == (platform.release(), platform.python_version())
 
 
 def test_stolen_time_never_goes_back() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import encode
-from market_spread.common.wire.layout import NBBO, ORDER, bucket_of
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.plan.plan import (
     PlannedLoad,
@@ -20,6 +20,7 @@ from market_spread.controller.plan.plan import (
 )
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Quotes
+from tests.support.buckets import bucket_of
 
 QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 START_NS = 1_700_000_000_000_000_000

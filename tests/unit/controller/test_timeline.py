@@ -151,10 +151,7 @@ GC_LOG = """\
 def test_pauses_of_a_jvm_are_read_from_its_log(tmp_path: Path) -> None:
     (tmp_path / "gc.log").write_text(GC_LOG)
 
-    assert [(pause.kind, pause.duration_ms) for pause in jvm_pauses.read(tmp_path / "gc.log")] == [
-        ("Young (Normal) (G1 Evacuation Pause)", 8.599),
-        ("Full (System.gc())", 100.0),
-    ]
+    assert list(jvm_pauses.read(tmp_path / "gc.log")) == [(1_700_000_001_200, 8.599), (1_700_000_001_300, 100.0)]
     assert jvm_pauses.rows("job", tmp_path / "gc.log") == [
         (1_700_000_001, "job", "gc_collections", 2.0),
         (1_700_000_001, "job", "gc_pause_ms", pytest.approx(108.599)),

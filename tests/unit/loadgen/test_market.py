@@ -16,7 +16,7 @@ from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.market.draws import Drawing
 from market_spread.loadgen.market.generator import Market
-from market_spread.loadgen.market.parameters import MarketParameters, Phase
+from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
 
 WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
@@ -556,7 +556,7 @@ def test_warm_up_probes_every_bucket_every_second(buckets: int, rate: int) -> No
 
 def test_all_errors_of_the_parameters_are_named_at_once() -> None:
     with pytest.raises(UsageError) as raised:
-        MarketParameters.from_mapping(
+        MARKET.read(
             {
                 "seed": -1,
                 "symbols": 100,
@@ -593,7 +593,7 @@ def test_all_errors_of_the_parameters_are_named_at_once() -> None:
 )
 def test_parameters_that_do_not_fit_together_are_refused(change: dict[str, object], error: str) -> None:
     with pytest.raises(UsageError) as raised:
-        MarketParameters.from_mapping({**PARAMETERS.to_mapping(), **change})
+        MARKET.read({**MARKET.to_mapping(PARAMETERS), **change})
 
     assert str(raised.value) == error
 
@@ -601,11 +601,11 @@ def test_parameters_that_do_not_fit_together_are_refused(change: dict[str, objec
 def test_parameters_survive_their_mapping() -> None:
     parameters = replace(PARAMETERS, phase=Phase.WARM_UP, tight_share=0.5, changing_symbols=3, shard=1, shards=2)
 
-    assert MarketParameters.from_mapping(parameters.to_mapping()) == parameters
+    assert MARKET.read(MARKET.to_mapping(parameters)) == parameters
 
 
 def test_parameters_have_the_reference_s_defaults() -> None:
-    parameters = MarketParameters.from_mapping(
+    parameters = MARKET.read(
         {"seed": 1, "buckets": 8, "profile": {"profile": "constant", "messages_per_s": 5, "duration_s": 1}}
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.generator import Market
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.oracle.quote_book import rejects
 from tests.support.judging import judge
 
@@ -26,7 +26,7 @@ def market_input() -> Input:
             "phase": phase,
             "profile": {"profile": "constant", "messages_per_s": 20_000, "duration_s": 1},
         }
-        market = Market(MarketParameters.from_mapping(parameters), START_NS + seconds * 10_000_000_000)
+        market = Market(MARKET.read(parameters), START_NS + seconds * 10_000_000_000)
         for block in market.blocks():
             quotes.append(Quotes.from_rows(block.quotes.rows))
             orders.append(Orders.from_rows(block.orders.rows))

@@ -6,8 +6,9 @@ import pytest
 from market_spread.common.errors import UsageError
 from market_spread.common.load.source import Block, find_source
 from market_spread.common.wire.codec import decode, encode
-from market_spread.common.wire.layout import NBBO, ORDER, bucket_of
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.loadgen.sources import market, recorded
+from tests.support.buckets import bucket_of
 
 START_NS = 1_700_000_000_000_000_000
 PROFILE = {"profile": "constant", "messages_per_s": 1_000}

@@ -17,7 +17,7 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from market_spread.common.errors import UsageError
-from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import ALERTS, END_TO_END, JOB_BATCH
 from market_spread.common.telemetry.recorder import Recorder, interval_histogram
@@ -161,7 +161,7 @@ def series(view: Any, name: str) -> Any:
 
 
 def counts(text: str) -> dict[int, int]:
-    found = Buckets.unpack(b64decode(text)).counts
+    found = Buckets.decode(encoded_of(b64decode(text))).counts
     return {int(index): int(found[index]) for index in np.flatnonzero(found)}
 
 

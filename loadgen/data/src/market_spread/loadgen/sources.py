@@ -17,7 +17,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
 from market_spread.loadgen.files.native import map_native
 from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.generator import Market
-from market_spread.loadgen.market.parameters import MarketParameters
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.market.places import buckets_of
 
 STRETCH_MESSAGES = 4096
@@ -25,7 +25,7 @@ STRETCH_MESSAGES = 4096
 
 def market(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
     """A synthetic market; see MarketParameters for what it takes."""
-    return Market(MarketParameters.from_mapping(parameters), start_unix_ns)
+    return Market(MARKET.read(parameters), start_unix_ns)
 
 
 def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
@@ -95,7 +95,9 @@ class Recording:
         """The messages in the order of the file, in blocks of about 20 ms."""
         for first in range(0, len(self._rows), STRETCH_MESSAGES):
             stream = self._stream(first, min(STRETCH_MESSAGES, len(self._rows) - first))
-            end_ns = self._start_ns + self._end_ns(first + len(stream))
+            end_ns = self._start_ns + self._profile.duration_ns
+            if (after := first + len(stream)) < len(self._rows):
+                end_ns = self._start_ns + int(self._profile.offsets_ns(after, 1)[0])
             quotes, orders = (
                 stream if layout is self._layout else MessageStream.empty(layout.width) for layout in (NBBO, ORDER)
             )
@@ -106,9 +108,6 @@ class Recording:
         intended_ns = self._start_ns + self._profile.offsets_ns(first, count)
         put_digits(self._cells(rows, "intended_us"), intended_ns // 1000, "intended_us")
         return MessageStream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
-
-    def _end_ns(self, after: int) -> int:
-        return int(self._profile.offsets_ns(after, 1)[0]) if after < len(self._rows) else self._profile.duration_ns
 
     def _cells(self, rows: Bytes2D, name: str) -> Bytes2D:
         begin = self._layout.offset(name)

@@ -65,7 +65,3 @@ class KubeletSocket:
             if container.cpu_ids
         }
         return Resources(exclusive, frozenset(allocatable.cpu_ids))
-
-    def close(self) -> None:
-        """End the connection."""
-        self._channel.close()

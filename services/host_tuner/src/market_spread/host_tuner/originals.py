@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
@@ -49,14 +48,6 @@ class RecordFile:
             os.close(descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class PutBack:
-    """What became of restoring files. problems: a sentence each; without any, the host is as it was."""
-
-    written: int
-    problems: tuple[str, ...]
-
-
 class Originals:
     """The texts of all files that the tuner manages, as they were before it wrote any of them, of this boot.
 
@@ -90,10 +81,11 @@ class Originals:
         if left != self._texts:
             self._replace(left)
 
-    def put_back(self, tree: HostTree, paths: Iterable[str] | None = None) -> PutBack:
+    def put_back(self, tree: HostTree, paths: Iterable[str] | None = None) -> tuple[int, tuple[str, ...]]:
         """Write the texts of these files (default: of all), and forget them if every one of them reads as it did.
 
-        A file that is gone has nothing to be put back. A crash in between is mended by doing it again.
+        Returns how many were written, and a sentence for each problem; without any, the host is as it was. A file that
+        is gone has nothing to be put back. A crash in between is mended by doing it again.
         """
         chosen = sorted(self._texts if paths is None else self._texts.keys() & set(paths))
         problems: list[str] = []
@@ -113,7 +105,7 @@ class Originals:
                 else:
                     problems.append(f"{path} cannot be put back: it reads {found!r} after {self._texts[path]!r}")
         self.forget(done)
-        return PutBack(written, tuple(problems))
+        return written, tuple(problems)
 
     def _replace(self, texts: dict[str, str]) -> None:
         if texts:

@@ -96,10 +96,10 @@ class HostWatch:
 
 def put_host_back(tree: HostTree, originals: Originals) -> None:
     """Have the host as it was before the tuner. RunFailedError naming the files that could not be put back."""
-    result = originals.put_back(tree)
-    log_event(_log, "host.put_back", written=result.written, problems=result.problems)
-    if result.problems:
-        raise RunFailedError("\n".join(result.problems))
+    written, problems = originals.put_back(tree)
+    log_event(_log, "host.put_back", written=written, problems=problems)
+    if problems:
+        raise RunFailedError("\n".join(problems))
 
 
 def leave(

@@ -79,7 +79,7 @@ class Tuner:
         """Keep how files are before they are written for the first time, and put back those that no one wants."""
         unwanted = originals.paths - {file.path for look in looks for file in look.setting.files}
         try:
-            problems = originals.put_back(self._tree, unwanted).problems if unwanted else ()
+            _, problems = originals.put_back(self._tree, unwanted)
             originals.note(
                 {path: text for look in looks for path, text in look.texts.items() if path not in look.refused}
             )

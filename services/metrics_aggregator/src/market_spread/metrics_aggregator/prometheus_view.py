@@ -1,8 +1,9 @@
-"""What Prometheus is shown: the store's series, and the aggregator's own metrics."""
+"""What Prometheus is shown: the store's series, and the aggregator's own metrics, which the page is shown too."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
+from typing import Any
 
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
@@ -152,7 +153,30 @@ def own_counts(store: Store) -> dict[str, int]:
     for series in _own(store):
         if series.metric in totals and isinstance(series.value, int | float):
             totals[series.metric] += int(series.value)
-    return {_short(metric): total for metric, total in totals.items()}
+    return {
+        metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): total
+        for metric, total in totals.items()
+    }
+
+
+def aggregator_view(store: Store) -> dict[str, Any]:
+    """How the aggregator does, for JSON: what it took and lost, how long that takes, what it holds."""
+    own = store.own
+    view: dict[str, Any] = {
+        **own_counts(store),
+        "lag_ms": own.lag_newest_ns / 1e6,
+        "push_failures": own.push_failures,
+        "unreadable": store.unreadable,
+        "clients": own.clients,
+        "memory_bytes": own.memory_bytes,
+        "history_bytes": store.history_bytes,
+        "history_bytes_max": store.history_bytes_max,
+        "history_dropped": store.history_dropped,
+    }
+    for name, times in (("push", own.push), ("merge", own.merge), ("lag", own.lag)):
+        p50, p99 = times.recorded.percentiles((50, 99))
+        view |= {f"{name}_us_p50": p50, f"{name}_us_p99": p99, f"{name}_us_max": times.recorded.max_us}
+    return view
 
 
 def _own(store: Store) -> Iterator[ExposedSeries]:
@@ -276,8 +300,3 @@ def _skewed(store: Store) -> dict[tuple[str, str], dict[Metric, float]]:
             of_source[NEGATIVE] += series.merged.negative
             of_source[OVERFLOW] += series.merged.overflow
     return counts
-
-
-def _short(metric: Metric) -> str:
-    name = metric.name.removeprefix("market_spread_").removeprefix("aggregator_")
-    return name.removesuffix("_total")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from market_spread.common.errors import UsageError
-from market_spread.common.load.source import Block, Load, MessageStream
+from market_spread.common.load.source import Block, Load
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.framing import Frame, Framer, in_order_of_plan
 
@@ -73,17 +73,14 @@ class Preparation:
 
     def _framed(self, block: Block) -> list[Frame]:
         for stream in (block.quotes, block.orders):
-            self._check_buckets(stream)
+            if len(stream) and (highest := int(stream.buckets.max())) >= self._plan.partitions:
+                raise UsageError(
+                    f"the load has a message for partition {highest}, but the topics have "
+                    f"{self._plan.partitions} partitions; give the load buckets={self._plan.partitions}"
+                )
         return in_order_of_plan(
             self._quotes.frames(block.quotes, block.end_ns) + self._orders.frames(block.orders, block.end_ns)
         )
-
-    def _check_buckets(self, stream: MessageStream) -> None:
-        if len(stream) and int(stream.buckets.max()) >= self._plan.partitions:
-            raise UsageError(
-                f"the load has a message for partition {int(stream.buckets.max())}, but the topics have "
-                f"{self._plan.partitions} partitions; give the load buckets={self._plan.partitions}"
-            )
 
     def _put(self, item: list[Frame] | Exception | None) -> bool:
         while not self._stopping.is_set():

@@ -95,7 +95,9 @@ class Publisher:
         try:
             self._send_all()
         except Exception as error:  # an error of the load or the client ends this load, not the process
-            self._fail(error)
+            self.detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
+            if not isinstance(error, MarketSpreadError):
+                _log.exception("load.failed")
         finally:
             self._finish()
 
@@ -177,8 +179,3 @@ class Publisher:
         log_event(
             _log, "load.ended", messages_sent=totals.messages_sent, frames_late=totals.frames_late, detail=self.detail
         )
-
-    def _fail(self, error: Exception) -> None:
-        self.detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
-        if not isinstance(error, MarketSpreadError):
-            _log.exception("load.failed")

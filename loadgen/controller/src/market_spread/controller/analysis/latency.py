@@ -90,10 +90,10 @@ def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> L
     boundaries = find_boundaries(measured.emitted_us, batches)
     end_to_end_us = measured.received_us - measured.intended_us
     return LatencyHistograms(
-        end_to_end=_histogram(end_to_end_us),
-        steady=_histogram(end_to_end_us[~meets(measured, boundaries)]),
-        service=_histogram(measured.received_us - measured.sent_us),
-        stages={name: _histogram(values_us) for name, values_us in stages_us(measured).items()},
+        end_to_end=HdrCounts(end_to_end_us),
+        steady=HdrCounts(end_to_end_us[~meets(measured, boundaries)]),
+        service=HdrCounts(measured.received_us - measured.sent_us),
+        stages={name: HdrCounts(values_us) for name, values_us in stages_us(measured).items()},
         boundaries=boundaries,
         growth=latency_growth(measured, boundaries),
     )
@@ -186,9 +186,3 @@ def meets(alerts: Alerts, boundaries: Sequence[Boundary]) -> npt.NDArray[np.bool
     for boundary in boundaries:
         met |= (alerts.intended_us < boundary.caught_up_us) & (alerts.received_us > boundary.begin_us)
     return met
-
-
-def _histogram(values_us: Int64s) -> HdrCounts:
-    histogram = HdrCounts()
-    histogram.record(values_us)
-    return histogram

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.job_contract import ALL_DECISIONS
+from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import LedgerColumns, decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
@@ -21,14 +21,8 @@ from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
-from market_spread.v1.control_pb2 import (
-    JobStatusResponse,
-    ReceiverStatusResponse,
-    SenderStatusResponse,
-)
+from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
-# As many committed batches as a job tells of (CommittedBatch).
-_BATCHES_TOLD_MAX = 1000
 # How far the clocks of job and receiver may be apart, rounding of the job's times included.
 _CLOCKS_US = 1_000_000
 _PAUSE_NS_MAX = 1_000_000_000
@@ -150,7 +144,7 @@ def replays_of(plan: RunPlan, observed: Observed) -> tuple[tuple[int, int], ...]
     if not observed.restarts:
         return ()
     batches = sorted(observed.job.batches, key=lambda batch: batch.start_unix_ns)
-    if len(batches) <= observed.restarts or len(batches) >= _BATCHES_TOLD_MAX:
+    if len(batches) <= observed.restarts or len(batches) >= BATCHES_MAX:
         return WHOLE_RUN
     gaps_ns = [(before.start_unix_ns + before.duration_ns, after.start_unix_ns) for before, after in pairwise(batches)]
     gaps_ns.sort(key=lambda gap: gap[0] - gap[1])
@@ -165,7 +159,7 @@ def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
         decisions_of(observed),
         alerted=observed.alerts.order_id,
         delay_us=0 if plan.is_fenced else None,
-        duplicates_allowed=_repeats(plan, observed),
+        duplicates_allowed=observed.restarts > 0 or plan.workload.job.replicas > 1,
     )
     _add_input(judge, plan, observed)
     return judge.judgement()
@@ -176,11 +170,6 @@ def decisions_of(observed: Observed) -> Decisions:
     ledger = decode_ledger(observed.decisions_ledger, DECISION)
     decisions = Decisions.from_rows(ledger.rows, ledger.received_us)
     return decisions[decisions.order_id < WARM_UP_ORDER_ID_MIN]
-
-
-def _repeats(plan: RunPlan, observed: Observed) -> bool:
-    """Whether orders may have been judged more than once."""
-    return observed.restarts > 0 or plan.workload.job.replicas > 1
 
 
 def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed) -> None:

@@ -13,7 +13,6 @@ from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.controller.analysis.agreement import rig_agrees
 from market_spread.controller.analysis.cpu import cpu_us_by_look
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
-from market_spread.controller.analysis.generator import generator_queue
 from market_spread.controller.analysis.keys import one_key
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.stalls import Stall
@@ -26,6 +25,7 @@ from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator.model import hlog, run_files
+from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import PushRequest
 
 _PAGE_BYTES = 4096
@@ -75,14 +75,15 @@ def validity(
     judged: the alerts whose latencies count, None if the run did not come to any. outage: what of the rig stood still
     when the job failed.
     """
-    from_s = observed.starts_unix_ns.get("measured", 0) / 1e9
+    sent, from_s = observed.sent, observed.starts_unix_ns.get("measured", 0) / 1e9
+    acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
     evidence = [
         *_broken_off(observed),
         *_not_judged(observed),
         _rig_stalled(plan, observed, judged, stalls, outage),  # before what it brings about
         _late_generator(plan, observed),
         _lost_by_sender(observed),
-        _generator_queue(plan, observed),
+        generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload)),
         _stolen(plan, observed),
         *_undecided(observed),
         *(
@@ -210,10 +211,24 @@ def _rig_stalled(
     return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
 
 
-def _generator_queue(plan: RunPlan, observed: Observed) -> Evidence:
-    sent = observed.sent
-    acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
-    return generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
+def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) -> Evidence:
+    """Whether the load reached the broker soon after it was handed over: else stage `ingest` has the rig's own wait.
+
+    acknowledge: from handing a frame over to its acknowledgement, so producer and broker; age_us_max: of the oldest
+    frame without one, also of those that never got it.
+    """
+    if not acknowledge.count:
+        return Evidence(Criterion.GENERATOR_QUEUE, None, "no frame was acknowledged", unit="ms")
+    p99_ms, age_ms = acknowledge.percentile(99) / 1000, age_us_max / 1000
+    p99_ms_max, age_ms_max = limits.acknowledge_p99_us_max / 1000, limits.unacknowledged_us_max / 1000
+    text = f"99% of the frames were acknowledged within {p99_ms:,.1f} ms, and the oldest one waited {age_ms:,.1f} ms"
+    value, limit = (age_ms, age_ms_max) if age_ms > age_ms_max else (p99_ms, p99_ms_max)
+    if value > limit:
+        text = (
+            f"the load waited in the generator or for the broker, not for the job: {text}; at most {p99_ms_max:,.0f} "
+            f"and {age_ms_max:,.0f} ms may be; give broker and sender cores of their own"
+        )
+    return Evidence(Criterion.GENERATOR_QUEUE, value <= limit, text, value, limit, "ms")
 
 
 def _stolen(plan: RunPlan, observed: Observed) -> Evidence:

@@ -52,6 +52,8 @@ _SETTINGS = {
     "warm_up.batches": "warm_up_batches",
     "warm_up.duration_s": "warm_up_s",
 }
+# Counts of the oracle's judgement that a result has.
+_JUDGED = ("expected", "missing", "unexpected", "wrong", "undecided")
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
 
@@ -79,7 +81,9 @@ def result_of(
     latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
     judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
     growth = latencies.growth if latencies else Growth()
-    steady = _steadiness(judged)
+    steady = Steadiness(unknown="there are no alerts")
+    if judged is not None and len(judged):
+        steady = steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     partitions = state_partitions(plan, judged) if judged is not None else None
@@ -113,24 +117,22 @@ def result_of(
     )
     conclusion = conclude(verdicts)
     sent, judgement = observed.sent, observed.judgement
+    judged_counts: dict[str, Any] = {f"alerts_{count}": getattr(judgement, count, None) for count in _JUDGED}
     found = judgement or observed.partly
     processed = max(0, observed.job.messages_processed - observed.sent_before)
-    frame_delay, send_lag = (
-        HdrCounts.of_status(sent.frame_delay_histogram),
-        HdrCounts.of_status(sent.send_lag_histogram),
-    )
+    frame_delay = HdrCounts.of_status(sent.frame_delay_histogram)
     pause_us = None if judged is None or latencies is None else longest_pause_us(judged, latencies.boundaries)
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
+    decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
         run_id=run_id,
         workload=workload.name,
-        verdict=conclusion.verdict,
-        cause=conclusion.cause,
-        latencies_void=conclusion.latencies_void,
-        decisive=conclusion.decisive,
-        reasons=conclusion.reasons,
-        faults={**(found.sentences if found else {}), **_decision_faults(observed)},
+        **asdict(conclusion),
+        faults={
+            **(found.sentences if found else {}),
+            **{f"decision {kind}": sentences for kind, sentences in decision_faults.items() if sentences},
+        },
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
         mode=workload.job.mode,
@@ -138,13 +140,9 @@ def result_of(
         quotes_sent=sent.quotes_sent,
         orders_sent=sent.orders_sent,
         messages_processed=processed,
-        alerts_expected=judgement.expected if judgement else None,
+        **judged_counts,
         alerts_received=observed.received.alerts,
-        alerts_missing=judgement.missing if judgement else None,
-        alerts_unexpected=judgement.unexpected if judgement else None,
         alerts_duplicated=observed.received.alerts_duplicated,
-        alerts_wrong=judgement.wrong if judgement else None,
-        alerts_undecided=judgement.undecided if judgement else None,
         alerts_disagreeing=observed.received.alerts_disagreeing,
         invalid_records=observed.received.invalid_records,
         offered_rate_per_s=plan.offered_rate_per_s,
@@ -154,7 +152,7 @@ def result_of(
         latency_between_boundaries_ns=latency_summary_ns(latencies.steady) if latencies else _NO_LATENCY,
         service_time_ns=latency_summary_ns(latencies.service) if latencies else _NO_LATENCY,
         stages_ns={name: latency_summary_ns(latencies.stages[name]) if latencies else _NO_LATENCY for name in STAGES},
-        send_lag_ns=latency_summary_ns(send_lag),
+        send_lag_ns=latency_summary_ns(HdrCounts.of_status(sent.send_lag_histogram)),
         frame_delay_ns=latency_summary_ns(frame_delay),
         frames_sent=sent.frames_sent,
         frames_late=late_frames(plan, frame_delay),
@@ -170,7 +168,7 @@ def result_of(
         broker_cpu_us_per_message=cpu.broker_us,
         stolen_cpu_share=observed.stolen_share,
         time_to_first_order_s=observed.time_to_first_order_s,
-        machine=asdict(this_machine()),
+        machine=this_machine(),
         settings=_settings(plan),
         verdicts=verdicts.to_mapping(),
         conservation=conservation(observed),
@@ -271,13 +269,11 @@ def _decision_samples(plan: RunPlan, observed: Observed) -> dict[str, tuple[Int6
 
 def _summaries(samples: Mapping[str, tuple[Int64s, Int64s]], path: str) -> dict[str, LatencyNs]:
     """Of the samples whose paths begin so, by what stands after it."""
-    found: dict[str, LatencyNs] = {}
-    for each, (_, latency_us) in samples.items():
-        if each.startswith(path):
-            histogram = HdrCounts()
-            histogram.record(latency_us)
-            found[each.removeprefix(path)] = latency_summary_ns(histogram)
-    return found
+    return {
+        each.removeprefix(path): latency_summary_ns(HdrCounts(latency_us))
+        for each, (_, latency_us) in samples.items()
+        if each.startswith(path)
+    }
 
 
 def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
@@ -300,12 +296,6 @@ def _stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evid
     if len(own) > 1:
         text += f"; there were {len(own)} such times"
     return Evidence(Criterion.STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
-
-
-def _steadiness(judged: Alerts | None) -> Steadiness:
-    if judged is None or not len(judged):
-        return Steadiness(unknown="there are no alerts")
-    return steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
 
 
 def _lag_growing(plan: RunPlan, observed: Observed, growth: Growth, steady: Steadiness, backlog: Backlog) -> Evidence:
@@ -346,11 +336,6 @@ def _of_decisions(observed: Observed) -> dict[str, Any]:
         **{f"decisions_{kind}": getattr(found, kind) for kind in DECISION_FAULTS},
         "decision_latency_ns": latency_summary_ns(HdrCounts.of_status(observed.received.decision_latency_histogram)),
     }
-
-
-def _decision_faults(observed: Observed) -> Mapping[str, tuple[str, ...]]:
-    found = observed.decisions.sentences if observed.decisions else {}
-    return {f"decision {kind}": sentences for kind, sentences in found.items() if sentences}
 
 
 def _achieved_rate_per_s(observed: Observed) -> float | None:

@@ -1,6 +1,6 @@
 """Interval logs of latencies: HdrHistogram's log format, one file a figure, one histogram a second."""
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import END_TO_END, SEND_LAG, SERVICE, STAGE
 from market_spread.common.telemetry.recorder import interval_histogram
@@ -47,21 +46,6 @@ def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
             lines.append(f"{start_s:.3f},{length_s:.3f},{each.histogram.max_us / 1000:.3f},{encoded}")
     path.parent.mkdir(parents=True, exist_ok=True)
     return write_whole(path, "\n".join(lines) + "\n")
-
-
-def read(path: Path) -> list[TimedHistogram]:
-    """What was written. UsageError if it cannot be read."""
-    intervals = []
-    try:
-        for line in path.read_text().splitlines():
-            if line and line[0] not in '#"':
-                start_s, length_s, _, encoded = line.rsplit(",", 3)
-                start_ns = round(float(start_s) * 1e9)
-                counts = HdrCounts.decode(hlog.unwrapped(b64decode(encoded)))
-                intervals.append(TimedHistogram(start_ns, start_ns + round(float(length_s) * 1e9), counts))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the interval log {path} cannot be read: {error}; name the folder of another run") from error
-    return intervals
 
 
 def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHistogram]:

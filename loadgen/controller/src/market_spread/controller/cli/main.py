@@ -219,9 +219,11 @@ def generate(
     from market_spread.controller.plan.workload import Overrides, read_workload
 
     overrides = Overrides(rate_per_s=rate, duration_s=duration, symbols=symbols)
-    written = write_messages(read_workload(workload, overrides), nbbo=nbbo, orders=orders, start_unix_ns=start)
-    click.echo(f"{written.quotes:,} quotes, {written.initial_quotes:,} of them initial, in {nbbo}")
-    click.echo(f"{written.orders:,} orders in {orders}")
+    initial_count, quote_count, order_count = write_messages(
+        read_workload(workload, overrides), nbbo=nbbo, orders=orders, start_unix_ns=start
+    )
+    click.echo(f"{quote_count:,} quotes, {initial_count:,} of them initial, in {nbbo}")
+    click.echo(f"{order_count:,} orders in {orders}")
 
 
 @main.command(

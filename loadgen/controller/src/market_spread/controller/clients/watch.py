@@ -64,7 +64,9 @@ class Watch:
         for component, address in addresses.items():
             channel = channel_to(address)
             self._channels.append(channel)
-            self._thread(component, partial(self._ask, component, _check_on(channel), _EVERY_S))
+            ask = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
+            check = partial(ask, health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)
+            self._thread(component, partial(self._ask, component, check, _EVERY_S))
 
     def ask_broker(self, look: Check) -> None:
         """Watch the broker from now on by what needs an answer of it: nothing is sent that it could acknowledge."""
@@ -136,8 +138,3 @@ class Watch:
         if end_ns - begin_ns >= SILENCE_NS_MIN and len(self._silences) < _KEPT_MAX:
             to_unix_ns = self._clock.unix_ns() - self._clock.monotonic_ns()
             self._silences.append(Silence(component, (begin_ns + to_unix_ns) // 1000, (end_ns + to_unix_ns) // 1000))
-
-
-def _check_on(channel: grpc.Channel) -> Check:
-    check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
-    return partial(check, health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)

@@ -24,7 +24,8 @@ def comparison_page(comparison: Comparison) -> Page:
     warnings = warnings_of(comparison.groups)
     parts: list[Table | Sentences | Picture] = [Sentences(marks)] if marks else []
     for contrast in comparison.contrasts:
-        parts.append(_figure_table(contrast))
+        head = ("figure", "verdict", contrast.first.name, contrast.other.name, "shift", "95% interval", "above", "p")
+        parts.append(Table("", head, tuple(_figure_row(judged) for judged in contrast.judged), text_columns=2))
         parts.append(Sentences(_notes(contrast)))
         if picture := shift_picture(contrast):
             parts.append(picture)
@@ -108,12 +109,6 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
             )
         marks += [f"left out of {group.name}: {sentence}" for sentence in group.unreadable]
     return tuple(marks)
-
-
-def _figure_table(contrast: Contrast) -> Table:
-    first, other = contrast.first.name, contrast.other.name
-    head = ("figure", "verdict", first, other, "shift", "95% interval", "above", "p")
-    return Table("", head, tuple(_figure_row(judged) for judged in contrast.judged), text_columns=2)
 
 
 def _figure_row(judged: Judged) -> tuple[str, ...]:

@@ -1,14 +1,11 @@
 """Settings as they really are, read back from the processes that have them: Spark, Kafka, and their JVMs."""
 
 import re
-import shlex
 import subprocess
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 from market_spread.common.jvm.java import Java
 from market_spread.controller.run_folder.manifest import Section
-from market_spread.v1.control_pb2 import DescribeJobResponse
 
 _JAVA_TIMEOUT_S = 30
 # Of a run and not of its configuration: identities, times, ports, places.
@@ -22,19 +19,14 @@ _PLACES = ("-Xlog", "-XX:SharedArchiveFile")
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 
 
-def job_settings(job: DescribeJobResponse) -> tuple[Section, dict[str, str]]:
-    """Spark's settings and those of the driver's JVM; empty for a job without Spark."""
-    return stable(job.spark), dict(job.jvm)
-
-
 def stable(settings: Mapping[str, str]) -> Section:
     """The settings without those that differ from run to run."""
     return {name: value for name, value in settings.items() if not _VOLATILE.fullmatch(name)}
 
 
-def jvm_options(arguments: str) -> list[str]:
+def jvm_options(arguments: Iterable[str]) -> list[str]:
     """Of a JVM's arguments those that change how it runs: not where it logs, or has its archive of classes."""
-    return [word for word in shlex.split(arguments) if word.startswith("-X") and not word.startswith(_PLACES)]
+    return [word for word in arguments if word.startswith("-X") and not word.startswith(_PLACES)]
 
 
 def jvm_section(java: Java, options: list[str]) -> Section:
@@ -51,12 +43,3 @@ def jvm_section(java: Java, options: list[str]) -> Section:
         "options": " ".join(options),
         **{f"flag.{name}": value for name, value in sorted(flags.items()) if name != "PrintFlagsFinal"},
     }
-
-
-def options_of_process(pid: int) -> list[str]:
-    """The JVM options of a running process; none if it cannot be read."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return []
-    return [word for word in words if word.startswith("-X") and not word.startswith(_PLACES)]

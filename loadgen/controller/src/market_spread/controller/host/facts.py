@@ -2,8 +2,8 @@
 
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -58,7 +58,7 @@ class Host:
             "frequency_driver": self._of_all_cpus("cpufreq/scaling_driver"),
             "frequency_khz_max": self._of_all_cpus("cpufreq/scaling_max_freq"),
             "turbo": self.turbo(),
-            "smt": self.smt(),
+            "smt": self.read("sys/devices/system/cpu/smt/control"),
             "siblings_of_cpu0": self.read("sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
             "online": self.read("sys/devices/system/cpu/online"),
             "isolated": self.read("sys/devices/system/cpu/isolated"),
@@ -123,10 +123,6 @@ class Host:
         boost = self.read("sys/devices/system/cpu/cpufreq/boost")
         return None if boost is None else "on" if boost == "1" else "off"
 
-    def smt(self) -> str | None:
-        """`on`, `off`, `notsupported`, …"""
-        return self.read("sys/devices/system/cpu/smt/control")
-
     def network_drivers(self) -> list[str]:
         """Of the interfaces that are hardware, or pretend to be."""
         interfaces = sorted(self._path("sys/class/net").glob("*/device/driver"))
@@ -168,26 +164,15 @@ class Host:
         return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Facts that a figure must be read with."""
-
-    cpu_model: str
-    cores: int
-    memory_bytes: int
-    kernel: str
-    python: str
-
-
-def this_machine() -> Machine:
-    """The machine this runs on."""
-    return Machine(
-        cpu_model=str(Host().cpu()["model"] or platform.processor() or "unknown"),
-        cores=len(os.sched_getaffinity(0)),
-        memory_bytes=psutil.virtual_memory().total,
-        kernel=platform.release(),
-        python=platform.python_version(),
-    )
+def this_machine() -> dict[str, Any]:
+    """Facts of the machine this runs on that a figure must be read with."""
+    return {
+        "cpu_model": str(Host().cpu()["model"] or platform.processor() or "unknown"),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
 
 
 def stolen_cpu_s() -> float:

@@ -1,11 +1,9 @@
 """Writes the messages of a workload to native files."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.files.native import write_native
@@ -15,18 +13,10 @@ INITIAL_BEFORE_NS = 10 * 10**9
 _START_UNIX_NS_MAX = 9 * 10**18
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """How many messages were written. `initial_quotes` are among `quotes`."""
-
-    initial_quotes: int
-    quotes: int
-    orders: int
-
-
-def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int) -> Generated:
+def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int) -> tuple[int, int, int]:
     """Write initial and measured quotes to one file, measured orders to another; what is there is replaced.
 
+    Returns how many initial quotes, quotes with the initial ones, and orders were written.
     start_unix_ns: intended time of the first measured message; the initial quotes begin 10 s before. The same workload
     and start give the same bytes. UsageError if a file cannot be written, or there is no such start.
     """
@@ -37,11 +27,7 @@ def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int
     plan = plan_of_workload(workload)
     initial = plan.initial.open(start_unix_ns - INITIAL_BEFORE_NS)
     measured = plan.measured.open(start_unix_ns)
-
-    def quote_rows() -> Iterator[Bytes2D]:
-        yield from (block.quotes.rows for block in initial.blocks())
-        yield from (block.quotes.rows for block in measured.blocks())
-
-    quote_count = write_native(nbbo, quote_rows())
+    quote_blocks = chain(initial.blocks(), measured.blocks())
+    quote_count = write_native(nbbo, (block.quotes.rows for block in quote_blocks))
     order_count = write_native(orders, (block.orders.rows for block in measured.blocks()))
-    return Generated(initial.messages, quote_count, order_count)
+    return initial.messages, quote_count, order_count

@@ -94,9 +94,7 @@ class Objectives:
 
     def to_mapping(self) -> dict[str, object]:
         """The part of the workload."""
-        values: dict[str, object] = {f"{name}_ms": limit for name, limit in self.latency_ms.items()}
-        values |= {"rate_share": self.rate_share, "loss": self.loss}
-        return {name: value for name, value in values.items() if value is not None}
+        return _OBJECTIVES.to_mapping(self)
 
     @property
     def text(self) -> str:

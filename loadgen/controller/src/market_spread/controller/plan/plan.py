@@ -11,7 +11,7 @@ from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.load.source import Load, find_source
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.market.parameters import SEQUENCE_MAX, MarketParameters, Phase
+from market_spread.loadgen.market.parameters import MARKET, SEQUENCE_MAX, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import Universe, universe
 
 # How far a run's first number is behind the newest one that was seen: of the last frames not all need be looked at.
@@ -122,7 +122,7 @@ def plan_of_workload(workload: Workload) -> RunPlan:
             changing_symbols=workload.market.changing_symbols,
             state_partitions=workload.job.shuffle_partitions,
         )
-        return PlannedLoad("market", parameters.to_mapping())
+        return PlannedLoad("market", MARKET.to_mapping(parameters))
 
     warm_up = Constant(workload.load.highest_per_s, workload.warm_up.duration_s)
     symbols = universe_of(workload)

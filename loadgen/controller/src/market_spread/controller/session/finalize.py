@@ -107,7 +107,7 @@ def _seen(folder: RunFolder, observed: Observed, checks: tuple[HostCheck, ...]) 
     return Seen(
         series,
         tuple(sorted({component for component, _ in series.names} - set(OUTSIDE))),
-        this_machine().cores,
+        this_machine()["cores"],
         observed.starts_unix_ns.get("measured", 0) / 1e9,
         observed.measured_until_unix_ns / 1e9,
         *push_gaps(folder.metrics),

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -110,10 +110,12 @@ def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[byte
 def _start_job(
     services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, jvm: JobJvm
 ) -> None:
+    path, is_file, function = application.rpartition(":")
+    file = Path(path).resolve()
     config = JobConfig(
         bootstrap_servers=broker.bootstrap_servers,
         ports_file=services.ports_file("job"),
-        application=_absolute(application),
+        application=f"{file}:{function}" if is_file else application,
         mode=mode,
         master=f"local[{slots_needed(REAL_TIME, len(pipeline.sources), 1)}]",
         checkpoint=str(services.folder / "checkpoint"),
@@ -127,19 +129,9 @@ def _start_job(
         warm_up_batches=1_000_000 if mode == REAL_TIME else 0,
         warm_up_timeout_s=_PROCESSED_WITHIN_S,
     )
-    environment = {**jvm.environment, **_neighbours(application)}
+    # Where Spark's workers find what the application's file imports from beside it.
+    environment = {**jvm.environment, **({"PYTHONPATH": str(file.parent)} if is_file else {})}
     services.start("job", "market_spread.streaming.driver", config, environment=environment)
-
-
-def _absolute(application: str) -> str:
-    path, colon, function = application.rpartition(":")
-    return f"{Path(path).resolve()}:{function}" if colon else application
-
-
-def _neighbours(application: str) -> dict[str, str]:
-    """Where Spark's workers find what the application's file imports from beside it."""
-    path, colon, _ = application.rpartition(":")
-    return {"PYTHONPATH": str(Path(path).resolve().parent)} if colon else {}
 
 
 def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:
@@ -154,21 +146,16 @@ def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> 
 
 
 def _received(kafka: KafkaBroker, topics: Sequence[str], show: Show) -> dict[str, int]:
+    """Show all that the topics hold now; how many records each has."""
     counts = dict.fromkeys(topics, 0)
-    for topic, value in _records(kafka, topics):
-        counts[topic] += 1
-        show(topic, value)
-    return counts
-
-
-def _records(kafka: KafkaBroker, topics: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """All that the topics hold now."""
     left = {partition: end for partition, end in kafka.end_offsets(topics).items() if end}
     with closing(kafka.consumer()) as consumer:
         consumer.assign(dict.fromkeys(left, 0))
         while left:
             for partition, records in consumer.poll(1.0).items():
+                counts[partition[0]] += len(records)
                 for record in records:
-                    yield partition[0], record.value
+                    show(partition[0], record.value)
                 if records and records[-1].offset + 1 >= left[partition]:
                     del left[partition]
+    return counts

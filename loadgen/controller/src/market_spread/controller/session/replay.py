@@ -39,7 +39,11 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
         show_problems(converted)
         plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
         result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
-        _keep_with_run(converted, runs_folder / result.run_id)
+        # What the messages do not tell is kept with the run: the original order ids, and what was left out.
+        folder = runs_folder / result.run_id
+        shutil.copyfile(converted.order_ids, folder / "order-ids.csv")
+        if converted.problems:
+            (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in converted.problems))
     return result
 
 
@@ -101,10 +105,3 @@ def show_problems(converted: Converted) -> None:
         click.echo(f"left out: {problem}", err=True)
     if len(problems) > _PROBLEMS_SHOWN:
         click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
-
-
-def _keep_with_run(converted: Converted, folder: Path) -> None:
-    """Keep what the messages do not tell: the original order ids, and what was left out."""
-    shutil.copyfile(converted.order_ids, folder / "order-ids.csv")
-    if converted.problems:
-        (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in converted.problems))

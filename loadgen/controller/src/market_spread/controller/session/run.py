@@ -20,12 +20,7 @@ from market_spread.controller.clients.watch import Watch
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
-from market_spread.v1.control_pb2 import (
-    JobStatusResponse,
-    Phase,
-    ReceiverStatusResponse,
-    SenderStatusResponse,
-)
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
 _POLL_NS = 250_000_000
 _START_TIMEOUT_S = 180
@@ -64,7 +59,7 @@ class Run:
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
         observed = Observed(started=datetime.now(UTC))
-        self._say("starting")
+        self.show(self._progress("starting"))
         addresses = self.environment.start()
         self.on_started(addresses)
         decisions = self.plan.workload.decisions
@@ -74,7 +69,7 @@ class Run:
                 self._prepare(clients, observed, addresses)
                 self._measure(clients, observed, addresses)
                 self._drain(clients, observed)
-                self._say("judging")
+                self.show(self._progress("judging"))
                 self._collect(clients, observed)
                 self.on_drained(observed)
                 judge(self.plan, observed)
@@ -300,9 +295,6 @@ class Run:
         before = observed.sent_before
         self.show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
         return sender
-
-    def _say(self, phase: str) -> None:
-        self.show(self._progress(phase))
 
     def _progress(
         self,

@@ -66,7 +66,8 @@ def percentiles_with_intervals(
         intervals_us = list(_intervals_us(of_block, blocks, buckets, list(percents.values()), total.max_us))
     found: dict[str, PercentileEstimate] = {}
     for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
-        clusters = count_clusters(age_us[buckets >= _bucket_of(value_us)])
+        (value_bucket,) = bucket_indices(np.array([min(value_us, HIGHEST_US)]))
+        clusters = count_clusters(age_us[buckets >= value_bucket])
         low_ns, high_ns = None, None
         if (enough := clusters >= CLUSTERS_MIN) and interval_us:
             low_ns, high_ns = (edge_us * 1000 for edge_us in interval_us)
@@ -91,10 +92,6 @@ def count_clusters(times_us: Int64s) -> int:
     starts = np.flatnonzero(np.diff(times_us, prepend=times_us[0] - 2 * CLUSTER_GAP_US) > CLUSTER_GAP_US)
     ends = np.append(starts[1:], len(times_us)) - 1
     return int((1 + (times_us[ends] - times_us[starts]) // BLOCK_US).sum())
-
-
-def _bucket_of(value_us: int) -> int:
-    return int(bucket_indices(np.array([min(value_us, HIGHEST_US)]))[0])
 
 
 def _percent(name: str) -> float:

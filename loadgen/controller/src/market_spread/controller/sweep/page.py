@@ -22,7 +22,10 @@ _IN_PICTURE = ("p50", "p99", "p99.9")
 
 def search_page(name: str, found: RateLimit, points: Sequence[RatePoint], objectives: Objectives) -> Page:
     """The answer, how it stands, every rate that was tried, and the curve."""
-    parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), _table(points)]
+    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
+    rows = tuple(_row(point) for point in points)
+    table = Table("Medians over the runs of each rate", head, rows, text_columns=2)
+    parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), table]
     if picture := curve_picture(found, points, objectives):
         parts.append(picture)
     runs = sum(len(point.runs) for point in points)
@@ -120,11 +123,6 @@ def _verdict(point: RatePoint) -> str:
     if counts[RateOutcome.HELD] > counts[RateOutcome.BROKEN]:
         return RateOutcome.HELD.value
     return RateOutcome.BROKEN.value if counts[RateOutcome.BROKEN] else RateOutcome.VOID.value
-
-
-def _table(points: Sequence[RatePoint]) -> Table:
-    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
-    return Table("Medians over the runs of each rate", head, tuple(_row(point) for point in points), text_columns=2)
 
 
 def _row(point: RatePoint) -> tuple[str, ...]:

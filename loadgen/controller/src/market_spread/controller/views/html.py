@@ -28,16 +28,12 @@ def _part(part: Table | Sentences | Picture) -> str:
         return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in part.sentences) + "</ul>"
     if isinstance(part, Picture):
         return f"<figure><figcaption>{escape(part.title)}</figcaption>\n{part.svg}</figure>"
-    return _table(part)
-
-
-def _table(table: Table) -> str:
-    head = "".join(_cell("th", name, number, table) for number, name in enumerate(table.head))
+    head = "".join(_cell("th", name, number, part) for number, name in enumerate(part.head))
     rows = "\n".join(
-        "<tr>" + "".join(_cell("td", cell, number, table) for number, cell in enumerate(row)) + "</tr>"
-        for row in table.rows
+        "<tr>" + "".join(_cell("td", cell, number, part) for number, cell in enumerate(row)) + "</tr>"
+        for row in part.rows
     )
-    title = f"<h2>{escape(table.title)}</h2>\n" if table.title else ""
+    title = f"<h2>{escape(part.title)}</h2>\n" if part.title else ""
     return f'{title}<div class="table"><table>\n<tr>{head}</tr>\n{rows}\n</table></div>'
 
 

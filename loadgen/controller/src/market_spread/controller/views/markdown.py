@@ -24,12 +24,8 @@ def _part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | 
     if isinstance(part, Picture):
         link = link_of(part)
         return f"![{_escaped(part.title)}]({link})" if link else ""
-    return _table(part)
-
-
-def _table(table: Table) -> str:
-    title = f"{_escaped(table.title)}:\n\n" if table.title else ""
-    return title + markdown_table(table.head, table.rows, text_columns=table.text_columns)
+    title = f"{_escaped(part.title)}:\n\n" if part.title else ""
+    return title + markdown_table(part.head, part.rows, text_columns=part.text_columns)
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -51,7 +51,9 @@ def result_table(result: Result) -> RenderableType:
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *unanswered(result))]
-    return Group("", head, *reasons, "", _latency_table(result), *_few(result), "", _figure_table(result))
+    note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
+    few = [Text(note, style="dim")] if too_few_clusters(result.latency_clusters) else []
+    return Group("", head, *reasons, "", _latency_table(result), *few, "", _figure_table(result))
 
 
 class _Rates:
@@ -128,12 +130,6 @@ def _latency_table(result: Result) -> Table:
     for row in rows:
         table.add_row(row[0], *(row[at] for at in known))
     return table
-
-
-def _few(result: Result) -> list[Text]:
-    few = too_few_clusters(result.latency_clusters)
-    note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
-    return [Text(note, style="dim")] if few else []
 
 
 def _figure_table(result: Result) -> Table:

@@ -64,10 +64,10 @@ def pushed(folder: RunFolder, clock: Clock) -> str | None:
 def _pauses(folder: RunFolder) -> list[tuple[str, int, float]]:
     """The longest collections: component, end, length in milliseconds."""
     found = [
-        (component, pause.end_unix_ms, round(pause.duration_ms, 1))
+        (component, end_unix_ms, round(duration_ms, 1))
         for component in ("job", "broker")
-        for pause in jvm_pauses.read(folder.logs / f"{component}.gc.log")
-        if pause.duration_ms >= _GC_MS_MIN
+        for end_unix_ms, duration_ms in jvm_pauses.read(folder.logs / f"{component}.gc.log")
+        if duration_ms >= _GC_MS_MIN
     ]
     return sorted(found, key=lambda pause: -pause[2])[:MARKS_MAX]
 

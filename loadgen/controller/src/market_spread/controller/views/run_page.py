@@ -31,6 +31,7 @@ _VERSIONS = (
 def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timeline) -> str:
     """The document, from the result, the manifest and the timeline."""
     manifest = manifest_of(folder)
+    steps = [f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None]
     parts = [
         f"# Run {result.run_id}",
         f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
@@ -38,7 +39,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
         plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
         "## Commands",
         f"```sh\n{_command(plan)}\n```",
-        "The workload is beside this document as it was run. Steps: " + _steps(result) + ".",
+        f"The workload is beside this document as it was run. Steps: {', '.join(steps)}.",
         "## Verdicts",
         *(_verdict(name, result) for name in ("correct", "valid", "objectives")),
         "## Figures",
@@ -85,12 +86,6 @@ def _command(plan: RunPlan) -> str:
     if plan.origin.get("source") == "market":
         return "market-spread run workload.yaml"
     return f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {plan.origin.get('source')} files"
-
-
-def _steps(result: Result) -> str:
-    return ", ".join(
-        f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None
-    )
 
 
 def _verdict(name: str, result: Result) -> str:

@@ -99,7 +99,8 @@ def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> It
     while begin < len(data):
         fitting = min(limit, (len(data) - begin) // record.itemsize)
         records = data[begin : begin + fitting * record.itemsize].view(record)
-        regular = _leading(records["length"] == record.itemsize - _PREFIX_BYTES)
+        is_regular = records["length"] == record.itemsize - _PREFIX_BYTES
+        regular = fitting if is_regular.all() else int(np.argmin(is_regular))
         if regular:
             yield _Stretch(ordinal, begin, records[:regular])
             ordinal += regular
@@ -113,11 +114,6 @@ def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> It
         ordinal += 1
         begin += passed
         limit = _STRETCH_RECORDS_MIN
-
-
-def _leading(regular: npt.NDArray[np.bool_]) -> int:
-    """How many are true before the first that is not."""
-    return len(regular) if regular.all() else int(np.argmin(regular))
 
 
 def _irregular(path: Path, data: npt.NDArray[np.uint8], begin: int, problems: list[Problem]) -> int:

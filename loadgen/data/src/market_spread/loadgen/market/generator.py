@@ -57,7 +57,9 @@ class Market:
         self._half_spreads = self.symbols.price // 39  # of a cheap symbol: 40 spreads are two mids near its price
         turns = np.arange(len(self.symbols.probe_ids)) * _GOLDEN_RATIO % 1
         self._turn_begins_ns = (turns * TURN_NS).astype(np.int64)
-        self._changing_ids = _spread_out(self.symbols.accepting_ids, parameters.changing_symbols)
+        # At equal distances, so that there are hot ones among them.
+        accepting, changing = self.symbols.accepting_ids, parameters.changing_symbols
+        self._changing_ids = accepting[np.arange(changing, dtype=np.int64) * len(accepting) // max(1, changing)]
         self._sequences_after = parameters.sequences_after or PHASE_INDEX[parameters.phase] * SEQUENCES_PER_PHASE
         self._own_before_chunk = [0]
         self._own_lock = Lock()
@@ -75,13 +77,11 @@ class Market:
         """The messages, in blocks of about 20 ms, or of about 512 messages where that is longer."""
         for chunk in range(self._drawing.chunks):
             draw = self._drawing.chunk(chunk)
-            quotes, orders = self._encode(draw)
+            is_own = self._is_own(draw)
+            quotes = self._quotes(draw.part(is_own & ~draw.is_order))
+            orders = self._orders(draw.part(is_own & draw.is_order))
             whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
             yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
-
-    def _encode(self, draw: Draw) -> tuple[MessageStream, MessageStream]:
-        is_own = self._is_own(draw)
-        return self._quotes(draw.part(is_own & ~draw.is_order)), self._orders(draw.part(is_own & draw.is_order))
 
     def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)
@@ -193,8 +193,3 @@ def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[I
     bid[is_crossed] += spread[is_crossed]
     spread[is_crossed] *= -1
     return bid, spread
-
-
-def _spread_out(ids: Int64s, count: int) -> Int64s:
-    """So many of the ids, at equal distances, so that there are hot ones among them."""
-    return ids[np.arange(count, dtype=np.int64) * len(ids) // max(1, count)]

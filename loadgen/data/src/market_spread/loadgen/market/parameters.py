@@ -1,6 +1,5 @@
 """The parameters of a synthetic market, checked as a whole."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Self
@@ -50,15 +49,6 @@ class MarketParameters:
     shards: Annotated[int, number(1, 1024, "How many slices there are.")] = 1
     sequences_after: Annotated[int, number(0, SEQUENCE_MAX, "Quotes are numbered behind it; 0: by phases.")] = 0
 
-    @staticmethod
-    def from_mapping(mapping: Mapping[str, object]) -> "MarketParameters":
-        """The parameters of a JSON object. UsageError naming all that is wrong with it."""
-        return _SCHEMA.read(mapping)
-
-    def to_mapping(self) -> dict[str, object]:
-        """The JSON object of which `from_mapping` makes the same parameters."""
-        return _SCHEMA.to_mapping(self)
-
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         accepting, room = accepting_count(self.symbols), messages_max(self.phase)
@@ -77,7 +67,7 @@ class MarketParameters:
         return self
 
 
-_SCHEMA = Schema(MarketParameters)
+MARKET = Schema(MarketParameters)
 
 
 def messages_max(phase: Phase) -> int:

@@ -11,7 +11,7 @@ _SEED = 42
 
 
 def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
-    """`bucket_of` of many names at once: cells are the padded names, uint8 (n, 6)."""
+    """The Kafka partition of each symbol: CRC-32 of its padded name, uint8 (n, 6), modulo the number of partitions."""
     crc = np.full(len(cells), 0xFFFFFFFF, np.uint32)
     for column in cells.T:
         crc = _CRC_OF_BYTE[(crc ^ column) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))

@@ -95,37 +95,38 @@ class DecisionJudge(InputJudge):
         self._by_id = np.argsort(decisions.order_id, kind="stable")
         self._ids = decisions.order_id[self._by_id]
         self._known = np.zeros(len(decisions), np.bool_)
-        self._found = _Faults()
+        self._counts = dict.fromkeys((*FAULTS, _LATE), 0)
+        self._sentences: dict[str, list[str]] = {kind: [] for kind in self._counts}
         self._orders = self._decided = 0
 
     def judgement(self) -> DecisionJudgement:
         """The judgement of all decisions."""
-        decisions, found = self._decisions, self._found
+        decisions, counts, sentences = self._decisions, self._counts, self._sentences
         first = np.zeros(len(decisions), np.bool_)
         first[self._by_id[np.diff(self._ids, prepend=-1) != 0]] = True
-        found.note(
+        self._note(
             "unknown", first & ~self._known, decisions, lambda _: "it has a decision, but the input has no such order"
         )
-        found.note("duplicated", ~first, decisions, lambda i: f"another decision {_said(decisions, i)}")
+        self._note("duplicated", ~first, decisions, lambda i: f"another decision {_said(decisions, i)}")
         if not self._duplicates_allowed:
-            found.note(
+            self._note(
                 "stale",
                 _goes_back(decisions),
                 decisions,
                 lambda i: f"it was judged on quote {decisions.quote_sequence[i]}, after a newer one was used",
             )
-        if found.counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
-            found.counts["stale"] += found.counts[_LATE]
-            found.sentences["stale"] = (found.sentences["stale"] + found.sentences[_LATE])[:SENTENCES_MAX]
-        del found.counts[_LATE], found.sentences[_LATE]
+        if counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
+            counts["stale"] += counts[_LATE]
+            sentences["stale"] = (sentences["stale"] + sentences[_LATE])[:SENTENCES_MAX]
+        del counts[_LATE], sentences[_LATE]
         return DecisionJudgement(
             orders=self._orders,
             decided=self._decided,
             accepted=int((first & self._known & (decisions.verdict == ord(ACCEPTED))).sum()),
             delay_us=self._delays.longest_us,
             duplicates_allowed=self._duplicates_allowed,
-            sentences={kind: tuple(said) for kind, said in found.sentences.items()},
-            **found.counts,
+            sentences={kind: tuple(said) for kind, said in sentences.items()},
+            **counts,
         )
 
     def _add_chunk(self, orders: Orders) -> None:
@@ -134,7 +135,7 @@ class DecisionJudge(InputJudge):
         count = np.searchsorted(self._ids, orders.order_id, "right") - begin
         self._orders += len(orders)
         self._decided += int((count > 0).sum())
-        self._found.note("missing", count == 0, orders, lambda _: "it has no decision")
+        self._note("missing", count == 0, orders, lambda _: "it has no decision")
 
         # Positions of all decisions of these orders, and of the order of each.
         order_of = np.repeat(np.arange(len(orders)), count)
@@ -161,9 +162,9 @@ class DecisionJudge(InputJudge):
                 return "it names no quote, but there was one before the order"
             return f"quote {number[i]} was replaced too early for the order to meet it"
 
-        self._found.note("wrong", failed_any(wrong), decisions, lambda i: sentence_of(wrong, i))
-        self._found.note("stale", is_stale, decisions, replaced)
-        self._found.note(_LATE, is_late, decisions, replaced)
+        self._note("wrong", failed_any(wrong), decisions, lambda i: sentence_of(wrong, i))
+        self._note("stale", is_stale, decisions, replaced)
+        self._note(_LATE, is_late, decisions, replaced)
 
     def _content_checks(self, decisions: Decisions, unknown: Bools) -> list[Check]:
         number, verdict = decisions.quote_sequence, decisions.verdict
@@ -180,17 +181,10 @@ class DecisionJudge(InputJudge):
             ]
         return checks
 
-
-class _Faults:
-    """Faults by kind: how many, and the first as sentences."""
-
-    def __init__(self) -> None:
-        self.counts = dict.fromkeys((*FAULTS, _LATE), 0)
-        self.sentences: dict[str, list[str]] = {kind: [] for kind in self.counts}
-
-    def note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:
-        self.counts[kind] += int(mask.sum())
-        said = self.sentences[kind]
+    def _note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:
+        """Count the faults of a kind, and keep the first as sentences."""
+        self._counts[kind] += int(mask.sum())
+        said = self._sentences[kind]
         for i in np.flatnonzero(mask)[: SENTENCES_MAX - len(said)]:
             said.append(f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}")
 

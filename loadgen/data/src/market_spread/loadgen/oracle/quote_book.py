@@ -136,8 +136,8 @@ class QuoteBook:
 
     def closed(self) -> "ClosedBook":
         """The book for questions, once all quotes are in."""
-        kept = _Kept.concatenate([_NOTHING, *self._kept]).grouped()
-        return ClosedBook(self._symbols, len(self._symbols), kept)
+        kept = _Kept.concatenate([_NOTHING, *self._kept])
+        return ClosedBook(self._symbols, len(self._symbols), kept[_grouping(kept.symbol_ids)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +263,6 @@ class _Kept(Columns):
     offer: Int64s
     intended_us: Int64s
     rejects: Bools
-
-    def grouped(self) -> "_Kept":
-        """By symbol; each symbol's quotes in the order they have here."""
-        return self[_grouping(self.symbol_ids)]
 
 
 _NONE = np.empty(0, np.int64)

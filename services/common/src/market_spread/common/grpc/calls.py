@@ -12,13 +12,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from market_spread.common.errors import (
-    DeadlineError,
-    MarketSpreadError,
-    UnavailableError,
-    UsageError,
-    WrongStateError,
-)
+from market_spread.common.errors import DeadlineError, MarketSpreadError, UnavailableError, UsageError, WrongStateError
 from market_spread.v1.control_pb2 import PartitionOffset
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024

@@ -77,11 +77,6 @@ class Buckets:
         length: int = _encode_varints(counts.ctypes.data, len(counts), _WORD_BYTES, out.ctypes.data, len(out))
         return out[:length].tobytes()
 
-    @staticmethod
-    def unpack(payload: bytes) -> "Buckets":
-        """Those that the varints hold. ValueError if they are malformed, or more than our buckets."""
-        return _unpacked(bytes(_HEADER.size) + payload)
-
 
 def encoded_of(payload: bytes) -> bytes:
     """HdrHistogram V2, compressed, of these varints."""

@@ -30,14 +30,10 @@ def find_java(java_home: str | None = None, search_path: str | None = None) -> J
         answer = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except OSError as error:
         raise UsageError(f"{found} cannot be executed: {error.strerror}; {REMEDY}") from error
-    version = _major_version(answer.stderr)
-    if version is None:
+    match = re.search(r'version "(\d+)', answer.stderr)
+    if match is None:
         raise UsageError(f"{found} does not say its version; {REMEDY}")
+    version = int(match.group(1))
     if version < VERSION_MIN:
         raise UsageError(f"{found} is Java {version}; {REMEDY}")
     return Java(Path(found), version, answer.stderr)
-
-
-def _major_version(text: str) -> int | None:
-    match = re.search(r'version "(\d+)', text)
-    return int(match.group(1)) if match else None

@@ -148,10 +148,9 @@ class Ramp(Profile):
     def due(self, offset_ns: int) -> int:
         if offset_ns >= self.duration_ns:
             return self.total()
-        return bisect_left(range(self.total()), offset_ns, key=self._offset_ns)
-
-    def _offset_ns(self, number: int) -> int:
-        return int(self._offsets_ns(np.array([number], np.int64))[0])
+        return bisect_left(
+            range(self.total()), offset_ns, key=lambda number: int(self._offsets_ns(np.array([number], np.int64))[0])
+        )
 
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         # The root of the integral in the form that does not cancel: its error is far below the distance of messages.

@@ -2,22 +2,11 @@
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 _UNSYNCHRONISED = 0x40  # STA_UNSYNC
-
-
-@dataclass(frozen=True, slots=True)
-class ClockError:
-    """Bound of the clock's error, microseconds (-1: unknown), and whether the host keeps it synchronised."""
-
-    bound_us: int
-    synchronised: bool
-
-
-UNKNOWN = ClockError(bound_us=-1, synchronised=False)
+_UNKNOWN = -1, False
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -35,14 +24,17 @@ class _Timex(ctypes.Structure):
     )
 
 
-def read_clock_error() -> ClockError:
-    """The kernel's bound, by adjtimex in read mode, which needs no privilege. UNKNOWN where there is no such call."""
+def read_clock_error() -> tuple[int, bool]:
+    """The bound of the clock's error, microseconds (-1: unknown), and whether the host keeps it synchronised.
+
+    The kernel's, by adjtimex in read mode, which needs no privilege; unknown where there is no such call.
+    """
     if sys.platform != "linux":
-        return UNKNOWN
+        return _UNKNOWN
     timex = _Timex(modes=0)
     if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
-        return UNKNOWN
-    return ClockError(bound_us=timex.maxerror, synchronised=not timex.status & _UNSYNCHRONISED)
+        return _UNKNOWN
+    return timex.maxerror, not timex.status & _UNSYNCHRONISED
 
 
 @cache

@@ -16,7 +16,7 @@ from market_spread.common.telemetry.delivery import PushDelivery
 from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.telemetry.stream import PushStream
-from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
+from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 
 STOP_S = 2.0
 _STEP_NS = 1_000_000_000
@@ -109,17 +109,12 @@ class Pusher:
         while goes_on:
             goes_on = self._recorder.has_cut
             if (push := self._recorder.take()) is not None:
-                self._complete(push)
+                processes = family()
+                push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
+                push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
+                push.clock_error_us, push.clock_synchronised = read_clock_error()
+                push.host = host_id()
                 self.delivery.keep(push)
-
-    def _complete(self, push: PushRequest) -> None:
-        processes = family()
-        push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
-        push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
-        clock_error = read_clock_error()
-        push.clock_error_us = clock_error.bound_us
-        push.clock_synchronised = clock_error.synchronised
-        push.host = host_id()
 
 
 def _sample(metric: Metric, value: float) -> Sample:

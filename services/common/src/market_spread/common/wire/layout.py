@@ -5,7 +5,6 @@ person with any Kafka tool. Prices are integers in 1/10,000 dollar, times are Un
 is a *frame*: one or more messages of one layout, concatenated. Standard library only: Spark's workers import it.
 """
 
-import zlib
 from dataclasses import dataclass
 from enum import Enum
 
@@ -156,8 +155,3 @@ class InvalidReason(Enum):
 
 # Orders of the warm-up have ids from here on; ids of measured orders are below.
 WARM_UP_ORDER_ID_MIN = 9_000_000_000
-
-
-def bucket_of(symbol: str, buckets: int) -> int:
-    """The Kafka partition of a symbol: CRC-32 of its padded name, modulo the number of partitions."""
-    return zlib.crc32(symbol.ljust(SYMBOL_WIDTH).encode("ascii")) % buckets

@@ -36,15 +36,13 @@ RECEIPT = Layout(
 class LedgerColumns:
     """Lines of a ledger, in order of receipt.
 
-    rows: uint8 (n, width of the layout), as received, not decoded; the others int64 (n,);
-    incomplete_bytes: length of the last line if its write was cut short, else 0.
+    rows: uint8 (n, width of the layout), as received, not decoded; the others int64 (n,).
     """
 
     rows: Bytes2D
     partitions: Int64s
     offsets: Int64s
     received_us: Int64s
-    incomplete_bytes: int
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -60,14 +58,13 @@ def encode_ledger(rows: Bytes2D, partition: int, offsets: Int64s, received_us: I
 
 
 def decode_ledger(data: bytes | memoryview, layout: Layout = ALERT) -> LedgerColumns:
-    """The whole lines of a ledger of such messages; a last line that was cut short is left out and its length told.
+    """The whole lines of a ledger of such messages; a last line that was cut short is left out.
 
     Raises UsageError naming the byte at which the first damaged line begins. The messages are not looked into.
     """
     width = layout.width + RECEIPT.width
     lines = len(data) // width
-    complete = memoryview(data)[: lines * width]
-    rows = np.frombuffer(complete, np.uint8).reshape(lines, width)
+    rows = np.frombuffer(memoryview(data)[: lines * width], np.uint8).reshape(lines, width)
     receipts = decode(RECEIPT, np.ascontiguousarray(rows[:, layout.width :]).reshape(-1).data)
     if not receipts.readable.all():
         damaged = int(np.argmin(receipts.readable)) * width
@@ -77,5 +74,4 @@ def decode_ledger(data: bytes | memoryview, layout: Layout = ALERT) -> LedgerCol
         partitions=receipts.ints("partition"),
         offsets=receipts.ints("offset"),
         received_us=receipts.ints("received_us"),
-        incomplete_bytes=len(data) - len(complete),
     )

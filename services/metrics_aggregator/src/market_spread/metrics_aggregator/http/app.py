@@ -60,7 +60,9 @@ def web_app(
             NoSuchRunError: _answer(404),
             UsageError: _answer(400),
             HTTPException: _http_error,
-            Exception: _answer(500, _unexpected),
+            Exception: _answer(
+                500, lambda error: f"the request failed with {type(error).__name__}; the aggregator's log says why"
+            ),
         },
     )
     return Guard(app, hosts=hosts or Hosts("0.0.0.0"))
@@ -71,10 +73,6 @@ def _answer(status: int, say: Callable[[Exception], str] = str) -> Callable[[Req
         return JSONResponse({"error": say(error)}, status_code=status)
 
     return answer
-
-
-def _unexpected(error: Exception) -> str:
-    return f"the request failed with {type(error).__name__}; the aggregator's log says why"
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -20,6 +20,9 @@ LISTED_MAX = 500
 # A run's title is among its first entries, its verdict among its last ones.
 _LOOK_BYTES = 256 * 1024
 
+# When a log was modified, nanoseconds, and its size: whether it has changed since.
+_State = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
@@ -39,14 +42,6 @@ class RunHead:
         """That of a run in memory."""
         when = run.begin_unix_ns, run.end_unix_ns, run.is_live(now_unix_ns)
         return RunHead(run.run_id, *when, run.phase, run.verdict, run.outcome, run.title)
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """Tells whether a log has changed since."""
-
-    modified_ns: int
-    size: int
 
 
 class Archive:
@@ -135,17 +130,18 @@ def _state(path: Path) -> _State | None:
         stat = path.stat()
     except OSError:
         return None
-    return _State(stat.st_mtime_ns, stat.st_size)
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _look(path: Path, run_id: str, state: _State) -> RunHead:
     """The head of a run from the two ends of its log. Who writes it now is another process, if anyone."""
+    modified_ns, size = state
     told: list[dict[str, object]] = []
     try:
         with path.open("rb") as file:
             told += _told(file.read(_LOOK_BYTES))
-            if state.size > _LOOK_BYTES:
-                file.seek(max(_LOOK_BYTES, state.size - _LOOK_BYTES))
+            if size > _LOOK_BYTES:
+                file.seek(max(_LOOK_BYTES, size - _LOOK_BYTES))
                 told += _told(file.read(_LOOK_BYTES))
     except OSError:
         told = []
@@ -156,8 +152,8 @@ def _look(path: Path, run_id: str, state: _State) -> RunHead:
     outcome = judgement.get("outcome") if isinstance(judgement, dict) else None
     return RunHead(
         run_id,
-        min((_number(push["start_unix_ns"]) for push in pushes), default=state.modified_ns),
-        max((_number(push["end_unix_ns"]) for push in pushes), default=state.modified_ns),
+        min((_number(push["start_unix_ns"]) for push in pushes), default=modified_ns),
+        max((_number(push["end_unix_ns"]) for push in pushes), default=modified_ns),
         live=False,
         phase=newest.get("phase", ""),
         verdict=verdict,

@@ -12,7 +12,6 @@ from starlette.types import ASGIApp
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
-from market_spread.metrics_aggregator.http.aggregator_view import aggregator_view
 from market_spread.metrics_aggregator.http.archive import Archive, RunHead
 from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json
 from market_spread.metrics_aggregator.http.sse import PING_S, EventStream, FinishedStream
@@ -20,6 +19,7 @@ from market_spread.metrics_aggregator.http.updates import Feeds
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.page import one_file
+from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 
 CLIENTS_MAX = 100
 POINTS = 600

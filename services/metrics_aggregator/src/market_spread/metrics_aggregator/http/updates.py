@@ -6,10 +6,10 @@ from collections import deque
 from typing import Any
 
 from market_spread.common.clock import Clock
-from market_spread.metrics_aggregator.http.aggregator_view import aggregator_view
 from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, total_of
 from market_spread.metrics_aggregator.model.run import News, RunState
 from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 
 _log = logging.getLogger(__name__)
 

@@ -104,13 +104,6 @@ def wrapped(encoded: bytes) -> bytes:
     return _WRAPPER.pack(_COOKIE, len(encoded)) + encoded
 
 
-def unwrapped(data: bytes) -> bytes:
-    """What `wrapped` was given. ValueError if there is no such cookie."""
-    if len(data) < _WRAPPER.size or _WRAPPER.unpack_from(data)[0] != _COOKIE:
-        raise ValueError("it is no compressed histogram of HdrHistogram's version 2")
-    return data[_WRAPPER.size :]
-
-
 def whole_blocks(lines: Iterable[bytes], reading: Reading) -> Iterator[list[bytes]]:
     """The lines of each whole block of a log, without its end line; what is no whole block is left out.
 

@@ -1,7 +1,6 @@
 """Everything that was pushed, merged once each, within bounds."""
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterator
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
@@ -9,6 +8,7 @@ from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.events import NOTES_MAX, read_note
 from market_spread.metrics_aggregator.model.push_validation import check_envelope
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
 from market_spread.metrics_aggregator.self_metrics import Own
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
@@ -16,19 +16,6 @@ from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 SERIES_MAX = 2_000
 EPOCHS_MAX = 2_000
 HISTORY_BYTES_MAX = 512 * 1024 * 1024
-
-
-class RunLog(Protocol):
-    """Where pushes and notes are written down before they are acknowledged."""
-
-    def append(self, run_id: str, block: bytes, begin_unix_ns: int) -> None:
-        """Write it down, as `hlog` has made it. UnavailableError if that fails; then nothing of it is there.
-
-        begin_unix_ns: when what it tells began.
-        """
-
-    def entries(self, run_id: str) -> Iterable[PushRequest | NoteRequest]:
-        """All that is written down of a run, in the order of their acknowledgement; nothing of an unknown one."""
 
 
 class Store:
@@ -49,7 +36,7 @@ class Store:
         series_max: int = SERIES_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
         clock: Clock | None = None,
-        log: RunLog | None = None,
+        log: RunFiles | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._log = log
@@ -156,7 +143,7 @@ class Store:
         self.own.merge.add_ns(self._clock.monotonic_ns() - merge_ns)
         return epoch.sequence
 
-    def _read_back(self, run: RunState, log: RunLog) -> None:
+    def _read_back(self, run: RunState, log: RunFiles) -> None:
         for entry in log.entries(run.run_id):
             try:
                 self._replay(run, entry)
@@ -173,7 +160,7 @@ class Store:
         run.merge(run.read(entry), entry, min(entry.end_unix_ns, self._clock.unix_ns()))
         self._bound_history(run)
 
-    def _write_down(self, log: RunLog, run: RunState, block: bytes, begin_unix_ns: int) -> None:
+    def _write_down(self, log: RunFiles, run: RunState, block: bytes, begin_unix_ns: int) -> None:
         try:
             log.append(run.run_id, block, begin_unix_ns)
         except UnavailableError:

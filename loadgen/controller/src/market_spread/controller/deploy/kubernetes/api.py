@@ -30,23 +30,18 @@ class Cluster:
         self._dial_lock = threading.Lock()
 
     @staticmethod
-    def of_context(context: str | None, *, namespace: str) -> "Cluster":
-        """As kubectl would reach it. UsageError if there is no such context."""
+    def reached(context: str | None, *, namespace: str, in_cluster: bool) -> "Cluster":
+        """As kubectl would reach it, or the one that this process is a pod of. UsageError if there is none."""
         settings = client.Configuration()
         try:
-            config.load_kube_config(context=context, client_configuration=settings)  # type: ignore[no-untyped-call]
+            if in_cluster:
+                config.load_incluster_config(client_configuration=settings)  # type: ignore[no-untyped-call]
+            else:
+                config.load_kube_config(context=context, client_configuration=settings)  # type: ignore[no-untyped-call]
         except config.ConfigException as error:
+            if in_cluster:
+                raise UsageError(f"--in-cluster is for a pod: {error}; leave it out elsewhere") from error
             raise UsageError(f"no cluster can be reached: {error}; set KUBECONFIG or name another --context") from error
-        return Cluster(settings, namespace=namespace)
-
-    @staticmethod
-    def around(*, namespace: str) -> "Cluster":
-        """The one that this process is a pod of. UsageError if it is none."""
-        settings = client.Configuration()
-        try:
-            config.load_incluster_config(client_configuration=settings)  # type: ignore[no-untyped-call]
-        except config.ConfigException as error:
-            raise UsageError(f"--in-cluster is for a pod: {error}; leave it out elsewhere") from error
         return Cluster(settings, namespace=namespace)
 
     def pods(self, release: str, component: str) -> list[Pod]:

@@ -220,7 +220,7 @@ def release_of(
     # Only then is the cluster's client needed.
     from market_spread.controller.deploy.kubernetes.api import Cluster
 
-    cluster = Cluster.around(namespace=namespace) if in_cluster else Cluster.of_context(context, namespace=namespace)
+    cluster = Cluster.reached(context, namespace=namespace, in_cluster=in_cluster)
 
     def environment(_run_id: str, _folder: Path) -> Environment:
         return Release(cluster, release=release, workload=plan.workload, clock=SystemClock(), in_cluster=in_cluster)

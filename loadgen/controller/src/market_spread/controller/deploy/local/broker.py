@@ -63,11 +63,16 @@ class Broker:
 
         Raises UsageError if its port is taken or it cannot start, with the reason from its log.
         """
-        _require_free(self.port)
-        properties, pauses = self._prepare_folder(), log_option(self.folder / "broker.gc.log")
+        if _accepts_connections(self.port):
+            raise UsageError(
+                f"port {self.port} is in use; stop what listens there or choose another port for the broker"
+            )
+        properties, options = self._prepare_folder(), [log_option(self.folder / "broker.gc.log")]
+        if self.metrics_agent is not None:
+            options.append(f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}")
         self.child = Child.start(
             "broker",
-            [*self._command(), *filter(None, [pauses]), *self._agent(), "kafka.Kafka", properties],
+            [*self._command(), *filter(None, options), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self.folder / "broker.log",
             outlives_parent=outlives_parent,
@@ -90,11 +95,6 @@ class Broker:
             self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(str(jar) for jar in self.jars),
         ]  # fmt: skip
-
-    def _agent(self) -> list[str]:
-        if self.metrics_agent is None:
-            return []
-        return [f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}"]
 
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""
@@ -158,11 +158,6 @@ def free_port() -> int:
 def remove_data(folder: Path) -> None:
     """Delete a stopped broker's topics; its configuration and logs stay."""
     shutil.rmtree(folder / "data", ignore_errors=True)
-
-
-def _require_free(port: int) -> None:
-    if _accepts_connections(port):
-        raise UsageError(f"port {port} is in use; stop what listens there or choose another port for the broker")
 
 
 def _accepts_connections(port: int) -> bool:

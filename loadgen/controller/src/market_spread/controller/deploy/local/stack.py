@@ -1,5 +1,6 @@
 """The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,7 @@ from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
-from market_spread.controller.deploy.effective_config import (
-    job_settings,
-    jvm_options,
-    jvm_section,
-    options_of_process,
-    stable,
-)
+from market_spread.controller.deploy.effective_config import jvm_options, jvm_section, stable
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
 from market_spread.controller.deploy.local.job_jvm import job_jvm
 from market_spread.controller.deploy.local.process import Child
@@ -200,15 +195,16 @@ class LocalStack:
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """With affinities: the CPUs that each process may run on."""
-        spark, jvm = job_settings(describe_job(addresses.job))
-        arguments = str(jvm.pop("arguments", ""))  # they contain paths of this run
-        broker_options = options_of_process(self.broker.child.pid) if self.broker.child else []
-        affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in self.process_ids().items()}
+        job, processes = describe_job(addresses.job), self.process_ids()
+        jvm = dict(job.jvm)
+        arguments = shlex.split(jvm.pop("arguments", ""))  # they contain paths of this run
+        of_broker = psutil.Process(processes["broker"]).cmdline() if "broker" in processes else []
+        affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in processes.items()}
         return {
-            "spark": spark,
+            "spark": stable(job.spark),
             "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
             "jvm_job": {**jvm_section(self._java, jvm_options(arguments)), **jvm},
-            "jvm_broker": jvm_section(self._java, broker_options),
+            "jvm_broker": jvm_section(self._java, jvm_options(of_broker)),
             "jars": jars(self._jars),
             "pinning": {name: format_cpus(cpus or ()) for name, cpus in affinities.items()},
         }

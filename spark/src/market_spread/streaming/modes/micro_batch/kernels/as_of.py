@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from market_spread.common.wire.columns import Int64s, UInt64s
 from market_spread.streaming.modes.micro_batch.kernels.hash_index import find_keys
-
-Int64s = npt.NDArray[np.int64]
-UInt64s = npt.NDArray[np.uint64]
 
 NEVER = -1  # the sequence of a key that has had no row
 _SEQUENCE_BITS = 41
@@ -52,26 +49,18 @@ class AsOfIndex:
         """The index for the state store: native 64-bit words, one row of the table after the other."""
         return np.vstack((self.keys.view(np.int64), self.sequences, self.values)).tobytes()
 
-    def with_keys(self, keys: UInt64s) -> "AsOfIndex":
-        """The index with these keys added; a new key has the sequence NEVER and zeros."""
-        missing = np.setdiff1d(keys, self.keys)
-        if not len(missing):
-            return self
-        merged = np.concatenate((self.keys, missing))
-        order = np.argsort(merged)
-        sequences = np.concatenate((self.sequences, np.full(len(missing), NEVER, np.int64)))
-        values = np.hstack((self.values, np.zeros((len(self.values), len(missing)), np.int64)))
-        return AsOfIndex(merged[order], sequences[order], values[:, order])
-
     def find(self, keys: UInt64s) -> tuple["AsOfIndex", Int64s]:
-        """The index with all of the keys (n,), and where each of them is in it."""
-        state = self
-        found = find_keys(keys, state.keys)
-        missing = found < 0
-        if missing.any():
-            state = state.with_keys(np.unique(keys[missing]))
-            found = find_keys(keys, state.keys)
-        return state, found
+        """The index with all of the keys (n,), and where each is in it; a new key has the sequence NEVER and zeros."""
+        found = find_keys(keys, self.keys)
+        added = np.unique(keys[found < 0])
+        if not len(added):
+            return self, found
+        merged = np.concatenate((self.keys, added))
+        order = np.argsort(merged)
+        sequences = np.concatenate((self.sequences, np.full(len(added), NEVER, np.int64)))
+        values = np.hstack((self.values, np.zeros((len(self.values), len(added)), np.int64)))
+        state = AsOfIndex(merged[order], sequences[order], values[:, order])
+        return state, find_keys(keys, state.keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.wire.codec import decode
+from market_spread.common.wire.codec import Int64s, decode
 from market_spread.common.wire.layout import Kind, Layout
 from market_spread.streaming.modes.micro_batch.kernels.as_of import AsOfIndex, AsOfMatches, BuildRows, join_as_of
 from market_spread.streaming.modes.micro_batch.kernels.frames import Messages, Origin
 from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import Row, each_once
 
-Int64s = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 
 

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from market_spread.common.wire.columns import Fields
+from market_spread.common.wire.columns import Fields, Int64s
 from market_spread.common.wire.layout import InvalidReason, Layout
-
-Int64s = npt.NDArray[np.int64]
 
 
 class Origin(NamedTuple):

@@ -5,10 +5,8 @@ value, for the last key that has it; the few others are searched for.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-UInt64s = npt.NDArray[np.uint64]
+from market_spread.common.wire.columns import Int64s, UInt64s
 
 MISSING = -1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
@@ -25,14 +23,10 @@ def find_keys(keys: UInt64s, known: UInt64s) -> Int64s:
     found = table[_hashes(keys, bits)].astype(np.int64)
     others = np.flatnonzero(known[found] != keys)
     if len(others):
-        found[others] = _searched(keys[others], known)
+        searched = np.minimum(np.searchsorted(known, keys[others]), len(known) - 1)
+        found[others] = np.where(known[searched] == keys[others], searched, MISSING)
     return found
 
 
 def _hashes(keys: UInt64s, bits: int) -> Int64s:
     return ((keys * _MULTIPLIER) >> np.uint64(64 - bits)).view(np.int64)
-
-
-def _searched(keys: UInt64s, known: UInt64s) -> Int64s:
-    found = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[found] == keys, found, MISSING)

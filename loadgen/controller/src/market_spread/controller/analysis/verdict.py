@@ -105,7 +105,8 @@ def result_of(
     paced = (
         []
         if judged is None
-        else [_lag_growing(plan, observed, growth, steady, backlog), _stalled(plan, observed, stalls)]
+        # What stood still is behind afterwards: the cause comes first.
+        else [_stalled(plan, observed, stalls), _lag_growing(plan, observed, growth, steady, backlog)]
     )
     verdicts = Verdicts(
         correct=correctness(observed, outage).with_evidence(*stamped[:1]),

@@ -10,7 +10,6 @@ import psutil
 from contenders import Contender
 from rig import CLOCK, Rig, rig
 
-from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us_of
 from market_spread.controller.plan.plan import PlannedLoad
 
@@ -58,7 +57,7 @@ def _round(running: Rig, messages: int, seed: int) -> Drained:
 
 
 def _backlog(running: Rig, messages: int, seed: int) -> PlannedLoad:
-    profile = Constant(_RATE_PER_S, messages / _RATE_PER_S).to_mapping()
+    profile = {"profile": "constant", "messages_per_s": _RATE_PER_S, "duration_s": messages / _RATE_PER_S}
     # Quotes and orders of a backlog race: only where no verdict changes is it known how many alerts to wait for.
     return running.plan.measured.with_parameters(seed=seed, profile=profile, tight_share=0)
 

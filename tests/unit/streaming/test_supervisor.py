@@ -654,6 +654,23 @@ def test_drain_ends_a_batch_as_soon_as_it_has_read_all_that_is_awaited(rig: Rig)
     assert rig.engine.kept_time_at_s == [pytest.approx(ended_at_s + 0.25, abs=0.01)]
 
 
+def test_drain_does_not_take_what_a_failed_batch_had_read_for_read(rig: Rig) -> None:
+    """The batch that fails at 11 s has read 40 records, of which 20 are awaited; the next one reads them again."""
+    rig.engine.ends_early = True
+    rig.engine.plan(batches=[0, 1], error=a_failure())
+    rig.engine.plan(batches=[2, 3])
+    rig.clock.at(8, lambda: setattr(rig.engine, "live", (50, 50)))
+    rig.clock.at(11.3, lambda: setattr(rig.engine, "live", (3, 3)))
+    rig.clock.at(11.3, lambda: Drain(rig.supervisor, {("nbbo", 0): 40}))
+    rig.clock.at(14, lambda: setattr(rig.engine, "live", (20, 20)))
+    rig.stop_at(16)
+
+    rig.run()
+
+    assert rig.engine.queries[0].ended_early == 0
+    assert min(rig.engine.ended_at_s) >= 14
+
+
 def test_drain_of_what_is_committed_does_not_wait(rig: Rig) -> None:
     rig.engine.plan(batches=[0, 1, 2])
     drained: list[object] = []

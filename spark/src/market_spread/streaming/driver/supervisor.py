@@ -96,6 +96,7 @@ class Supervisor:
     def __post_init__(self) -> None:
         self._changed = threading.Condition()
         self._drains: list[Mapping[Partition, int]] = []
+        self._read = 0  # records, by the running batch
         self._stop_by_ns: int | None = None
 
     def stop(self, wait_s: float) -> None:
@@ -203,7 +204,7 @@ class Supervisor:
         self._change(phase=Phase.PHASE_RUNNING, detail="")
         batch_before = self.state.progress.batch_id
         first_batch_after_stop: int | None = None
-        live_at_ns = 0
+        live_at_ns = self._read = 0
         ends_early = False
         try:
             while query.isActive:
@@ -234,12 +235,11 @@ class Supervisor:
 
     def _is_awaited(self) -> bool:
         """Whether the running batch has read all that a drain waits for."""
-        progress = self.state.progress
-        read = progress.records_live - progress.records_committed
+        offsets = self.state.progress.offsets
         with self._changed:
             drains = list(self._drains)
-        left = (sum(max(0, end - progress.offsets.get(key, 0)) for key, end in until.items()) for until in drains)
-        return any(0 < records <= read for records in left)
+        left = (sum(max(0, end - offsets.get(key, 0)) for key, end in until.items()) for until in drains)
+        return any(0 < records <= self._read for records in left)
 
     def _read_live_counts(self) -> int:
         """Note what the running batch has done; returns after how many nanoseconds to read again.
@@ -249,6 +249,7 @@ class Supervisor:
         """
         counted = self.state.progress.messages_live
         live = self.engine.live_counts()
+        self._read = live[0]
         self._change(progress=self.state.progress.with_live(*live))
         if not any(live):
             return _LIVE_INTERVAL_NS
@@ -272,6 +273,7 @@ class Supervisor:
         recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
         for commit in new_commits(recent, after_batch=after):
             self._change(progress=self.state.progress.after_commit(commit))
+            self._read = 0
             log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
 
     def _after_failure(self, failures: int, reason: str) -> None:

@@ -4,29 +4,41 @@ Each says what becomes of some alerts, as parts that go on after a delay. Nothin
 is chosen by the order's id, or by its age, which is how long after the first measured order it was to be sent.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.codec import Int64s, encode
+from market_spread.common.wire.layout import Layout
 from market_spread.controller.analysis.evidence import Criterion, Verdict
-from market_spread.loadgen.columns import Alerts, symbol_codes
+from market_spread.loadgen.columns import Alerts, Decisions, symbol_codes
 
 _SECOND_US = 1_000_000
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Parts = Sequence[tuple[int, Alerts]]
 
 
+def encoded(layout: Layout, orders: Alerts | Decisions) -> Iterator[bytes]:
+    """The record of each. The stamps of decisions are not known, and nobody judges them."""
+    names = (each.name for each in layout.fields[1:])
+    for row in encode(layout, {name: getattr(orders, name, orders.intended_us) for name in names}):
+        yield row.tobytes()
+
+
 @dataclass(frozen=True, slots=True)
 class WrongWay:
-    """name and sentence; on: what becomes of alerts with their ages, as delays in microseconds and what goes then."""
+    """name and sentence; on: what becomes of alerts with their ages, as delays in microseconds and what goes then.
+
+    beside: what else the record of an alert becomes, which is no alert; it goes at once.
+    """
 
     name: str
     sentence: str
     on: Callable[[Alerts, Int64s], Parts]
     verdict: Verdict
     decisive: frozenset[Criterion]
+    beside: Callable[[bytes], bytes] | None = None
 
     @property
     def topic(self) -> str:
@@ -34,7 +46,8 @@ class WrongWay:
         return f"alerts-{self.name}"
 
 
-def _some(alerts: Alerts) -> Bools:
+def some(alerts: Alerts) -> Bools:
+    """Which alerts most of the ways alter."""
     return alerts.order_id % 40 == 7
 
 
@@ -54,7 +67,7 @@ def _changed(
     """Some alerts are changed."""
 
     def on(alerts: Alerts, _: Int64s) -> Parts:
-        return [(0, alerts[~_some(alerts)]), (0, change(alerts[_some(alerts)]))]
+        return [(0, alerts[~some(alerts)]), (0, change(alerts[some(alerts)]))]
 
     return _failed(name, sentence, criterion, on)
 
@@ -62,7 +75,7 @@ def _changed(
 def _again(name: str, sentence: str, delay_us: int) -> WrongWay:
     return _failed(
         name, sentence, Criterion.ALERTS_DUPLICATED,
-        lambda alerts, _: [(0, alerts), (delay_us, alerts[_some(alerts)])],
+        lambda alerts, _: [(0, alerts), (delay_us, alerts[some(alerts)])],
     )  # fmt: skip
 
 
@@ -88,6 +101,11 @@ def _stamped(name: str, sentence: str, **shifts_us: int) -> WrongWay:
     return _failed(name, sentence, Criterion.JOB_STAMPS, on)
 
 
+def _unreadable(name: str, sentence: str, on: Callable[[Alerts], Alerts], beside: Callable[[bytes], bytes]) -> WrongWay:
+    found = frozenset({Criterion.ALERTS_UNREADABLE})
+    return WrongWay(name, sentence, lambda alerts, _: [(0, on(alerts))], Verdict.FAILED, found, beside)
+
+
 def _between(age_us: Int64s, from_s: float, to_s: float) -> Bools:
     return (age_us >= from_s * _SECOND_US) & (age_us < to_s * _SECOND_US)
 
@@ -102,7 +120,7 @@ def _invented(alerts: Alerts) -> Alerts:
 
 
 WAYS = (
-    _lost("one_in_40_lost", "every 40th alert is lost", lambda alerts, _: _some(alerts)),
+    _lost("one_in_40_lost", "every 40th alert is lost", lambda alerts, _: some(alerts)),
     _lost("symbols_lost", "alerts of some symbols are lost", lambda alerts, _: _kind(alerts) == 1),
     _lost("silent_at_end", "no alert comes after 7 s", lambda _, age_us: age_us > 7 * _SECOND_US),
     _lost("a_second_lost", "alerts of a second are lost", lambda _, age_us: _between(age_us, 5, 6)),
@@ -135,6 +153,14 @@ WAYS = (
     _changed(
         "exchanged_prices", "every 40th alert has bid and offer exchanged",
         lambda some: replace(some, bid=some.offer, offer=some.bid),
+    ),
+    _unreadable(
+        "garbage", "every 40th alert is followed by bytes that are none",
+        lambda alerts: alerts, lambda record: bytes(reversed(record)),
+    ),
+    _unreadable(
+        "cut_off", "every 40th alert is cut off",
+        lambda alerts: alerts[~some(alerts)], lambda record: record[:100],
     ),
     _slow(
         "stands_still", "alerts of 9 s come at the end of that time", Criterion.STALLED,

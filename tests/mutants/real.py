@@ -27,12 +27,12 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import Int64s, encode
-from market_spread.common.wire.layout import ALERT, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import ALERT, DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.evidence import Criterion, Verdict
-from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
+from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, decisions_of, judge
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses
@@ -40,13 +40,14 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.controller.session.run import Run
-from market_spread.loadgen.columns import Alerts, Orders, Quotes
+from market_spread.loadgen.columns import Alerts, Decisions, Orders, Quotes
 from market_spread.receiver import receiving as receiver
-from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
+from market_spread.receiver.ledger import ALERTS, DECISIONS, Ledger, ledger_path
 from market_spread.receiver.tally import Tally
 from tests.mutants import rig
+from tests.mutants import wrong as simulated
 from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
-from tests.mutants.on_the_way import WAYS, WrongWay
+from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
 
 HERE = Path(__file__).parent
 WORKLOAD = HERE / "workload.yaml"
@@ -58,7 +59,8 @@ _CLOCK = SystemClock()
 class Wrong:
     """A wrong system of a session. verdict, decisive: what it must be called, and by one of which criteria.
 
-    topic: where its receiver reads; clock: that of its receiver; spoil: makes its receiver a wrong one.
+    topic: where its receiver reads; clock: that of its receiver; spoil: makes its receiver a wrong one. decided: what
+    becomes of all decisions, which go to `decisions`; the alerts are the right ones then.
     """
 
     name: str
@@ -68,9 +70,17 @@ class Wrong:
     decisive: frozenset[Criterion]
     clock: Clock = _CLOCK
     spoil: Callable[[receiver.Receiving], None] = lambda receiving: None
+    decided: simulated.Mutant | None = None
+
+    @property
+    def decisions(self) -> str:
+        """The topic that its receiver has decisions from, if it has any."""
+        return f"decisions-{self.name}" if self.decided else ""
 
     def is_found(self, result: Result) -> bool:
         """Whether the verdict is the right one, for a reason that names the fault."""
+        if self.decided is not None:
+            return self.decided.is_found(result)
         return result.verdict is self.verdict and bool(self.decisive & set(result.decisive))
 
 
@@ -115,6 +125,10 @@ OF_A_PAIR = (
         frozenset({Criterion.RIG_DISAGREES}), spoil=_spoil_duplicates,
     ),
 )  # fmt: skip
+OF_THE_DECISIONS = tuple(
+    Wrong(each.name, each.sentence, TOPICS.alerts, Verdict.FAILED, frozenset(), decided=each)
+    for each in simulated.DECISIONS
+)
 OF_THE_WAY = (
     *(Wrong(each.name, each.sentence, each.topic, each.verdict, each.decisive) for each in WAYS),
     Wrong(
@@ -156,7 +170,8 @@ class Session:
         if self.is_quick:
             return read_workload(rig.QUICK, Overrides(duration_s=15))
         workload = read_workload(WORKLOAD, Overrides(mode=self.mode))
-        return workload.changed(job={"replicas": self.replicas, "batch_s": self.batch_s})
+        told = "all" if any(wrong.decided for wrong in self.wrong) else "rejected"
+        return workload.changed(decisions=told, job={"replicas": self.replicas, "batch_s": self.batch_s})
 
     def is_right(self, result: Result) -> bool:
         """Whether what it carries is called what it is: passed, or void for the rig's fault."""
@@ -187,6 +202,7 @@ SESSIONS = (
     ),
     Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
     Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
+    Session("decisions", "a right job that tells all decisions, and wrong ones beside them", OF_THE_DECISIONS),
     Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch", batch_s=2),
     Session(
         "pair", "two right jobs, one of which is killed and comes back",
@@ -302,15 +318,17 @@ class _Beside:
         self._ways = tuple(way for way in WAYS if way.name in names)
         self._receivings: list[tuple[Wrong, receiver.Receiving]] = []
         self._on_the_way: _OnTheWay | None = None
+        self._bootstrap_servers = ""
 
     def start(self, addresses: Addresses) -> None:
-        topics = dict.fromkeys((wrong.topic for wrong in self._wrong if wrong.topic != TOPICS.alerts), 1)
-        if topics:
+        own = {topic for wrong in self._wrong for topic in (wrong.topic, wrong.decisions)} - {TOPICS.alerts, ""}
+        if topics := dict.fromkeys(own, 1):
             KafkaBroker(addresses.bootstrap_servers).create_topics(topics, appended=topics)
         for wrong in self._wrong:
             ledger = Ledger(self._folder / "beside", wrong.name)
             receiving = receiver.Receiving(
-                alerts_topic=wrong.topic, invalid_topic=TOPICS.invalid, partitions={wrong.topic: 1, TOPICS.invalid: 1},
+                alerts_topic=wrong.topic, invalid_topic=TOPICS.invalid, decisions_topic=wrong.decisions,
+                partitions=dict.fromkeys((wrong.topic, TOPICS.invalid, wrong.decisions), 1),
                 consumer=Consumer(addresses.bootstrap_servers, client_id=wrong.name), ledger=ledger,
                 recovered=ledger.open(), warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
                 recorder=Recorder(source=wrong.name, clock=_CLOCK), clock=wrong.clock,
@@ -320,16 +338,31 @@ class _Beside:
             self._receivings.append((wrong, receiving))
         if self._ways:
             self._on_the_way = _OnTheWay(addresses.bootstrap_servers, self._ways)
+        self._bootstrap_servers = addresses.bootstrap_servers
 
     def observed(self, right: Observed) -> Iterator[tuple[Wrong, Observed]]:
         """What a run would have observed with each of them."""
         if self._on_the_way is not None:
             self._on_the_way.drain()
+        self._decide(decisions_of(right))
         for wrong, receiving in self._receivings:
             receiving.drain(30)
             ledger = ledger_path(self._folder / "beside", wrong.name, ALERTS).read_bytes()
             received, alerts = receiving.status(), alerts_of(decode_ledger(ledger))
-            yield wrong, replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None)
+            observed = replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None, decisions=None)
+            if wrong.decided is not None:
+                told = ledger_path(self._folder / "beside", wrong.name, DECISIONS).read_bytes()
+                observed = replace(observed, decisions_ledger=told)
+            yield wrong, observed
+
+    def _decide(self, right: Decisions) -> None:
+        """Send what becomes of the decisions; at the end, as some faults choose among all, and none is one of time."""
+        producer = Producer(self._bootstrap_servers, client_id="decisions")
+        for wrong in (wrong for wrong in self._wrong if wrong.decided and wrong.decided.decided):
+            decisions = wrong.decided.decided(right)
+            for record in encoded(DECISION, decisions):
+                producer.send(wrong.decisions, 0, record, (), lambda offset, error: None)
+        producer.close(30)
 
     def close(self) -> None:
         if self._on_the_way is not None:
@@ -392,11 +425,14 @@ class _OnTheWay:
         age_us, now_ns = alerts.intended_us - self._first_us, _CLOCK.monotonic_ns()
         for way in self._ways:
             for delay_us, part in way.on(alerts, age_us):
-                names = (each.name for each in ALERT.fields[1:])
-                encoded = encode(ALERT, {name: getattr(part, name) for name in names})
-                for row in encoded:
-                    due = (now_ns + delay_us * 1000, next(self._numbers), way.topic, row.tobytes())
-                    heapq.heappush(self._waiting, due)
+                for record in encoded(ALERT, part):
+                    self._put(now_ns + delay_us * 1000, way.topic, record)
+            if way.beside is not None:
+                for record in encoded(ALERT, alerts[some(alerts)]):
+                    self._put(now_ns, way.topic, way.beside(record))
+
+    def _put(self, due_ns: int, topic: str, value: bytes) -> None:
+        heapq.heappush(self._waiting, (due_ns, next(self._numbers), topic, value))
 
     def _send_due(self) -> None:
         while self._waiting and self._waiting[0][0] <= _CLOCK.monotonic_ns():

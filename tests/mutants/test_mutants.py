@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from market_spread.common.wire.layout import ALERT
 from market_spread.controller.analysis.latency import stages_us
 from market_spread.controller.analysis.result import Verdict, latency_rows
 from market_spread.controller.cli.checking import verdict_of
@@ -17,7 +18,7 @@ from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.tally import RunPhase
 from tests.mutants.__main__ import written
 from tests.mutants.inputs import BEGIN_US, generated, hand_made
-from tests.mutants.on_the_way import WAYS, WrongWay
+from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
 from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
 from tests.mutants.real import SESSIONS
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
@@ -223,11 +224,16 @@ def test_each_wrong_system_is_tried_on_real_ones_or_the_page_says_why_not() -> N
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_wrong_way_of_the_alerts_is_found_without_a_broker(way: WrongWay) -> None:
+    spoiled: list[bytes] = []
+
     def said(alerts: Alerts) -> Alerts:
+        if way.beside is not None:
+            spoiled[:] = map(way.beside, encoded(ALERT, alerts[some(alerts)]))
         parts = way.on(alerts, alerts.intended_us - BEGIN_US)
         return Alerts.concatenate([replace(part, received_us=part.received_us + us) for us, part in parts])
 
-    _, found = result(System(said=said, seconds=20), generated(1, seconds=20), round_trips={"during": _SAME_CLOCKS})
+    system = System(said=said, beside=lambda _: spoiled, seconds=20)
+    _, found = result(system, generated(1, seconds=20), round_trips={"during": _SAME_CLOCKS})
 
     assert found.verdict is way.verdict, found.reasons
     assert way.decisive & set(found.decisive), found.reasons

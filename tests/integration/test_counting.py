@@ -2,7 +2,7 @@
 
 A batch leaves marks on disk in this order: its offsets, the state's delta, its records in the sink, its commit. The job
 is killed after the second of two batches, and what a death at an earlier point would not have left is taken away; so
-every point is hit exactly, which no kill could do that only aims at it.
+every point is hit exactly, which no kill could do that only aims at it. What goes on from there is one Spark for all.
 """
 
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.controller.deploy.local.broker import Broker
-from tests.support.jobs import Jobs
+from tests.support.jobs import Jobs, Query
 
 COUNTING_ALL = f"{Path(__file__).parent / 'workloads' / 'counting_all.py'}:counting_all"
 VALUES = (5, 10, 15)
@@ -29,7 +29,6 @@ def number(sequence: int) -> bytes:
 class Killed:
     """What is on disk after two batches, 5 and 10, and then the kill; the sink's records are beside it."""
 
-    jobs: Jobs
     checkpoint: Path
     topic: str
     records: list[bytes]
@@ -42,13 +41,10 @@ def jobs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[J
     jobs.stop()
 
 
-@pytest.fixture(scope="module", params=["sent once", "sent again"])
-def killed(jobs: Jobs, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Killed:
-    again = request.param == "sent again"
-    topic = "numbers-again" if again else "numbers-once"
+def killed(jobs: Jobs, checkpoint: Path, after_break: str) -> Killed:
+    topic = f"numbers-{after_break}"
     sink = f"totals-{topic}"
-    checkpoint = tmp_path_factory.mktemp("checkpoint") / "counting"
-    jobs.create_topics(topic, sink, "invalid")
+    jobs.create_topics(topic, sink)
     client = jobs.start_job("counting", checkpoint, topics=f"numbers={topic},totals={sink}")
     for sequence in (0, 1):
         jobs.send(topic, [number(sequence)])
@@ -57,13 +53,8 @@ def killed(jobs: Jobs, request: pytest.FixtureRequest, tmp_path_factory: pytest.
     assert jobs.received(sink) == [b"apples 0 5", b"apples 1 15"]
     assert sorted(path.name for path in (checkpoint / "commits").glob("[0-9]*")) == ["0", "1"]
     # What is sent while nothing runs: the sender does everything again after the break, or only what is new.
-    jobs.send(topic, [number(sequence) for sequence in ((0, 1, 2) if again else (2,))])
-    return Killed(jobs, checkpoint, topic, jobs.received(sink))
-
-
-def test_a_killed_job_leaves_what_it_unpacked_in_its_own_folder(killed: Killed) -> None:
-    """The library of the state store: 15 MB that would stay in /tmp."""
-    assert [path.name for path in killed.jobs.local_folder.glob("librocksdb*")] == ["librocksdbjni-linux64.so"]
+    jobs.send(topic, [number(sequence) for sequence in ((0, 1, 2) if after_break == SENT_AGAIN else (2,))])
+    return Killed(checkpoint, topic, jobs.received(sink))
 
 
 def only_offsets(checkpoint: Path) -> int:
@@ -89,67 +80,84 @@ def commit_written(checkpoint: Path) -> int:
     return 2
 
 
+def not_replayed(checkpoint: Path) -> int:
+    """Negative control: a batch whose offsets count as done though its state was never written."""
+    (before,) = [path for path in (checkpoint / "state").rglob("1.changelog") if "0/0" in str(path)]
+    for suffix in ("", ".crc"):
+        name = f".{before.name}{suffix}" if suffix else before.name
+        after = before.parent / name.replace("1.changelog", "2.changelog")
+        if (before.parent / name).exists():
+            shutil.copy(before.parent / name, after)
+        else:
+            after.unlink(missing_ok=True)
+    return 1
+
+
+SENT_ONCE, SENT_AGAIN = "sent-once", "sent-again"
+# What a death leaves: which records of the sink there are then, of two.
 POINTS: dict[str, Callable[[Path], int]] = {
-    "offsets written": only_offsets,
-    "state delta written": state_written,
-    "sink appended, commit absent": without_commit,
-    "commit written": commit_written,
+    "offsets-written": only_offsets,
+    "state-delta-written": state_written,
+    "sink-appended-commit-absent": without_commit,
+    "commit-written": commit_written,
 }
 
 
-def restarted(killed: Killed, point: Callable[[Path], int], folder: Path, name: str) -> list[tuple[int, int]]:
-    """The sink's records (sequence, total) when the job is started again as if it had died at the point."""
-    checkpoint = folder / "checkpoint"
-    shutil.copytree(killed.checkpoint, checkpoint)
-    appended = point(checkpoint)
-    sink = f"totals-{name}-{killed.topic}".replace(" ", "-").replace(",", "")
-    killed.jobs.create_topics(sink)
-    killed.jobs.send(sink, killed.records[:appended])
-    topics = f"numbers={killed.topic},totals={sink}"
-    killed.jobs.run_to_the_end("counting", checkpoint, killed.topic, topics=topics)
-    return [(int(record.split()[1]), int(record.split()[2])) for record in killed.jobs.received(sink)]
+@pytest.fixture(scope="module")
+def restarted(jobs: Jobs, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], list[tuple[int, int]]]:
+    """The sink's records (sequence, total) when the job goes on as if it had died at a point, by the point."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    jobs.create_topics("invalid")
+    queries = []
+    for after_break in (SENT_ONCE, SENT_AGAIN):
+        dead = killed(jobs, folder / after_break / "counting", after_break)
+        points = POINTS if after_break == SENT_AGAIN else {**POINTS, "not-replayed": not_replayed}
+        for name, point in points.items():
+            checkpoint, sink = folder / f"{after_break}-{name}", f"totals-{after_break}-{name}"
+            shutil.copytree(dead.checkpoint, checkpoint)
+            appended = point(checkpoint)
+            jobs.create_topics(sink)
+            jobs.send(sink, dead.records[:appended])
+            queries.append(Query("counting", checkpoint, f"numbers={dead.topic},totals={sink}"))
+    sink = f"totals-{SENT_AGAIN}-all"
+    jobs.create_topics(sink)
+    queries.append(Query(COUNTING_ALL, folder / "all", f"numbers=numbers-{SENT_AGAIN},totals={sink}"))
+    jobs.run_to_the_end(*queries)
+
+    def found(after_break: str, name: str) -> list[tuple[int, int]]:
+        records = [record.split() for record in jobs.received(f"totals-{after_break}-{name}")]
+        return [(int(record[1]), int(record[2])) for record in records]
+
+    return found
+
+
+Found = Callable[[str, str], list[tuple[int, int]]]
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_whatever_is_on_disk_the_effect_is_30(killed: Killed, point: str, tmp_path: Path) -> None:
-    found = restarted(killed, POINTS[point], tmp_path, point)
+@pytest.mark.parametrize("after_break", [SENT_ONCE, SENT_AGAIN])
+def test_whatever_is_on_disk_the_effect_is_30(restarted: Found, after_break: str, point: str) -> None:
+    found = restarted(after_break, point)
 
     assert sorted(set(found)) == [(0, 5), (1, 15), (2, 30)]
     assert found[-1] == (2, 30)
-    done_again = point == "sink appended, commit absent"
-    assert len(found) == (4 if done_again else 3)  # the sink may get a record twice, which is the same one
+    # The sink may get a record twice, which is the same one.
+    assert len(found) == (4 if point == "sink-appended-commit-absent" else 3)
 
 
-@pytest.mark.parametrize("killed", ["sent again"], indirect=True)
-def test_without_deduplication_what_is_sent_again_is_counted_again(killed: Killed, tmp_path: Path) -> None:
+def test_without_deduplication_what_is_sent_again_is_counted_again(restarted: Found) -> None:
     """Negative control: the test can see a total that is too high."""
-    sink = f"totals-all-{killed.topic}"
-    killed.jobs.create_topics(sink)
-
-    topics = f"numbers={killed.topic},totals={sink}"
-    killed.jobs.run_to_the_end(COUNTING_ALL, tmp_path / "checkpoint", killed.topic, topics=topics)
-
-    assert int(killed.jobs.received(sink)[-1].split()[2]) == 45
+    assert restarted(SENT_AGAIN, "all")[-1][1] == 45
 
 
-@pytest.mark.parametrize("killed", ["sent once"], indirect=True)
-def test_without_replay_what_was_being_done_is_lost(killed: Killed, tmp_path: Path) -> None:
-    """Negative control: a batch whose offsets count as done though its state was never written."""
+def test_without_replay_what_was_being_done_is_lost(restarted: Found) -> None:
+    """Negative control: the test can see a total that is too low."""
+    assert restarted(SENT_ONCE, "not-replayed")[-1] == (2, 20)
 
-    def not_replayed(checkpoint: Path) -> int:
-        (before,) = [path for path in (checkpoint / "state").rglob("1.changelog") if "0/0" in str(path)]
-        for suffix in ("", ".crc"):
-            name = f".{before.name}{suffix}" if suffix else before.name
-            after = before.parent / name.replace("1.changelog", "2.changelog")
-            if (before.parent / name).exists():
-                shutil.copy(before.parent / name, after)
-            else:
-                after.unlink(missing_ok=True)
-        return 1
 
-    found = restarted(killed, not_replayed, tmp_path, "not replayed")
-
-    assert found[-1] == (2, 20)
+def test_a_killed_job_leaves_what_it_unpacked_in_its_own_folder(restarted: Found, jobs: Jobs) -> None:
+    """The library of the state store: 15 MB that would stay in /tmp."""
+    assert [path.name for path in jobs.local_folder.glob("librocksdb*")] == ["librocksdbjni-linux64.so"]
 
 
 def test_another_number_of_cores_loses_and_doubles_nothing(jobs: Jobs, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from market_spread.common.job_contract import REAL_TIME
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker
-from tests.support.jobs import Jobs
+from tests.support.jobs import Jobs, Query
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -47,7 +47,7 @@ def test_a_drain_ends_a_long_batch_and_the_next_one_goes_on(jobs: Jobs, tmp_path
     jobs.kill(client)
 
     # Who reads the topic afterwards, in the other mode, finds no message in what woke the readers.
-    jobs.run_to_the_end("word_count", tmp_path / "other", "early-lines", topics=TOPICS)
+    jobs.run_to_the_end(Query("word_count", tmp_path / "other", TOPICS))
     again = jobs.received("early-counts")[len(counts) :]
     assert sorted(again) == sorted(count.encode() for count in counts)  # keys are worked on one after the other there
     assert jobs.received("early-invalid") == []

@@ -294,7 +294,7 @@ def _environment(plan: RunPlan, session: Session) -> dict[str, str]:
 
 
 class _Killing:
-    """Kills the second replica once, when the load has gone on for some seconds."""
+    """Kills the second replica once, when both have answered the load for some seconds."""
 
     def __init__(self, processes: LocalStack) -> None:
         self._processes = processes
@@ -302,6 +302,8 @@ class _Killing:
 
     def follow(self, progress: RunProgress) -> None:
         if progress.phase != "measuring" or self._at_ns < 0:
+            return
+        if progress.receiver is None or not progress.receiver.alerts_duplicated:
             return
         self._at_ns = self._at_ns or _CLOCK.monotonic_ns() + 4_000_000_000
         if _CLOCK.monotonic_ns() >= self._at_ns:

@@ -1,12 +1,17 @@
 """A job of any pipeline over a real broker: started, killed, started again from a checkpoint."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
@@ -19,6 +24,16 @@ from market_spread.streaming.driver.config import JobConfig
 from tests.support.waiting import eventually
 
 TIMEOUT_S = 120
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A pipeline with the names of its topics, and the checkpoint that it begins from, if there is one."""
+
+    application: str
+    checkpoint: Path
+    topics: str
 
 
 class Jobs:
@@ -67,22 +82,13 @@ class Jobs:
         warm_up_batches: int = 30,
     ) -> JobClient:
         """A job from the checkpoint; returns when it answers. batch_s: by default 0, or 5 in Real-Time Mode."""
-        config = JobConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("job"),
-            application=application,
-            topics=topics,
+        config = replace(
+            self._config(Query(application, checkpoint, topics)),
             mode=mode,
             master=f"local[{cores}]",
-            checkpoint=str(checkpoint),
-            class_path=self._jvm.class_path,
-            java_options=self._jvm.options(),
             batch_s=(0 if mode == MICRO_BATCH else 5) if batch_s is None else batch_s,
             warm_up_batches=warm_up_batches,
             shuffle_partitions=state_partitions,
-            driver_memory="1g",
-            local_folder=self.local_folder,
-            restarts_max=0,
         )
         self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvm.environment)
         return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
@@ -104,10 +110,35 @@ class Jobs:
         os.killpg(job.pid, signal.SIGKILL)
         eventually("the job is gone", lambda: not job.running)
 
-    def run_to_the_end(
-        self, application: str, checkpoint: Path, topic: str, *, topics: str = "", cores: int = 2
-    ) -> None:
-        """Run a job until it has committed all of the topic, and kill it."""
-        client = self.start_job(application, checkpoint, topics=topics, cores=cores)
-        self.wait_for_commit(client, topic)
-        self.kill(client)
+    def run_to_the_end(self, *queries: Query) -> None:
+        """Run each, in micro-batch mode, until it has committed all that its topics hold; one after the other."""
+        # Not in the folder of jobs, where tests look at what these leave.
+        config = replace(self._config(queries[0]), local_folder=self.local_folder.with_name("restarts"))
+        environment = {**inherited_environment(), **to_environment(config), **self._jvm.environment}
+        changes = [
+            {"application": query.application, "checkpoint": str(query.checkpoint), "topics": query.topics}
+            for query in queries
+        ]
+        command = [sys.executable, "-m", "tests.support.restarts", json.dumps(changes)]
+        ended = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
+        assert ended.returncode == 0, ended.stderr
+
+    def _config(self, query: Query) -> JobConfig:
+        return JobConfig(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            ports_file=self._services.ports_file("job"),
+            application=query.application,
+            topics=query.topics,
+            mode=MICRO_BATCH,
+            master="local[2]",
+            checkpoint=str(query.checkpoint),
+            class_path=self._jvm.class_path,
+            java_options=self._jvm.options(),
+            batch_s=0,
+            shuffle_partitions=1,
+            driver_memory="1g",
+            local_folder=self.local_folder,
+            restarts_max=0,
+        )

@@ -44,7 +44,8 @@ from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
 
-_TOPICS_POLL_NS = 2_000_000_000
+_TOPICS_POLL_NS = 200_000_000
+_BROKER_STARTS_WITHIN_NS = 30_000_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -130,12 +131,12 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     lease = lease_in_cluster(config, clock) if config.lease is not None else None
     if lease is not None:
         lease.start()  # a predecessor's may take as long to expire as the session takes to start
-    counts = _partition_counts(config, tuple(topics), clock)
-    check_partitions(pipeline, config.mode, counts)
-    _require_same_kafka(config, tuple(topics))
     mode = BY_NAME[config.mode]
     spark = open_session(config, folder)
     settings = effective_settings(spark)
+    counts = _partition_counts(config, tuple(topics), clock)
+    check_partitions(pipeline, config.mode, counts)
+    _require_same_kafka(config, tuple(topics))
     if lease is not None:
         lease.wait_until_held()
     bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
@@ -166,12 +167,13 @@ def _run_job(config: JobConfig, folder: Path) -> None:
 
 
 def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) -> Mapping[str, int]:
-    """How many partitions each topic has. In a cluster, where topics may be created later, waits for them."""
+    """How many partitions each topic has. Waits for them: in a cluster for ever, else while a broker may start."""
+    until_ns = clock.monotonic_ns() + _BROKER_STARTS_WITHIN_NS
     while True:
         try:
             return KafkaBroker(config.bootstrap_servers, security=config).partition_counts(topics)
         except (UsageError, RunVoidError) as error:
-            if not is_on_kubernetes(config.master):
+            if not is_on_kubernetes(config.master) and clock.monotonic_ns() > until_ns:
                 raise
             log_event(_log, "topics.awaited", logging.WARNING, reason=str(error))
             clock.sleep_ns(_TOPICS_POLL_NS)

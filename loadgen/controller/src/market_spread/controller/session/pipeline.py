@@ -87,10 +87,11 @@ def run_pipeline(
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
         say("starting broker and job")
-        broker.start()
+        broker.launch()
+        _start_job(services, application, mode, pipeline, broker, job_jvm(java, jars))  # it waits for the topics
+        broker.wait()
         kafka = KafkaBroker(broker.bootstrap_servers, "pipeline")
         kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
-        _start_job(services, application, mode, pipeline, broker, job_jvm(java, jars))
         kafka.write(lines, within_s=_WRITTEN_WITHIN_S)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         _wait_until_running(client, services, clock)

@@ -5,7 +5,6 @@ import shutil
 import socket
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,11 +57,13 @@ class Broker:
         """Where Prometheus finds its metrics, host and port; None without the agent."""
         return f"127.0.0.1:{self._metrics_port}" if self.metrics_agent else None
 
-    def start(self, *, outlives_parent: bool = False, on_started: Callable[[int], None] = lambda pid: None) -> None:
-        """Start it and wait until it accepts connections. `on_started` is told its process id before the wait.
+    def start(self) -> None:
+        """Launch it and wait until it answers."""
+        self.launch()
+        self.wait()
 
-        Raises UsageError if its port is taken or it cannot start, with the reason from its log.
-        """
+    def launch(self, *, outlives_parent: bool = False) -> int:
+        """Start its process and return its id; what needs it may start beside. UsageError: its port is taken."""
         if _accepts_connections(self.port):
             raise UsageError(
                 f"port {self.port} is in use; stop what listens there or choose another port for the broker"
@@ -77,8 +78,7 @@ class Broker:
             log=self.folder / "broker.log",
             outlives_parent=outlives_parent,
         )
-        on_started(self.child.pid)
-        self._wait_until_reachable()
+        return self.child.pid
 
     def stop(self) -> None:
         """End it. Nothing happens if it does not run."""
@@ -97,7 +97,11 @@ class Broker:
         ]  # fmt: skip
 
     def _prepare_folder(self) -> Path:
-        """Write the configuration and, the first time, format the log folder as `kafka-storage format` does."""
+        """Write the configuration and, the first time, what makes a folder a broker's own.
+
+        `kafka-storage format` writes the same `meta.properties` (version 1), and the
+        features to begin with, which are the release's own where none are written. It would take a second and a JVM.
+        """
         data = self.folder / "data"
         properties = self.folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
@@ -109,27 +113,13 @@ class Broker:
                 message_bytes_max=MESSAGE_BYTES_MAX,
             )
         )
-        if not (data / "meta.properties").exists():
-            self._format(properties)
+        of_folder = data / "meta.properties"
+        if not of_folder.exists():
+            of_folder.write_text(f"version=1\nnode.id=1\ncluster.id={_new_id()}\ndirectory.id={_new_id()}\n")
         return properties
 
-    def _format(self, properties: Path) -> None:
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
-        log = self.folder / "format.log"
-        child = Child.start(
-            "storage format",
-            [*self._command(), "kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", properties],
-            environment=inherited_environment(),
-            log=log,
-        )
-        for _ in polls(self.clock, START_TIMEOUT_S, every_s=0.02):
-            if not child.running:
-                break
-        if child.running or child.exit_status:
-            child.stop()
-            raise UsageError(f"the broker's folder {self.folder} cannot be prepared: {' '.join(child.last_lines(2))}")
-
-    def _wait_until_reachable(self) -> None:
+    def wait(self) -> None:
+        """Wait until it accepts connections. UsageError if it does not start, with the reason from its log."""
         for _ in polls(self.clock, START_TIMEOUT_S, every_s=0.05):
             if self.child is None or not self.child.running:
                 raise UsageError(f"the broker did not start; {self._reason()}")
@@ -145,6 +135,11 @@ class Broker:
         lines = self.child.last_lines(200) if self.child else []
         telling = [line for line in lines if "ERROR" in line or "FATAL" in line or "Exception" in line]
         return f"{telling[0].strip() if telling else 'it gave no reason'} (log: {log})"
+
+
+def _new_id() -> str:
+    """A random id as Kafka writes it; none begins with a dash."""
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
 
 
 def free_port() -> int:

@@ -100,13 +100,14 @@ class LocalStack:
             ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self._runs_folder
         )
         self._start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
-        self.broker.start(outlives_parent=outlives_parent, on_started=lambda pid: self._on_started("broker", pid))
-        topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
-        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
+        self._on_started("broker", self.broker.launch(outlives_parent=outlives_parent))
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
-            self._start_job(replica)
+            self._start_job(replica)  # its JVM takes longest; then it waits for the topics
+        self.broker.wait()
+        topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
+        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
         receiving = ReceiverConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("receiver"),

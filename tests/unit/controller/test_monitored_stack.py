@@ -31,15 +31,11 @@ class Jars:
 
 
 class Started:
-    """What was started, with its command and environment; it runs on, but for what formats the broker's folder."""
+    """What was started, with its command and environment; it runs on."""
 
     commands: dict[str, list[str]]
     environments: dict[str, Mapping[str, str]]
-
-    def __init__(self, name: str) -> None:
-        self.running = name != "storage format"
-        self.exit_status = None if self.running else 0
-        self.pid = 1
+    running, exit_status, pid = True, None, 1
 
     @classmethod
     def start(cls, name: str, command: Sequence[object], *, environment: Mapping[str, str], **_: object) -> "Started":
@@ -47,7 +43,7 @@ class Started:
             Path(ports_file).write_text('{"grpc": 1, "http": 2}')
         cls.commands[name] = [str(word) for word in command]
         cls.environments[name] = environment
-        return cls(name)
+        return cls()
 
 
 @pytest.fixture(autouse=True)
@@ -87,12 +83,6 @@ def test_each_process_listens_where_prometheus_is_told_to_look(tmp_path: Path) -
     assert targets.jobs == tuple(f"127.0.0.1:{port}" for port in ports)
     assert len(set(targets.jobs)) == REPLICAS
     assert Started.environments["job"]["SPARK_LOCAL_IP"] == "127.0.0.1"
-
-
-def test_what_prepares_the_folder_of_the_broker_serves_no_metrics(tmp_path: Path) -> None:
-    processes(tmp_path, monitored=True).start()
-
-    assert not [word for word in Started.commands["storage format"] if word.startswith("-javaagent:")]
 
 
 def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:

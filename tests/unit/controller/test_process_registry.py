@@ -38,13 +38,12 @@ JARS = cast(JarCache, NoJars())
 
 
 class FakeChild:
-    """A child that binds its ports at once; the one that formats the broker's folder has ended."""
+    """A child that binds its ports at once."""
 
     started: list[str]
+    running, exit_status = True, None
 
-    def __init__(self, name: str, pid: int) -> None:
-        self.running = name != "storage format"
-        self.exit_status = None if self.running else 0
+    def __init__(self, pid: int) -> None:
         self.pid = pid
 
     @classmethod
@@ -52,7 +51,7 @@ class FakeChild:
         if ports_file := environment.get("MARKET_SPREAD_PORTS_FILE"):
             Path(ports_file).write_text('{"grpc": 1, "http": 2}')
         cls.started.append(name)
-        return cls(name, 1_000 + len(cls.started))
+        return cls(1_000 + len(cls.started))
 
 
 def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,10 +73,10 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
 
     assert told == [
         ("metrics_aggregator", 1_001, ["metrics_aggregator"]),
-        ("broker", 1_003, ["broker"]),
-        ("job", 1_004, ["job"]),
-        ("receiver", 1_005, ["receiver"]),
-        ("sender", 1_006, ["sender"]),
+        ("broker", 1_002, ["broker"]),
+        ("job", 1_003, ["job"]),
+        ("receiver", 1_004, ["receiver"]),
+        ("sender", 1_005, ["sender"]),
     ]
 
 

@@ -8,13 +8,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.metrics_aggregator.http.archive import Archive, RunHead
 from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json
-from market_spread.metrics_aggregator.http.sse import PING_S, EventStream, FinishedStream
+from market_spread.metrics_aggregator.http.sse import PING_S, EventResponse, news, nothing_new
 from market_spread.metrics_aggregator.http.updates import Feeds
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.store import Store
@@ -77,16 +76,18 @@ class RunsApi:
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(await asyncio.to_thread(page), media_type="text/html", headers=headers)
 
-    async def _events(self, request: Request) -> ASGIApp:
+    async def _events(self, request: Request) -> Response:
         seen = _seen(request)
         run = await self._run(request)
         if self._store.own.clients >= CLIENTS_MAX:
             sentence = f"{CLIENTS_MAX} pages are watching already; close one of them"
             return JSONResponse({"error": sentence}, 503, headers={"retry-after": "10"})
         if self._store.run(run.run_id) is not run:
-            return FinishedStream(partial(self._goes_on, run.run_id), self._feeds, self._store.own, ping_s=self._ping_s)
-        feed = self._feeds.of(run)
-        return EventStream(feed, self._feeds, self._store.own, seen=seen, ping_s=self._ping_s)
+            parts = nothing_new(partial(self._goes_on, run.run_id), self._feeds, ping_s=self._ping_s)
+        else:
+            feed = self._feeds.of(run)
+            parts = news(feed, self._feeds, seen=feed.number if seen is None else seen, ping_s=self._ping_s)
+        return EventResponse(parts, self._store.own)
 
     async def _goes_on(self, run_id: str) -> bool:
         """Whether a run that was read from its log is pushed for, here or where another process writes the log."""

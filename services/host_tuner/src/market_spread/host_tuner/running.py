@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, UnavailableError
 from market_spread.common.logs import log_event
-from market_spread.host_tuner.metrics import CONTENT_TYPE, TunerMetrics
+from market_spread.common.telemetry.families import CONTENT_TYPE
+from market_spread.host_tuner.metrics import exposition
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
@@ -38,7 +39,7 @@ class HostWatch:
         self._clock = clock
         self._interval_s = interval_s
         self._dry_run = dry_run
-        self._metrics = TunerMetrics()
+        self._metrics = b""
         self._report: Report | None = None
         self._looked_ns = 0
 
@@ -54,7 +55,7 @@ class HostWatch:
         self._log_changes(report)
         if self._publisher is not None:
             self._publisher.publish(report)
-        self._metrics.update(
+        self._metrics = exposition(
             report,
             self._tuner.counts,
             publish_errors=self._publisher.errors if self._publisher else 0,
@@ -66,7 +67,7 @@ class HostWatch:
     def pages(self) -> dict[str, Callable[[], StatusPage]]:
         """What is served."""
         return {
-            "/metrics": lambda: StatusPage(self._metrics.exposition(), CONTENT_TYPE),
+            "/metrics": lambda: StatusPage(self._metrics, CONTENT_TYPE),
             "/report": self._report_page,
             "/healthz": self._health_page,
         }

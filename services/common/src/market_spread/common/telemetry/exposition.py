@@ -1,18 +1,15 @@
 """Metrics in Prometheus's text format, with the counts of our histograms unchanged."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.registry import Collector, CollectorRegistry
 
 from market_spread.common.hdr.histogram import PERCENTILES, HdrCounts, bucket_indices
+from market_spread.common.telemetry.families import as_text, numbers
 from market_spread.common.telemetry.metrics import Metric, MetricKind
-
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 # 2^k and 1.5 * 2^k, from 64 us to 67 s. A bucket of ours begins at each, so that nothing is binned anew.
 EDGES_US = tuple(sorted([1 << k for k in range(6, 27)] + [3 << (k - 1) for k in range(6, 26)]))
@@ -42,10 +39,16 @@ class ExposedSeries:
 
 
 def exposition(series: Iterable[ExposedSeries]) -> bytes:
-    """The text that a scraper gets. Series of one metric must have the same labels."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(SeriesCollector(lambda: series))
-    return generate_latest(registry)
+    """The text that a scraper gets. Series of one metric must have the same labels.
+
+    A histogram is a classic one, in seconds, with exact cumulative counts. Beside it stand its quantiles, and those of
+    its newest seconds, computed from all its buckets, where there are values enough for them; quantile 1 is the exact
+    maximum.
+    """
+    by_metric: dict[str, list[ExposedSeries]] = {}
+    for each in series:
+        by_metric.setdefault(each.metric.name, []).append(each)
+    return as_text(family for group in by_metric.values() for family in _families(group))
 
 
 def quantile_name(metric: Metric) -> str:
@@ -58,40 +61,20 @@ def recent_quantile_name(metric: Metric) -> str:
     return metric.name.removesuffix("_seconds") + "_recent_quantile_seconds"
 
 
-class SeriesCollector(Collector):
-    """A collector that reads the series anew at each scrape.
-
-    A histogram is a classic one, in seconds, with exact cumulative counts. Beside it stand its quantiles, and those of
-    its newest seconds, computed from all its buckets, where there are values enough for them; quantile 1 is the exact
-    maximum.
-    """
-
-    def __init__(self, read: Callable[[], Iterable[ExposedSeries]]) -> None:
-        self._read = read
-
-    def collect(self) -> Iterator[Family]:
-        by_metric: dict[str, list[ExposedSeries]] = {}
-        for series in self._read():
-            by_metric.setdefault(series.metric.name, []).append(series)
-        for group in by_metric.values():
-            if group[0].metric.kind is MetricKind.HISTOGRAM:
-                yield from _histograms(group)
-            else:
-                yield _numbers(group)
-
-
-def _numbers(group: list[ExposedSeries]) -> Family:
+def _families(group: list[ExposedSeries]) -> Iterator[Family]:
     metric, names = group[0].metric, sorted(group[0].labels)
-    of_kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
-    family = of_kind(metric.name, metric.meaning, labels=names)
-    for series in group:
-        if not isinstance(series.value, HdrCounts):
-            family.add_metric([series.labels[name] for name in names], series.value)
-    return family
+    if metric.kind is MetricKind.HISTOGRAM:
+        yield from _histograms(metric, names, group)
+        return
+    values = ((_of(names, each), each.value) for each in group if not isinstance(each.value, HdrCounts))
+    yield numbers(metric, names, values)
 
 
-def _histograms(group: list[ExposedSeries]) -> Iterator[Family]:
-    metric, names = group[0].metric, sorted(group[0].labels)
+def _of(names: Sequence[str], series: ExposedSeries) -> list[str]:
+    return [series.labels[name] for name in names]
+
+
+def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]) -> Iterator[Family]:
     histograms = HistogramMetricFamily(metric.name, metric.meaning, labels=names)
     quantiles = GaugeMetricFamily(
         quantile_name(metric),
@@ -105,7 +88,7 @@ def _histograms(group: list[ExposedSeries]) -> Iterator[Family]:
     )
     for series in group:
         if isinstance(series.value, HdrCounts):
-            values = [series.labels[name] for name in names]
+            values = _of(names, series)
             histograms.add_metric(values, _buckets(series.value), series.value.sum_us / 1e6)
             for quantile, seconds in _quantiles(series.value):
                 quantiles.add_metric([*values, quantile], seconds)

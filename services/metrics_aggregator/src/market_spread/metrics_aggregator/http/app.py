@@ -12,7 +12,8 @@ from starlette.types import ASGIApp
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
-from market_spread.common.telemetry.exposition import CONTENT_TYPE, exposition
+from market_spread.common.telemetry.exposition import exposition
+from market_spread.common.telemetry.families import CONTENT_TYPE
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.runs_api import NoSuchRunError, RunsApi
 from market_spread.metrics_aggregator.http.security import Guard, Hosts

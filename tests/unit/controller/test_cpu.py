@@ -134,7 +134,7 @@ def histogram(*values_us: int) -> HdrCounts:
 
 def _one(value_us: int) -> HdrCounts:
     counts = HdrCounts()
-    counts._record_few([value_us])
+    counts.record_few([value_us])
     return counts
 
 

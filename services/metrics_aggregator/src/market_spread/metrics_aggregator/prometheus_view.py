@@ -106,8 +106,8 @@ OWN_METRICS = (*_ALONE, *(metric for metric, _ in LIMITS.values()))
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
-    PUSH: lambda store: store.own.push.recorded,
-    MERGE: lambda store: store.own.merge.recorded,
+    PUSH: lambda store: store.own.push,
+    MERGE: lambda store: store.own.merge,
     LAG: lambda store: store.own.lag_newest_ns / 1e9,
     MEMORY: lambda store: store.own.memory_bytes,
     CLIENTS: lambda store: store.own.clients,
@@ -174,8 +174,8 @@ def aggregator_view(store: Store) -> dict[str, Any]:
         "history_dropped": store.history_dropped,
     }
     for name, times in (("push", own.push), ("merge", own.merge), ("lag", own.lag)):
-        p50, p99 = times.recorded.percentiles((50, 99))
-        view |= {f"{name}_us_p50": p50, f"{name}_us_p99": p99, f"{name}_us_max": times.recorded.max_us}
+        p50, p99 = times.percentiles((50, 99))
+        view |= {f"{name}_us_p50": p50, f"{name}_us_p99": p99, f"{name}_us_max": times.max_us}
     return view
 
 

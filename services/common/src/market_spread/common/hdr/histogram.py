@@ -62,7 +62,7 @@ class HdrCounts:
     def record(self, values_us: Int64s) -> None:
         """Add the values (n,), in any order."""
         if len(values_us) <= _FEW:
-            self._record_few(values_us.tolist())
+            self.record_few(values_us.tolist())
             return
         smallest, largest = int(values_us.min()), int(values_us.max())
         if smallest < 0:
@@ -77,6 +77,18 @@ class HdrCounts:
             self.sum_us += int(values_us.sum())
         self._widen(len(values_us), smallest, largest)
         np.add.at(self.counts, bucket_indices(values_us), 1)
+
+    def record_few(self, values_us: list[int]) -> None:
+        """The same for so few that numpy would take longer."""
+        for value_us in values_us:
+            self.negative += value_us < 0
+            self.overflow += value_us > HIGHEST_US
+            exact = max(value_us, 0)
+            self._widen(1, exact, exact)
+            self.sum_us += exact
+            value = min(exact, HIGHEST_US)
+            shift = max(value.bit_length() - _LINEAR.bit_length() + 1, 0)
+            self.counts[(shift << _HALF_BITS) + (value >> shift)] += 1
 
     def merge(self, other: "HdrCounts") -> None:
         """Add everything that the other holds."""
@@ -144,17 +156,6 @@ class HdrCounts:
     def of_status(encoded: bytes) -> "HdrCounts":
         """The same, of a status, which has no bytes for an empty one."""
         return HdrCounts.decode(encoded) if encoded else HdrCounts()
-
-    def _record_few(self, values_us: list[int]) -> None:
-        for value_us in values_us:
-            self.negative += value_us < 0
-            self.overflow += value_us > HIGHEST_US
-            exact = max(value_us, 0)
-            self._widen(1, exact, exact)
-            self.sum_us += exact
-            value = min(exact, HIGHEST_US)
-            shift = max(value.bit_length() - _LINEAR.bit_length() + 1, 0)
-            self.counts[(shift << _HALF_BITS) + (value >> shift)] += 1
 
     def _widen(self, count: int, smallest_us: int, largest_us: int) -> None:
         self.min_us = min(self.min_us, smallest_us) if self.count else smallest_us

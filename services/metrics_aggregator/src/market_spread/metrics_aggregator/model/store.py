@@ -43,7 +43,7 @@ class Store:
         self._series_max = series_max
         self._runs: dict[str, RunState] = {}  # in the order of their last push
         self.history_bytes_max = history_bytes_max
-        self.own = Own(self._clock)
+        self.own = Own()
         self.refused = 0
         self.evicted = 0
         self.unreadable = 0
@@ -87,7 +87,7 @@ class Store:
         """
         begin_ns = self._clock.monotonic_ns()
         sequence = self._take(request)
-        self.own.push.add_ns(self._clock.monotonic_ns() - begin_ns)
+        self.own.push.record_few([(self._clock.monotonic_ns() - begin_ns) // 1000])
         return sequence
 
     def note(self, request: NoteRequest) -> None:
@@ -140,7 +140,7 @@ class Store:
         self._keep(run, new_series)
         epoch = run.merge(measured, request, now_unix_ns)
         self._bound_history(run)
-        self.own.merge.add_ns(self._clock.monotonic_ns() - merge_ns)
+        self.own.merge.record_few([(self._clock.monotonic_ns() - merge_ns) // 1000])
         return epoch.sequence
 
     def _read_back(self, run: RunState, log: RunFiles) -> None:

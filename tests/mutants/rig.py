@@ -381,18 +381,18 @@ def _without_negatives(right: Any) -> Any:
 
 
 def _last_quote_stands(right: Any) -> Any:
-    def sort_out(self: Tally, alerts: Any) -> Any:
-        found = right(self, alerts)
-        self._quote_by_order.update(zip(alerts.order_id.tolist(), alerts.quote_sequence.tolist(), strict=True))
+    def sort_out(self: Tally, order_ids: Any, sequences: Any) -> Any:
+        found = right(self, order_ids, sequences)
+        self._quote_by_order.update(zip(order_ids.tolist(), sequences.tolist(), strict=True))
         return found
 
     return sort_out
 
 
 def _every_alert(right: Any) -> Any:
-    def sort_out(self: Tally, alerts: Any) -> Any:
-        right(self, alerts)
-        return np.ones(len(alerts), np.bool_), 0
+    def sort_out(self: Tally, order_ids: Any, sequences: Any) -> Any:
+        right(self, order_ids, sequences)
+        return np.ones(len(order_ids), np.bool_), 0
 
     return sort_out
 

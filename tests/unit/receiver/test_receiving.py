@@ -154,6 +154,18 @@ def test_invalid_records_are_counted_once_by_reason(tmp_path: Path) -> None:
     }
 
 
+def test_a_letter_in_a_number_of_an_alert_that_was_written_down_makes_it_unreadable(tmp_path: Path) -> None:
+    received_all(receiving(tmp_path, FakeConsumer({("alerts", 0): records(alert(1), alert(2))})))
+    ledger = ledger_path(tmp_path, "run-1", ALERTS)
+    lines = bytearray(ledger.read_bytes())
+    lines[len(lines) // 2 + ALERT.offset("price")] = ord("x")
+    ledger.write_bytes(lines)
+
+    subject = receiving(tmp_path, FakeConsumer({}))
+
+    assert subject.status().alerts == 1
+
+
 def test_new_process_goes_on_without_loss_or_double_count(tmp_path: Path) -> None:
     received_all(
         receiving(

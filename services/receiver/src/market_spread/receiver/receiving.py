@@ -20,15 +20,7 @@ from market_spread.common.wire.columns import Fields
 from market_spread.common.wire.layout import ALERT, DECISION, InvalidReason, Layout
 from market_spread.common.wire.ledger import encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
-from market_spread.receiver.tally import (
-    UNREADABLE,
-    Added,
-    DecisionTally,
-    InvalidReport,
-    RunPhase,
-    Tally,
-    readable_alerts,
-)
+from market_spread.receiver.tally import UNREADABLE, AlertLatencies, DecisionTally, Place, RunPhase, Tally
 from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse
 
 _POLL_S = 0.05
@@ -221,21 +213,23 @@ class Receiving:
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
         for name in self._ledgers.values():
             self._ledger.append(name, b"".join(lines[name]))
-        alerts = readable_alerts(np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS]))
+        alerts, received_us = np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS])
         decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
         with self._lock:
-            added = self._tally.add_alerts(alerts, np.concatenate(appended_ms[ALERTS]))
+            alerted = self._tally.add_alerts(alerts, received_us, np.concatenate(appended_ms[ALERTS]))
             decided = self._decisions.add(decisions, decided_us)
             before = len(self._tally.unreadable), len(self._decisions.unreadable)
             reasons = self._count_lines(invalid_lines)
             after = len(self._tally.unreadable), len(self._decisions.unreadable)
             self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
-        self._record(added, reasons, after[0] - before[0])
+        self._record(*alerted, after[0] - before[0], reasons)
         self._record_decisions(*decided, after[1] - before[1])
 
     def _recover(self, recovered: Recovered) -> None:
-        alerts = readable_alerts(recovered.alerts.rows, recovered.alerts.received_us)
-        self._tally.add_alerts(alerts)
+        alerts = recovered.alerts
+        unreadable = Fields(ALERT, [np.ascontiguousarray(alerts.rows).reshape(-1).data]).unreadable()
+        whole = slice(None) if unreadable is None else ~unreadable
+        self._tally.add_alerts(alerts.rows[whole], alerts.received_us[whole])
         self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
         self._count_lines(recovered.invalid)
         by_name = {ALERTS: recovered.alerts, DECISIONS: recovered.decisions}
@@ -258,23 +252,24 @@ class Receiving:
             if line.unreadable_decision is not None:
                 self._decisions.unreadable.add((line.partition, line.offset))
                 continue
-            report = _report(line.invalid) or InvalidReport(
-                UNREADABLE, self._invalid_topic, line.partition, line.offset, position=0
-            )
-            if self._tally.add_invalid(report):
-                reasons[report.reason] += 1
+            no_report = UNREADABLE, (self._invalid_topic, line.partition, line.offset, 0)
+            reason, place = _report(line.invalid) or no_report
+            if self._tally.add_invalid(reason, place):
+                reasons[reason] += 1
         return reasons
 
-    def _record(self, added: Added, reasons: Counter[str], unreadable: int) -> None:
+    def _record(
+        self, firsts: Mapping[RunPhase, AlertLatencies], duplicated: int, unreadable: int, reasons: Counter[str]
+    ) -> None:
         record = self._recorder
-        for phase, latencies in added.firsts.items():
+        for phase, latencies in firsts.items():
             label = phase.value
             record.counter(metric_names.ALERTS, phase=label).add(len(latencies.end_to_end))
             record.histogram(metric_names.END_TO_END, phase=label).record_us(latencies.end_to_end)
             record.histogram(metric_names.SERVICE, phase=label).record_us(latencies.service)
             for stage, values_us in latencies.stages.items():
                 record.histogram(metric_names.STAGE, phase=label, stage=stage).record_us(values_us)
-        record.counter(metric_names.ALERTS_DUPLICATED).add(added.duplicated)
+        record.counter(metric_names.ALERTS_DUPLICATED).add(duplicated)
         record.counter(metric_names.ALERTS_UNREADABLE).add(unreadable)
         for reason, count in reasons.items():
             record.counter(metric_names.INVALID_RECORDS, reason=reason).add(count)
@@ -350,8 +345,8 @@ def _invalid_line(partition: int, record: Record, received_us: int) -> InvalidLi
     return InvalidLine(partition, record.offset, received_us, unreadable_invalid=_text(record.value))
 
 
-def _report(report: dict[str, object] | None) -> InvalidReport | None:
-    """The job's report, None if it is not one."""
+def _report(report: dict[str, object] | None) -> tuple[str, Place] | None:
+    """The reason of the job's report, and where the message stands; None if it is no report."""
     match report:
         case {
             "reason": str(reason),
@@ -360,7 +355,7 @@ def _report(report: dict[str, object] | None) -> InvalidReport | None:
             "offset": int(offset),
             "position": int(position),
         } if reason in _REASONS:
-            return InvalidReport(reason, topic, partition, offset, position)
+            return reason, (topic, partition, offset, position)
     return None
 
 

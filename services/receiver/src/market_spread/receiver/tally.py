@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.wire.codec import Bytes2D, Int64s, decode
+from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.columns import Fields
-from market_spread.common.wire.layout import ALERT, DECISION
+from market_spread.common.wire.layout import ALERT, DECISION, SYMBOL_WIDTH, Layout
 
 # A record of the topic `invalid` that is itself no report.
 UNREADABLE = "unreadable"
 _PAGE_BITS = 10
-_NUMBERS = ("order_id", "quote_sequence", "intended_us", "sent_us", "read_us", "emitted_us")
+
+# Where a malformed message stands in the input: topic, partition, offset and position.
+Place = tuple[str, int, int, int]
 
 
 class RunPhase(Enum):
@@ -26,56 +28,12 @@ class RunPhase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class AlertColumns:
-    """Readable alerts in order of receipt: int64 (n,), symbols `S6`, times Unix microseconds."""
-
-    order_id: Int64s
-    symbol: npt.NDArray[np.bytes_]
-    quote_sequence: Int64s
-    intended_us: Int64s
-    sent_us: Int64s
-    read_us: Int64s
-    emitted_us: Int64s
-    received_us: Int64s
-
-    def __len__(self) -> int:
-        return len(self.order_id)
-
-
-@dataclass(frozen=True, slots=True)
 class AlertLatencies:
     """Latencies of alerts, microseconds (n,). The stages add up to `end_to_end`, all but the first to `service`."""
 
     end_to_end: Int64s
     service: Int64s
     stages: dict[str, Int64s]
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What a batch of alerts came to. firsts: latencies of each order's first alert, by phase, where there are any."""
-
-    firsts: dict[RunPhase, AlertLatencies]
-    duplicated: int
-
-
-@dataclass(frozen=True, slots=True)
-class InvalidReport:
-    """A malformed message, as the job reported it; together with the reason its place in the input is its identity."""
-
-    reason: str
-    topic: str
-    partition: int
-    offset: int
-    position: int
-
-
-def readable_alerts(rows: Bytes2D, received_us: Int64s) -> AlertColumns:
-    """Columns of those alerts (n, ALERT.width) that can be read."""
-    decoded = decode(ALERT, np.ascontiguousarray(rows).reshape(-1).data)
-    readable = decoded.readable
-    numbers = {name: decoded.ints(name)[readable] for name in _NUMBERS}
-    return AlertColumns(symbol=decoded.texts("symbol")[readable], received_us=received_us[readable], **numbers)
 
 
 class Tally:
@@ -88,7 +46,7 @@ class Tally:
         self._warm_up_order_id_min = warm_up_order_id_min
         self._quote_by_order: dict[int, int] = {}
         self.unreadable: set[tuple[int, int]] = set()
-        self._invalid: set[tuple[str, int, int, int]] = set()
+        self._invalid: set[Place] = set()
         self.alerts = dict.fromkeys(RunPhase, 0)
         self.duplicated = 0
         self.disagreeing = 0
@@ -102,50 +60,66 @@ class Tally:
         """Malformed messages that the job reported."""
         return len(self._invalid)
 
-    def add_alerts(self, alerts: AlertColumns, appended_ms: Int64s | None = None) -> Added:
-        """Count alerts; the first of an order stands, the others are duplicates.
+    def add_alerts(
+        self, rows: Bytes2D, received_us: Int64s, appended_ms: Int64s | None = None
+    ) -> tuple[dict[RunPhase, AlertLatencies], int]:
+        """Count readable alerts (n, ALERT.width) in order of receipt; the first of an order stands.
 
+        The latencies of each order's first alert, by phase, where there are any, and the number of the others.
         appended_ms: when the broker appended each (n,), Unix milliseconds, below 0 where it does not say.
         """
-        first, duplicated = self._sort_out(alerts)
-        warm_up = alerts.order_id >= self._warm_up_order_id_min
+        fields = _fields_of(ALERT, rows)
+        order_ids = fields.number("order_id")
+        intended, sent, read, emitted = map(fields.number, ("intended_us", "sent_us", "read_us", "emitted_us"))
+        stages = {
+            "send_lag": sent - intended,
+            "ingest": read - sent,
+            "compute": emitted - read,
+            "delivery": received_us - emitted,
+        }
+        first, duplicated = self._sort_out(order_ids, fields.number("quote_sequence"))
+        warm_up = order_ids >= self._warm_up_order_id_min
         firsts = {}
         for phase, chosen in ((RunPhase.WARM_UP, first & warm_up), (RunPhase.MEASURED, first & ~warm_up)):
             if not chosen.any():
                 continue
-            firsts[phase] = latencies_of(alerts, chosen)
+            firsts[phase] = AlertLatencies(
+                end_to_end=(received_us - intended)[chosen],
+                service=(received_us - sent)[chosen],
+                stages={stage: values[chosen] for stage, values in stages.items()},
+            )
             self.alerts[phase] += int(chosen.sum())
             self.end_to_end[phase].record(firsts[phase].end_to_end)
         if appended_ms is not None:
             chosen = first & ~warm_up & (appended_ms >= 0)
             # The broker's milliseconds are cut off: the append was half of one later on average.
             appended_us = appended_ms[chosen] * 1000 + 500
-            self.append.record(appended_us - alerts.emitted_us[chosen])
-            self.fetch.record(alerts.received_us[chosen] - appended_us)
-        self.warm_up_symbols.update(symbol.decode() for symbol in np.unique(alerts.symbol[warm_up]))
-        return Added(firsts, duplicated)
+            self.append.record(appended_us - emitted[chosen])
+            self.fetch.record(received_us[chosen] - appended_us)
+        if warm_up.any():
+            begin = ALERT.offset("symbol")
+            symbols = np.unique(fields.rows[warm_up, begin : begin + SYMBOL_WIDTH], axis=0)
+            self.warm_up_symbols.update(symbol.tobytes().decode().rstrip() for symbol in symbols)
+        return firsts, duplicated
 
-    def add_invalid(self, report: InvalidReport) -> bool:
-        """Count a malformed message; False if this one was reported before."""
-        place = (report.topic, report.partition, report.offset, report.position)
+    def add_invalid(self, reason: str, place: Place) -> bool:
+        """Count a malformed message, as the job reported it; False if this one was reported before."""
         if place in self._invalid:
             return False
         self._invalid.add(place)
-        self.invalid_by_reason[report.reason] += 1
+        self.invalid_by_reason[reason] += 1
         return True
 
-    def _sort_out(self, alerts: AlertColumns) -> tuple[npt.NDArray[np.bool_], int]:
-        first = np.zeros(len(alerts), np.bool_)
-        for index, (order_id, sequence) in enumerate(
-            zip(alerts.order_id.tolist(), alerts.quote_sequence.tolist(), strict=True)
-        ):
+    def _sort_out(self, order_ids: Int64s, sequences: Int64s) -> tuple[npt.NDArray[np.bool_], int]:
+        first = np.zeros(len(order_ids), np.bool_)
+        for index, (order_id, sequence) in enumerate(zip(order_ids.tolist(), sequences.tolist(), strict=True)):
             known = self._quote_by_order.get(order_id)
             if known is None:
                 self._quote_by_order[order_id] = sequence
                 first[index] = True
             elif known != sequence:
                 self.disagreeing += 1
-        duplicated = len(alerts) - int(first.sum())
+        duplicated = len(order_ids) - int(first.sum())
         self.duplicated += duplicated
         return first, duplicated
 
@@ -169,7 +143,7 @@ class DecisionTally:
         """Count readable decisions (n, DECISION.width); the latencies of each order's first, by phase, and the others'
         number. Latencies are from the intended send to the receipt, microseconds; the tally keeps the measured ones.
         """
-        fields = Fields(DECISION, [np.ascontiguousarray(rows).reshape(-1).data])
+        fields = _fields_of(DECISION, rows)
         order_ids, latencies = fields.number("order_id"), received_us - fields.number("intended_us")
         first = self._firsts(order_ids)
         warm_up = order_ids >= self._warm_up_order_id_min
@@ -193,17 +167,5 @@ class DecisionTally:
         return first
 
 
-def latencies_of(alerts: AlertColumns, chosen: npt.NDArray[np.bool_]) -> AlertLatencies:
-    """Latencies of the chosen alerts (n,)."""
-    intended, sent, read = alerts.intended_us[chosen], alerts.sent_us[chosen], alerts.read_us[chosen]
-    emitted, received = alerts.emitted_us[chosen], alerts.received_us[chosen]
-    return AlertLatencies(
-        end_to_end=received - intended,
-        service=received - sent,
-        stages={
-            "send_lag": sent - intended,
-            "ingest": read - sent,
-            "compute": emitted - read,
-            "delivery": received - emitted,
-        },
-    )
+def _fields_of(layout: Layout, rows: Bytes2D) -> Fields:
+    return Fields(layout, [np.ascontiguousarray(rows).reshape(-1).data])

@@ -43,16 +43,12 @@ def _table(metrics: Iterable[Metric]) -> str:
 
 
 def _quantile_gauges() -> str:
-    def histograms(metrics: Iterable[Metric]) -> list[Metric]:
-        return [metric for metric in metrics if metric.kind is MetricKind.HISTOGRAM]
-
-    rows = [
-        *((quantile_name(metric), recent_quantile_name(metric)) for metric in histograms(METRICS.values())),
-        *((quantile_name(metric), "") for metric in histograms(OWN_METRICS)),
-    ]
-    return _rows(
-        ("since the begin", f"of the last {RECENT_S} s"), [[name and f"`{name}`" for name in row] for row in rows]
+    rows = (
+        (f"`{quantile_name(metric)}`", f"`{recent_quantile_name(metric)}`" if metric.name in METRICS else "")
+        for metric in (*METRICS.values(), *OWN_METRICS)
+        if metric.kind is MetricKind.HISTOGRAM
     )
+    return _rows(("since the begin", f"of the last {RECENT_S} s"), rows)
 
 
 def _foreign(who: str, metrics: Mapping[str, str]) -> str:

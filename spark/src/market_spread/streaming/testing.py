@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.clock import Clock, SystemClock, polls
+from market_spread.common.clock import SystemClock, polls
 from market_spread.common.config import prepare_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.common.job_contract import REAL_TIME, duration
@@ -62,15 +62,12 @@ def _temporary_folder() -> Path:
 class MemoryRun:
     """A running pipeline, in a session of `open_session` for the same mode; it ends with the `with` block."""
 
-    def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1) -> None:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
         self._spark = spark
         self._mode = BY_NAME[mode]
         self._pipeline = pipeline
-        self._clock = clock or SystemClock()
         self._streams = {source.name: self._stream(partitions) for source in pipeline.sources}
         self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
         self._sent = 0
@@ -110,7 +107,7 @@ class MemoryRun:
         if self._mode.name != REAL_TIME:
             self._query.processAllAvailable()
             return
-        for _ in polls(self._clock, within_s, every_s=_POLL_S):
+        for _ in polls(SystemClock(), within_s, every_s=_POLL_S):
             if sum(progress.numInputRows for progress in self._query.recentProgress) >= self._sent:
                 return
             if (error := self._query.exception()) is not None:

@@ -20,11 +20,11 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(event, default=str)
 
 
-def set_up_logs(level: int = logging.INFO) -> None:
+def set_up_logs() -> None:
     """Send every log event of this process to standard error. Call it once, first."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter())
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("kafka").setLevel(logging.WARNING)
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from market_spread.common.kafka.security import refuse
 from market_spread.common.process.service import ServiceConfig
 from market_spread.sender.publisher import UNACKNOWLEDGED_BYTES_MAX
 
@@ -14,8 +13,8 @@ class SenderConfig(ServiceConfig):
     source: str = "sender-0"
     unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
 
-    def __post_init__(self) -> None:
-        errors = self.service_errors()
+    def errors(self) -> list[str]:
+        errors = ServiceConfig.errors(self)
         if self.unacknowledged_bytes_max <= 0:
             errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
-        refuse(errors)
+        return errors

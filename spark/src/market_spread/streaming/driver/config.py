@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.job_contract import BATCH_S_DEFAULT, BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
-from market_spread.common.kafka.security import refuse
 from market_spread.streaming.driver.kubernetes.executors import PodsConfig, is_on_kubernetes
 
 
@@ -48,8 +47,8 @@ class JobConfig(PodsConfig):
     warm_up_timeout_s: float = 60.0
     ui_port: int | None = None
 
-    def __post_init__(self) -> None:
-        errors = self.service_errors()
+    def errors(self) -> list[str]:
+        errors = PodsConfig.errors(self)
         if is_on_kubernetes(self.master):
             errors += self.pods_errors()
         if self.mode not in MODES:
@@ -67,7 +66,7 @@ class JobConfig(PodsConfig):
         wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
         if wrong:
             errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")
-        refuse(errors)
+        return errors
 
     def topic_names(self, names: Iterable[str]) -> dict[str, str]:
         """The Kafka topic of each of these sources and sinks."""

@@ -17,6 +17,7 @@ from market_spread.v1.control_pb2 import PartitionOffset
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
+_THREADS = 8
 MESSAGE_OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
@@ -116,13 +117,13 @@ class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
 class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
-    def __init__(self, address: str, register: Callable[[grpc.Server], str], threads: int = 8) -> None:
+    def __init__(self, address: str, register: Callable[[grpc.Server], str]) -> None:
         """`register` adds a servicer to the server and returns the service's full name.
 
         Raises UsageError if the address cannot be bound. Port 0 takes a free one.
         """
         self._server = grpc.server(
-            futures.ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
+            futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
             interceptors=[_ErrorsAsStatus()],
             options=SERVER_OPTIONS,
         )

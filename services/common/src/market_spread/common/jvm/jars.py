@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -36,13 +37,8 @@ class Jar:
 
 def read_lock(text: str) -> tuple[Jar, ...]:
     """The jars of a lock file: a line each, `group organisation:name:version sha256`."""
-    jars = []
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            group, coordinates, sha256 = line.split()
-            organisation, name, version = coordinates.split(":")
-            jars.append(Jar(group, organisation, name, version, sha256))
-    return tuple(jars)
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return tuple(Jar(*re.split(r"[\s:]+", line)) for line in lines)
 
 
 class JarCache:

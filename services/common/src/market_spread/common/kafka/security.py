@@ -38,7 +38,8 @@ class KafkaSecurity:
     kafka_key_file: Path | None = None
 
     def __post_init__(self) -> None:
-        refuse(self.kafka_errors())
+        if errors := self.errors():
+            raise ValueError("; ".join(errors))
 
     @property
     def has_login(self) -> bool:
@@ -50,8 +51,8 @@ class KafkaSecurity:
         """Whether the connection is encrypted."""
         return self.kafka_security_protocol.endswith("SSL")
 
-    def kafka_errors(self) -> list[str]:
-        """What is wrong with it, each a sentence. A subclass that checks more begins its list with this."""
+    def errors(self) -> list[str]:
+        """What is wrong with it, each a sentence. A subclass that checks more begins its list with its base's."""
         protocol, mechanism = self.kafka_security_protocol, self.kafka_sasl_mechanism
         if protocol not in PROTOCOLS:
             return [f"kafka_security_protocol={protocol!r}; use one of {', '.join(PROTOCOLS)}"]
@@ -122,12 +123,6 @@ class KafkaSecurity:
     def _password(self) -> str:
         assert self.kafka_password_file is not None
         return _text(self.kafka_password_file).removesuffix("\n").removesuffix("\r")
-
-
-def refuse(errors: list[str]) -> None:
-    """ValueError with all of them, if there are any: how a configuration refuses its values."""
-    if errors:
-        raise ValueError("; ".join(errors))
 
 
 def _text(path: Path) -> str:

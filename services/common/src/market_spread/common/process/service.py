@@ -10,7 +10,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import Server
-from market_spread.common.kafka.security import KafkaSecurity, refuse
+from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.process.pinning import PinningWatch, own_problem
@@ -41,12 +41,8 @@ class ServiceConfig(KafkaSecurity):
     source: str
     exclusive_cpus: int | None = None
 
-    def __post_init__(self) -> None:
-        refuse(self.service_errors())
-
-    def service_errors(self) -> list[str]:
-        """What is wrong with it. A subclass that checks more begins its list with this."""
-        errors = self.kafka_errors()
+    def errors(self) -> list[str]:
+        errors = KafkaSecurity.errors(self)
         if self.exclusive_cpus is not None and self.exclusive_cpus < 1:
             errors.append(f"exclusive_cpus={self.exclusive_cpus}; use 1 or more, or leave it out")
         return errors

@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -144,8 +145,6 @@ def end_at_once(_reason: str) -> None:
     import psutil
 
     for child in psutil.Process().children(recursive=True):
-        try:
+        with suppress(psutil.Error):
             child.kill()
-        except psutil.Error:
-            continue
     os._exit(_LOST_EXIT_STATUS)

@@ -5,7 +5,6 @@ It uses no client library: importing one would cost each restart of the driver s
 
 import json
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -103,12 +102,12 @@ class KubernetesLease:
             raise UnavailableError("the API server has no leases in this namespace") from error
 
 
-def lease_in_cluster(config: JobConfig, clock: Clock, on_lost: Callable[[str], None] | None = None) -> Lease:
+def lease_in_cluster(config: JobConfig, clock: Clock) -> Lease:
     """The driver's lease, reached as pods reach their API server."""
     api = ApiServer(config.master.removeprefix(KUBERNETES), _ACCOUNT)
     store = KubernetesLease(api, namespace=config.namespace, name=str(config.lease))
     # With the address: a recreated pod has the same name as its predecessor, which may still be running.
-    return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock, on_lost=on_lost)
+    return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock)
 
 
 def _held(lease: dict[str, Any]) -> HeldLease:

@@ -69,7 +69,7 @@ def test_a_restart_finds_what_was_acknowledged_and_merges_nothing_twice(tmp_path
     (epoch,) = second.epochs()
     assert (epoch.pushes, epoch.missing, epoch.duplicates) == (3, 1, 1)
     ((_, before),), ((_, after),) = first.series(), second.series()
-    assert list(after.intervals) == list(before.intervals)
+    assert list(after.history) == list(before.history)
 
 
 def test_a_run_that_is_pushed_for_again_is_read_back_first(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_run_that_is_pushed_for_again_is_read_back_first(tmp_path: Path) -> No
     other.push(push(2))
 
     assert value_of(other) == 20
-    assert [point.value for _, series in other.series() for point in series.intervals] == [10, 10]  # type: ignore[union-attr]
+    assert [point.value for _, series in other.series() for point in series.history] == [10, 10]  # type: ignore[union-attr]
 
 
 def test_a_torn_tail_is_left_out_and_cut_off(tmp_path: Path) -> None:

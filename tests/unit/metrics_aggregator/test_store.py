@@ -102,7 +102,7 @@ def test_intervals_are_merged_without_loss() -> None:
     assert (merged.count, merged.sum_us, merged.min_us, merged.max_us) == (5, 4_001_234_575, 0, 4_000_000_000)
     assert (merged.negative, merged.overflow) == (1, 1)
     assert merged.counts[[0, 3, 5]].tolist() == [1, 1, 1]
-    assert [interval.count for interval in only_histogram(store).intervals] == [2, 3]
+    assert [interval.count for interval in only_histogram(store).history] == [2, 3]
 
 
 def test_a_push_is_merged_once() -> None:
@@ -186,7 +186,7 @@ def test_growth_of_missing_pushes_is_spread_over_their_time() -> None:
     for sequence in (1, 2, 12):
         store.push(push(sequence, counters=[sample(FRAMES_LATE, sequence * 100)]))
 
-    assert only_counter(store).intervals[-1] == (EPOCH + 2 * SECOND, EPOCH + 12 * SECOND, 1_000.0)
+    assert list(only_counter(store).history)[-1] == (EPOCH + 2 * SECOND, EPOCH + 12 * SECOND, 1_000.0)
 
 
 def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
@@ -194,7 +194,7 @@ def test_history_before_the_aggregators_start_is_no_sudden_rate() -> None:
 
     store.push(push(100, counters=[sample(FRAMES_LATE, 10_000)]))
 
-    assert only_counter(store).intervals == [(EPOCH, EPOCH + 100 * SECOND, 10_000.0)]
+    assert list(only_counter(store).history) == [(EPOCH, EPOCH + 100 * SECOND, 10_000.0)]
 
 
 def test_older_intervals_become_fewer_and_the_total_stays() -> None:
@@ -204,10 +204,11 @@ def test_older_intervals_become_fewer_and_the_total_stays() -> None:
 
     series = only_histogram(store)
 
-    assert len(series.intervals) == 920
-    assert (series.intervals[0].count, series.intervals[0].max_us) == (10, 10)
-    assert (series.intervals[-1].count, series.intervals[-1].max_us) == (1, 1_100)
-    assert sum(interval.count for interval in series.intervals) == series.merged.count == 1_100
+    intervals = list(series.history)
+    assert len(intervals) == 920
+    assert (intervals[0].count, intervals[0].max_us) == (10, 10)
+    assert (intervals[-1].count, intervals[-1].max_us) == (1, 1_100)
+    assert sum(interval.count for interval in intervals) == series.merged.count == 1_100
 
 
 def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
@@ -230,12 +231,12 @@ def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
     assert bound / 2 < highest <= bound
     (run,) = store.runs()
     assert run.resolution.level >= 3
-    assert run.held.bytes == sum(bytes_of(each) for _, series in store.series() for each in series.intervals)
+    assert run.held.bytes == sum(bytes_of(each) for _, series in store.series() for each in series.history)
     for _, series in store.series():
         if isinstance(series, HistogramSeries):
-            assert series.merged.count == sum(interval.count for interval in series.intervals) == 288 * len(wide)
+            assert series.merged.count == sum(interval.count for interval in series.history) == 288 * len(wide)
         elif isinstance(series, CounterSeries):
-            assert series.value == sum(point.value for point in series.intervals) == 288 * 300
+            assert series.value == sum(point.value for point in series.history) == 288 * 300
 
 
 def test_series_that_fell_silent_grow_old_with_their_run() -> None:
@@ -251,7 +252,7 @@ def test_series_that_fell_silent_grow_old_with_their_run() -> None:
     silent = next(series for series_id, series in store.series() if series_id.name == SEND_LAG.name)
 
     assert isinstance(silent, HistogramSeries)
-    assert (silent.merged.count, silent.intervals) == (1, [])
+    assert (silent.merged.count, list(silent.history)) == (1, [])
 
 
 def test_history_that_cannot_become_coarser_loses_its_oldest_intervals_but_no_total() -> None:

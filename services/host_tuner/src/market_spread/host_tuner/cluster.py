@@ -81,30 +81,28 @@ class OwnDaemonSet:
     def is_being_removed(self) -> bool:
         """Whether it is gone or going, and not merely updated. If the API does not answer, it is said to be there."""
         try:
-            found = _answer(self._api, "GET", self._path)
+            found = self._unless_gone("GET")
         except _RefusedError as error:
-            return error.status == HTTPStatus.NOT_FOUND or error.status in _RIGHTS_ARE_GONE
+            return error.status in _RIGHTS_ARE_GONE
         except UnavailableError:
             return False
-        return "deletionTimestamp" in found["metadata"]
+        return found is None or "deletionTimestamp" in found["metadata"]
 
     def exists(self) -> bool:
         """Whether there is such an object. UnavailableError if the API does not answer."""
-        try:
-            _answer(self._api, "GET", self._path)
-        except _RefusedError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return False
-            raise
-        return True
+        return self._unless_gone("GET") is not None
 
     def remove(self) -> None:
         """Ask for its removal, which is done when its pods are. Nothing if it is gone. UnavailableError else."""
+        self._unless_gone("DELETE", {"propagationPolicy": "Foreground"})
+
+    def _unless_gone(self, method: str, body: object = None) -> Any:
         try:
-            _answer(self._api, "DELETE", self._path, {"propagationPolicy": "Foreground"})
+            return _answer(self._api, method, self._path, body)
         except _RefusedError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
+        return None
 
 
 class _RefusedError(UnavailableError):

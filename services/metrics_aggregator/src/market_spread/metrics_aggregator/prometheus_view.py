@@ -135,7 +135,7 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
 
 def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
     """All values of the intervals that have ended since then; None if there is no such interval."""
-    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(series.intervals)))
+    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(list(series.history))))
     return _merged(newest) if newest else None
 
 
@@ -225,7 +225,7 @@ def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> 
         point.value
         for series_id, series in run.series.items()
         if series_id.metric == metric and isinstance(series, CounterSeries)
-        for point in series.intervals
+        for point in series.history
         if begin_ns <= point.start_unix_ns and (end_ns is None or point.start_unix_ns < end_ns)
     )
 
@@ -237,7 +237,7 @@ def _negative_share(run: RunState, from_ns: int) -> float | None:
         labels = dict(series_id.labels)
         if series_id.metric == STAGE and labels["phase"] == "measured" and isinstance(series, HistogramSeries):
             of_stage = counts[labels["stage"]]
-            for interval in series.intervals:
+            for interval in series.history:
                 if interval.start_unix_ns >= from_ns:
                     of_stage[0] += interval.negative
                     of_stage[1] += interval.count
@@ -253,7 +253,7 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
         for series_id, series in run.series.items()
         if series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
         if isinstance(series, HistogramSeries)
-        for interval in series.intervals
+        for interval in series.history
         if interval.start_unix_ns >= from_ns
     )
     for name in sorted(limits.latency_us_max):

@@ -10,7 +10,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError, WrongStateError
-from market_spread.common.grpc.calls import partition_offsets
+from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
@@ -23,8 +23,6 @@ from market_spread.v1.control_pb2_grpc import ReceiverServicer
 
 PIECE_BYTES = 1024 * 1024
 DRAIN_TIMEOUT_S = 60.0
-# The answer must leave before the caller's deadline, or the caller never learns what was missing.
-_DRAIN_MARGIN_S = 0.2
 
 _log = logging.getLogger(__name__)
 
@@ -52,20 +50,16 @@ class ReceiverService(ReceiverServicer):
 
     def Status(self, request: pb.ReceiverStatusRequest, context: grpc.ServicerContext) -> pb.ReceiverStatusResponse:
         receiving = self._receiving
-        if receiving is None:
-            return pb.ReceiverStatusResponse(phase=pb.Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
-        response = receiving.status()
-        response.run_id, response.cpu_us = self._run_id, cpu_us()
-        response.unix_ns = self._clock.unix_ns()
+        response = receiving.status() if receiving else pb.ReceiverStatusResponse(phase=pb.Phase.PHASE_IDLE)
+        response.run_id, response.cpu_us, response.unix_ns = self._run_id, cpu_us(), self._clock.unix_ns()
         return response
 
     def Drain(self, request: pb.DrainReceiverRequest, context: grpc.ServicerContext) -> pb.DrainReceiverResponse:
         receiving = self._receiving
         if receiving is None or receiving.phase != pb.Phase.PHASE_RUNNING:
             raise WrongStateError("nothing is being received; start a run first")
-        left_s = context.time_remaining()
-        timeout_s = DRAIN_TIMEOUT_S if left_s is None else max(min(left_s - _DRAIN_MARGIN_S, DRAIN_TIMEOUT_S), 0.0)
-        return pb.DrainReceiverResponse(positions=partition_offsets(receiving.drain(timeout_s)))
+        positions = receiving.drain(time_to_answer_s(context, DRAIN_TIMEOUT_S))
+        return pb.DrainReceiverResponse(positions=partition_offsets(positions))
 
     def Stop(self, request: pb.StopReceivingRequest, context: grpc.ServicerContext) -> pb.StopReceivingResponse:
         self.close()

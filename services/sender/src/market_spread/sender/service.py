@@ -72,11 +72,9 @@ class SenderService(SenderServicer):
 
     def Status(self, request: pb.SenderStatusRequest, context: grpc.ServicerContext) -> pb.SenderStatusResponse:
         publisher = self._publisher
-        if publisher is None:
-            return pb.SenderStatusResponse(phase=pb.Phase.PHASE_IDLE, cpu_us=cpu_us(), unix_ns=self._clock.unix_ns())
-        response = publisher.status()
-        response.run_id, response.start_unix_ns, response.cpu_us = self._run_id, self._start_unix_ns, cpu_us()
-        response.unix_ns = self._clock.unix_ns()
+        response = publisher.status() if publisher else pb.SenderStatusResponse(phase=pb.Phase.PHASE_IDLE)
+        response.run_id, response.start_unix_ns = self._run_id, self._start_unix_ns
+        response.cpu_us, response.unix_ns = cpu_us(), self._clock.unix_ns()
         return response
 
     def Stop(self, request: pb.StopSendingRequest, context: grpc.ServicerContext) -> pb.StopSendingResponse:

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 import grpc
 
 from market_spread.common.clock import Clock
-from market_spread.common.grpc.calls import partition_offsets
+from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
 from market_spread.common.processes import cpu_us, family
 from market_spread.streaming.driver.supervisor import Supervisor
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer
 
 _DRAIN_TIMEOUT_S = 600.0
-_DRAIN_MARGIN_S = 0.2  # so that the answer with its reason arrives before the caller gives up
 
 
 class JobService(JobServicer):
@@ -60,7 +59,5 @@ class JobService(JobServicer):
 
     def Drain(self, request: pb.DrainJobRequest, context: grpc.ServicerContext) -> pb.DrainJobResponse:
         until = {(end.topic, end.partition): end.offset for end in request.until}
-        left_s = context.time_remaining()  # without a deadline: None, or more than a thread can wait
-        timeout_s = _DRAIN_TIMEOUT_S if left_s is None else max(0.0, min(left_s - _DRAIN_MARGIN_S, _DRAIN_TIMEOUT_S))
-        committed = self._supervisor.drain(until, timeout_s)
+        committed = self._supervisor.drain(until, time_to_answer_s(context, _DRAIN_TIMEOUT_S))
         return pb.DrainJobResponse(committed=partition_offsets(committed))

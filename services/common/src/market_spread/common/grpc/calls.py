@@ -18,6 +18,7 @@ from market_spread.v1.control_pb2 import PartitionOffset
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
 _THREADS = 8
+_ANSWER_S = 0.2
 MESSAGE_OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
@@ -183,6 +184,12 @@ def require_bindable(address: str) -> None:
     host, _, port = address.rpartition(":")
     with listener(host, int(port)):
         pass
+
+
+def time_to_answer_s(context: grpc.ServicerContext, most_s: float) -> float:
+    """How long a call may wait, so that its answer, with what was missing, arrives before the caller gives up."""
+    left_s = context.time_remaining()  # without a deadline: None, or more than a thread can wait
+    return most_s if left_s is None else max(0.0, min(left_s - _ANSWER_S, most_s))
 
 
 def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionOffset]:

@@ -79,7 +79,7 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
         },
     }
     series = (
-        SeriesCopy(series_id, total_of(series), series.intervals, series.history.merge)
+        SeriesCopy(series_id, total_of(series), list(series.history), series.history.merge)
         for series_id, series in run.sorted_series()
     )
     return RunCopy(head, tuple(series))

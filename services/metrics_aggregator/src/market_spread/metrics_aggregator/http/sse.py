@@ -58,12 +58,10 @@ async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
     whose place has left the ring, gets `event: reset` and goes on with the newest tick: it must get the data again.
     """
     caught_up = False
-    signal = feed.watch()
-    try:
+    with feed.reader():
         yield _BEGIN
         while feeds.is_current(feed):
-            signal.clear()
-            newest = feed.number
+            changed, newest = feed.changed, feed.number
             if caught_up and newest - seen > BEHIND_MAX:
                 seen = newest
                 yield _reset(f"you are more than {BEHIND_MAX} events behind", newest)
@@ -81,12 +79,10 @@ async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
             caught_up = True
             try:
                 async with asyncio.timeout(ping_s):
-                    await signal.wait()
+                    await changed.wait()
             except TimeoutError:
                 yield _PING
         yield _reset("the run has left memory", None)
-    finally:
-        feed.unwatch(signal)
 
 
 async def nothing_new(changed: Callable[[], Awaitable[bool]], feeds: Feeds, *, ping_s: float) -> Parts:

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from market_spread.common.clock import Clock
@@ -33,7 +35,8 @@ class Feed:
         self.number = clock.unix_ns() // 1_000_000
         self._ring: deque[bytes] = deque()
         self._ring_bytes = 0
-        self._signals: set[asyncio.Event] = set()
+        self.changed = asyncio.Event()  # set by the next tick, which makes another one
+        self._watchers = 0
         self._state = (run.is_live(clock.unix_ns()), run.phase)
         self._watched_ns = clock.monotonic_ns()
         run.news = News()
@@ -41,23 +44,22 @@ class Feed:
     @property
     def watched(self) -> bool:
         """Whether someone reads, or may come back."""
-        return bool(self._signals) or self._clock.monotonic_ns() - self._watched_ns < _WATCHED_NS
+        return self._watchers > 0 or self._clock.monotonic_ns() - self._watched_ns < _WATCHED_NS
 
-    def watch(self) -> asyncio.Event:
-        """A signal that is set by every tick. End it with `unwatch`."""
-        signal = asyncio.Event()
-        self._signals.add(signal)
-        return signal
-
-    def unwatch(self, signal: asyncio.Event) -> None:
-        """The signal's reader has gone."""
-        self._signals.discard(signal)
-        self._watched_ns = self._clock.monotonic_ns()
+    @contextmanager
+    def reader(self) -> Iterator[None]:
+        """Someone reads while the body runs."""
+        self._watchers += 1
+        try:
+            yield
+        finally:
+            self._watchers -= 1
+            self._watched_ns = self._clock.monotonic_ns()
 
     def tick(self) -> None:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
-        self._watched_ns = self._clock.monotonic_ns() if self._signals else self._watched_ns
+        self._watched_ns = self._clock.monotonic_ns() if self._watchers else self._watched_ns
         state = (run.is_live(self._clock.unix_ns()), run.phase)
         if not news and state == self._state:
             return
@@ -85,8 +87,8 @@ class Feed:
         self._wake()
 
     def _wake(self) -> None:
-        for signal in self._signals:
-            signal.set()
+        self.changed.set()
+        self.changed = asyncio.Event()
 
     def _view(self, news: News) -> dict[str, Any]:
         run = self.run

@@ -52,8 +52,7 @@ def read_note(request: NoteRequest) -> Note:
     if not request.name:
         raise UsageError(f"the {request.kind} of a note is empty; give it a name")
     check_text("name", request.name)
-    if len(request.text) > SENTENCE_CHARACTERS_MAX:
-        raise UsageError(f"text has {len(request.text)} characters; use at most {SENTENCE_CHARACTERS_MAX}")
+    check_text("text", request.text, SENTENCE_CHARACTERS_MAX)
     limits = request.limits if request.HasField("limits") else None
     judgement = request.judgement if request.HasField("judgement") else None
     if (limits is None) != (request.kind != "limits"):
@@ -84,10 +83,7 @@ def _check_judgement(kind: str, judgement: Judgement) -> None:
     for failed in judgement.failed:
         check_text("check", failed.check)
         check_text("cause", failed.cause)
-        if len(failed.text) > SENTENCE_CHARACTERS_MAX:
-            raise UsageError(
-                f"{failed.check}: text has {len(failed.text)} characters; use at most {SENTENCE_CHARACTERS_MAX}"
-            )
+        check_text(f"{failed.check}: text", failed.text, SENTENCE_CHARACTERS_MAX)
     if judgement.to_unix_ns < judgement.from_unix_ns:
         raise UsageError("what is judged ends before it begins; send from_unix_ns and to_unix_ns in order")
     for histogram in judgement.histograms:

@@ -55,10 +55,10 @@ def is_run_id(text: str) -> bool:
     return RUN_ID.fullmatch(text) is not None
 
 
-def check_text(what: str, text: str) -> None:
-    """UsageError if it is too long."""
-    if len(text) > TEXT_CHARACTERS_MAX:
-        raise UsageError(f"{what} has {len(text)} characters; use at most {TEXT_CHARACTERS_MAX}")
+def check_text(what: str, text: str, most: int = TEXT_CHARACTERS_MAX) -> None:
+    """UsageError if it has more characters."""
+    if len(text) > most:
+        raise UsageError(f"{what} has {len(text)} characters; use at most {most}")
 
 
 class _SeriesCache(dict[bytes, SeriesId]):

@@ -1,7 +1,6 @@
 """What is known of one series: its value since the begin, and its intervals."""
 
 from dataclasses import dataclass, field
-from typing import Generic
 
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
@@ -9,7 +8,6 @@ from market_spread.common.telemetry.metrics import METRICS, Metric
 from market_spread.metrics_aggregator.model.history import History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
-    Interval,
     Point,
     last,
     merged_histograms,
@@ -53,18 +51,7 @@ class Now:
     resolution: Resolution
 
 
-class _WithIntervals(Generic[Interval]):
-    """A series with its intervals."""
-
-    history: History[Interval]
-
-    @property
-    def intervals(self) -> list[Interval]:
-        """Oldest first."""
-        return list(self.history)
-
-
-class HistogramSeries(_WithIntervals[HistogramInterval]):
+class HistogramSeries:
     """All values since the begin, merged, and the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
@@ -79,7 +66,7 @@ class HistogramSeries(_WithIntervals[HistogramInterval]):
         return interval
 
 
-class CounterSeries(_WithIntervals[Point]):
+class CounterSeries:
     """A counter that goes on over restarts of its source, and what it grew by in the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
@@ -101,7 +88,7 @@ class CounterSeries(_WithIntervals[Point]):
         return interval
 
 
-class GaugeSeries(_WithIntervals[Point]):
+class GaugeSeries:
     """A gauge's newest value, and its value at the end of the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:

@@ -17,6 +17,7 @@ from market_spread.v1.control_pb2 import Phase
 from tests.support.clock import ManualClock
 
 END_S = 100_000
+WARM_UP_BATCH_S = 0.4
 
 
 class ActingClock(ManualClock):
@@ -109,7 +110,6 @@ class FakeEngine:
         self._clock = clock
         self._plans: list[dict[str, Any]] = []
         self.slots_now = 5
-        self.may_grow = False
         self.live = (0, 0)
         self.queries: list[FakeQuery] = []
         self.started_at_s: list[float] = []
@@ -128,15 +128,11 @@ class FakeEngine:
     def slots(self) -> int:
         return self.slots_now
 
-    def slots_may_grow(self) -> bool:
-        return self.may_grow
-
     def start_query(self, batch_s: float) -> StreamingQuery:
+        if batch_s == WARM_UP_BATCH_S:
+            return self._start("short")
         self.batches_s.append(batch_s)
         return self._start("full")
-
-    def start_warm_up(self) -> StreamingQuery:
-        return self._start("short")
 
     def newest_batch(self, query: StreamingQuery) -> int:
         newest = query.lastProgress
@@ -181,9 +177,10 @@ class Rig:
         self.supervisor = Supervisor(
             self.engine,
             slots_needed=slots_needed,
+            slots_may_grow=False,
             slots_timeout_s=60.0,
             restarts_max=restarts_max,
-            warm_up=WarmUp(warm_up_batches, timeout_s=60.0),
+            warm_up=WarmUp(warm_up_batches, WARM_UP_BATCH_S, timeout_s=60.0),
             schedule=schedule or ReplicaSchedule(5.0),
             clock=self.clock,
             on_change=self.states.append,
@@ -372,7 +369,7 @@ def test_stop_ends_the_warm_up() -> None:
 
 
 def test_missing_executors_are_awaited(rig: Rig) -> None:
-    rig.engine.slots_now, rig.engine.may_grow = 2, True
+    rig.engine.slots_now, rig.supervisor.slots_may_grow = 2, True
     rig.engine.plan(batches=[])
     rig.clock.at(7, lambda: setattr(rig.engine, "slots_now", 5))
     rig.stop_at(10)
@@ -396,7 +393,7 @@ def test_too_few_local_slots_are_refused_at_once(rig: Rig) -> None:
 
 
 def test_executors_that_never_come_fail_the_job_after_the_time_for_good(rig: Rig) -> None:
-    rig.engine.slots_now, rig.engine.may_grow = 2, True
+    rig.engine.slots_now, rig.supervisor.slots_may_grow = 2, True
 
     with pytest.raises(DeadlineError, match="the job has 2 of 5 slots after 60 s; are the executors running"):
         rig.run()
@@ -408,7 +405,7 @@ def test_executors_that_never_come_fail_the_job_after_the_time_for_good(rig: Rig
 
 
 def test_stop_ends_the_wait_for_executors(rig: Rig) -> None:
-    rig.engine.slots_now, rig.engine.may_grow = 2, True
+    rig.engine.slots_now, rig.supervisor.slots_may_grow = 2, True
     rig.stop_at(3)
 
     state = rig.run()

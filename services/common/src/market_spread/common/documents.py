@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and JSON that is read whole, or what is wrong with it is one error."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
     unfinished.replace(path)
     return path
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it, in as many calls as that takes. OSError if that fails; some of it may be written then."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def json_object(text: str | bytes, *, version: int | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from market_spread.common.documents import write_all
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 from market_spread.common.wire.ledger import RECEIPT, LedgerColumns, decode_ledger
@@ -86,10 +87,8 @@ class Ledger:
 
     def append(self, name: str, lines: bytes) -> None:
         """Append whole lines. UsageError if the disk does not take them."""
-        rest = memoryview(lines)
         try:
-            while rest:
-                rest = rest[os.write(self._files[name], rest) :]
+            write_all(self._files[name], lines)
         except OSError as error:
             raise UsageError(
                 f"the ledger {self._path(name)} cannot be written: {error.strerror}; mend that and start the run again"

@@ -71,12 +71,6 @@ class SparkEngine:
             return registered_slots(java.sc().getExecutorIds().size(), self._config)
         return self._spark.sparkContext.defaultParallelism
 
-    def slots_may_grow(self) -> bool:
-        return not self._config.master.startswith("local")
-
-    def start_warm_up(self) -> StreamingQuery:
-        return self.start_query(self._mode.warm_up_batch_s or self._config.batch_s)
-
     def newest_batch(self, query: StreamingQuery) -> int:
         # `query.lastProgress` would have the JVM write all of it as JSON, at every poll.
         newest: Any = query._jsq.lastProgress()
@@ -140,17 +134,20 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     if lease is not None:
         lease.wait_until_held()
     bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
-    early_end = None
-    if config.mode == REAL_TIME and config.master.startswith("local"):
+    early_end, is_local = None, config.master.startswith("local")
+    if config.mode == REAL_TIME and is_local:
         early_end = EarlyEnd(spark, KafkaBroker(config.bootstrap_servers, security=config), counts, clock)
+    short_s = mode.warm_up_batch_s
+    warm_up = WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s)
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config, early_end),
         slots_needed=slots_needed(
             config.mode, sum(counts.values()), config.shuffle_partitions if pipeline.stream.state else 0
         ),
+        slots_may_grow=not is_local,
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
-        warm_up=WarmUp(config.warm_up_batches if mode.warm_up_batch_s else 0, config.warm_up_timeout_s),
+        warm_up=warm_up,
         schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=_recording(recorder, config.batch_s),

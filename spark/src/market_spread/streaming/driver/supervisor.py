@@ -33,14 +33,8 @@ class Engine(Protocol):
     def slots(self) -> int:
         """How many tasks can run at the same time now."""
 
-    def slots_may_grow(self) -> bool:
-        """Whether more slots may appear later."""
-
     def start_query(self, batch_s: float) -> StreamingQuery:
         """Start the query from its checkpoint, with batches of this length."""
-
-    def start_warm_up(self) -> StreamingQuery:
-        """Start the same query from the same checkpoint, with the shortest possible batches."""
 
     def newest_batch(self, query: StreamingQuery) -> int:
         """Number of the newest batch that the query reports; -1 if none. Cheap."""
@@ -67,9 +61,10 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """How many short batches a new checkpoint begins with, and how long they may take together."""
+    """How many short batches a new checkpoint begins with, how short, and how long they may take together."""
 
     batches: int
+    batch_s: float
     timeout_s: float
 
 
@@ -77,13 +72,14 @@ class WarmUp:
 class Supervisor:
     """Runs the query until `stop`, or until it has failed too often; `state` is the newest.
 
-    `run` blocks; everything else may be called from any thread. cpu_us: CPU time that the job's processes have used,
-    microseconds; read at each new count of messages.
+    `run` blocks; everything else may be called from any thread. slots_may_grow: whether more may appear later; cpu_us:
+    CPU time that the job's processes have used, microseconds; read at each new count of messages.
     """
 
     engine: Engine
     _: KW_ONLY
     slots_needed: int
+    slots_may_grow: bool
     slots_timeout_s: float
     restarts_max: int
     warm_up: WarmUp
@@ -164,7 +160,7 @@ class Supervisor:
         deadline_ns = self.clock.monotonic_ns() + round(self.slots_timeout_s * 1e9)
         while (slots := self.engine.slots()) < self.slots_needed and self._stop_by_ns is None:
             missing = f"the job has {slots} of {self.slots_needed} slots"
-            if not self.engine.slots_may_grow():
+            if not self.slots_may_grow:
                 raise UsageError(f"{missing}; give the job {self.slots_needed} cores, or fewer partitions")
             if self.clock.monotonic_ns() > deadline_ns:
                 raise DeadlineError(f"{missing} after {self.slots_timeout_s:.0f} s; are the executors running?")
@@ -181,7 +177,7 @@ class Supervisor:
         if not self._batches_to_warm_up() or self._stop_by_ns is not None:
             return
         deadline_ns = self.clock.monotonic_ns() + round(self.warm_up.timeout_s * 1e9)
-        query = self.engine.start_warm_up()
+        query = self.engine.start_query(self.warm_up.batch_s)
         try:
             while query.isActive:
                 self._note_commits(query)

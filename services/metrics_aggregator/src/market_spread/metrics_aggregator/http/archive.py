@@ -64,8 +64,10 @@ class Archive:
     def heads(self) -> list[RunHead]:
         """What there is, newest first by name, at most LISTED_MAX."""
         with self._listing:
-            heads = {}
-            for folder in sorted(self._folders(), reverse=True):
+            heads, folders = {}, list[Path]()
+            with suppress(OSError):
+                folders = sorted(self._folder.iterdir(), reverse=True)
+            for folder in folders:
                 state = _state(folder / FILE_NAME) if is_run_id(folder.name) else None
                 if state is not None:
                     heads[folder.name] = self._head(folder, state)
@@ -111,12 +113,6 @@ class Archive:
         with self._lock:
             self._opened[run_id] = state, run
         return run
-
-    def _folders(self) -> list[Path]:
-        try:
-            return list(self._folder.iterdir())
-        except OSError:
-            return []
 
     def _head(self, folder: Path, state: _State) -> tuple[_State, RunHead]:
         known = self._heads.get(folder.name)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from market_spread.common.documents import write_all
 from market_spread.common.errors import UnavailableError
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Entry, Reading
@@ -50,7 +51,7 @@ class RunFiles:
             if not log.size:
                 block = hlog.header(begin_unix_ns) + block
             try:
-                _write_all(log.descriptor, block)
+                write_all(log.descriptor, block)
             except OSError:
                 self._close(run_id, cut=True)
                 raise
@@ -136,9 +137,3 @@ def _open(path: Path) -> _Open:
         os.close(descriptor)
         raise
     return _Open(descriptor, reading.whole)
-
-
-def _write_all(descriptor: int, block: bytes) -> None:
-    left = memoryview(block)
-    while left:
-        left = left[os.write(descriptor, left) :]

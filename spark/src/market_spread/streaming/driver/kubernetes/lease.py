@@ -110,7 +110,7 @@ class Lease:
         if self.is_held and seen.holder != self._identity:
             self._lose(f"{seen.holder or 'no one'} holds it")
             return
-        if not self._is_free(seen, begun_ns):
+        if seen.holder not in ("", self._identity) and begun_ns - self._seen_ns <= DURATION_S * _NS:
             log_event(_log, "lease.awaited", holder=seen.holder)
             return
         self._seen = self._store.write(self._identity, seen, unix_ns=self._clock.unix_ns())
@@ -125,9 +125,6 @@ class Lease:
         before, self._seen = self._seen, found
         if before is None or (before.holder, before.renewed) != (found.holder, found.renewed):
             self._seen_ns = now_ns
-
-    def _is_free(self, seen: HeldLease, now_ns: int) -> bool:
-        return seen.holder in ("", self._identity) or now_ns - self._seen_ns > DURATION_S * _NS
 
     def _lose(self, reason: str) -> None:
         log_event(_log, "lease.lost", logging.ERROR, reason=reason)

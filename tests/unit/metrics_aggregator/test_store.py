@@ -25,7 +25,7 @@ from market_spread.common.telemetry.metrics import (
 from market_spread.metrics_aggregator.model.intervals import bytes_of
 from market_spread.metrics_aggregator.model.series import CounterSeries, GaugeSeries, HistogramSeries
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.metrics_aggregator.prometheus_view import exposed_series, own_counts
+from market_spread.metrics_aggregator.prometheus_view import aggregator_view, exposed_series
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 SECOND = 1_000_000_000
@@ -395,7 +395,7 @@ def test_evictions_are_exposed() -> None:
     values = {series.metric.name: series.value for series in exposed_series(store, EPOCH)}
 
     assert values["market_spread_aggregator_series_evicted_total"] == 3
-    assert own_counts(store)["series_evicted"] == 3
+    assert aggregator_view(store)["series_evicted"] == 3
 
 
 def test_run_that_alone_exceeds_the_bound_is_refused_and_evicts_nothing() -> None:

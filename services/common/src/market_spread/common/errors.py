@@ -31,8 +31,6 @@ class UsageError(MarketSpreadError):
 class RunFailedError(MarketSpreadError):
     """The system under test did not do its work."""
 
-    exit_status = 1
-
 
 class RunVoidError(MarketSpreadError):
     """The run cannot be judged: generator, clock, broker or machine spoiled it."""

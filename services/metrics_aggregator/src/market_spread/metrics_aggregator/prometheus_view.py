@@ -147,23 +147,20 @@ def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
     return values
 
 
-def own_counts(store: Store) -> dict[str, int]:
-    """The aggregator's own counts, over all sources, by short name."""
-    totals = dict.fromkeys((*_COUNTED, REFUSED, SERIES, EVICTED), 0)
-    for series in _own(store):
-        if series.metric in totals and isinstance(series.value, int | float):
-            totals[series.metric] += int(series.value)
-    return {
-        metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): total
-        for metric, total in totals.items()
-    }
-
-
 def aggregator_view(store: Store) -> dict[str, Any]:
     """How the aggregator does, for JSON: what it took and lost, how long that takes, what it holds."""
-    own = store.own
+    own, totals = store.own, dict.fromkeys(_COUNTED, 0)
+    for series in _of_sources(store):
+        if series.metric in totals and isinstance(series.value, int | float):
+            totals[series.metric] += int(series.value)
     view: dict[str, Any] = {
-        **own_counts(store),
+        **{
+            metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): total
+            for metric, total in totals.items()
+        },
+        "refused": store.refused,
+        "series": len(store),
+        "series_evicted": store.evicted,
         "lag_ms": own.lag_newest_ns / 1e6,
         "push_failures": own.push_failures,
         "unreadable": store.unreadable,

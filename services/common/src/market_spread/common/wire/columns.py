@@ -5,6 +5,7 @@ messages with each numpy operation.
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import assert_never
 
 import numpy as np
@@ -72,11 +73,11 @@ class Fields:
         """Which messages have a wrong byte where a digit, a sign or a letter is to be; None if none has."""
         rows = self.rows
         found: Bools | None = None
-        for offset, allowed in self._letters():
+        for offset, allowed in _letters(self.layout):
             wrong = ~np.isin(rows[:, offset], allowed)
             if wrong.any():
                 found = wrong if found is None else found | wrong
-        digits = self._digit_columns()
+        digits = _digit_columns(self.layout)
         minuses = [self.layout.offset(field.name) for field in self.layout.fields if field.kind is Kind.INTEGER]
         for begin in range(0, self.count, _BLOCK):
             block = rows[begin : begin + _BLOCK]
@@ -120,22 +121,21 @@ class Fields:
             return np.empty(0, np.uint64)
         return np.ndarray((self.count,), "<u8", self._data, _WORD + offset, (self.layout.width,))
 
-    def _letters(self) -> list[tuple[int, npt.NDArray[np.uint8]]]:
-        places = []
-        for field in self.layout.fields:
-            if field.kind is Kind.LETTER:
-                places.append((self.layout.offset(field.name), np.frombuffer(field.letters.encode(), np.uint8)))
-            elif field.kind is Kind.SIGNED:
-                places.append((self.layout.offset(field.name), np.frombuffer(b"+-", np.uint8)))
-        return places
 
-    def _digit_columns(self) -> Bools:
-        """Which bytes of a message have to be digits, (width,)."""
-        digits = np.zeros(self.layout.width, np.bool_)
-        for field in self.layout.fields:
-            offset = self.layout.offset(field.name)
-            if field.kind in (Kind.DIGITS, Kind.INTEGER):
-                digits[offset : offset + field.width] = True
-            elif field.kind is Kind.SIGNED:
-                digits[offset + 1 : offset + field.width] = True
-        return digits
+@cache
+def _letters(layout: Layout) -> list[tuple[int, npt.NDArray[np.uint8]]]:
+    """Where a message has a letter or a sign, and which these may be."""
+    allowed = {field.name: "+-" if field.kind is Kind.SIGNED else field.letters for field in layout.fields}
+    return [
+        (layout.offset(name), np.frombuffer(letters.encode(), np.uint8)) for name, letters in allowed.items() if letters
+    ]
+
+
+@cache
+def _digit_columns(layout: Layout) -> Bools:
+    """Which bytes of a message have to be digits, (width,)."""
+    digits = np.zeros(layout.width, np.bool_)
+    for field in layout.fields:
+        offset = layout.offset(field.name)
+        digits[offset + (field.kind is Kind.SIGNED) : offset + field.width] = field.is_number
+    return digits

@@ -136,7 +136,14 @@ class Feeds:
     def tick(self) -> None:
         """A tick of every feed; those that nobody watches end, and those whose runs were forgotten."""
         for run_id, feed in list(self._feeds.items()):
-            if not feed.watched or not self._holds(feed) or not _ticked(feed):
+            goes_on = feed.watched and self._holds(feed)
+            try:
+                if goes_on:
+                    feed.tick()
+            except Exception:  # one run's fault is not to be that of the others
+                _log.exception("tick.failed")
+                goes_on = False
+            if not goes_on:
                 del self._feeds[run_id]
                 feed.close()
 
@@ -148,16 +155,6 @@ class Feeds:
 
     def _holds(self, feed: Feed) -> bool:
         return self._store.run(feed.run.run_id) is feed.run
-
-
-def _ticked(feed: Feed) -> bool:
-    """Whether its tick could be made: one run's fault is not to be that of the others."""
-    try:
-        feed.tick()
-    except Exception:
-        _log.exception("tick.failed")
-        return False
-    return True
 
 
 def sse(event: str, data: str, number: int | None = None) -> bytes:

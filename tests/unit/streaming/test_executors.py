@@ -7,7 +7,7 @@ import pytest
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.driver.kubernetes.executors import pod_settings, registered_slots, without_collector
+from market_spread.streaming.driver.kubernetes.executors import pod_settings, without_collector
 
 MASTER = "k8s://https://kubernetes.default.svc:443"
 
@@ -41,11 +41,6 @@ def test_executors_may_be_lost_now_and_then() -> None:
 
     assert settings["spark.executor.maxNumFailures"] == "20"
     assert settings["spark.executor.failuresValidityInterval"] == "10m"
-
-
-def test_slots_are_those_of_registered_executors() -> None:
-    assert registered_slots(2, config(executor_slots=7)) == 14
-    assert registered_slots(0, config(executor_slots=7)) == 0
 
 
 def test_what_pods_need_is_asked_for_at_once() -> None:

@@ -33,7 +33,7 @@ from market_spread.streaming.driver.checkpoint import bind_state_form, newest_of
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.early_end import EarlyEnd
-from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, registered_slots
+from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes
 from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
 from market_spread.streaming.driver.live_counts import LiveCounts
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
@@ -68,7 +68,7 @@ class SparkEngine:
         if is_on_kubernetes(self._config.master):
             # Spark's own count never falls below 2, even without executors.
             java: Any = self._spark.sparkContext._jsc
-            return registered_slots(java.sc().getExecutorIds().size(), self._config)
+            return int(java.sc().getExecutorIds().size()) * self._config.executor_slots
         return self._spark.sparkContext.defaultParallelism
 
     def newest_batch(self, query: StreamingQuery) -> int:
@@ -121,22 +121,27 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
     pipeline = find(config.application)
     check(pipeline, config.mode)
-    topics = config.topic_names(source.name for source in pipeline.sources).values()
+    broker, checkpoint = KafkaBroker(config.bootstrap_servers, security=config), Path(config.checkpoint)
+    topics = tuple(config.topic_names(source.name for source in pipeline.sources).values())
     lease = lease_in_cluster(config, clock) if config.lease is not None else None
     if lease is not None:
         lease.start()  # a predecessor's may take as long to expire as the session takes to start
     mode = BY_NAME[config.mode]
     spark = open_session(config, folder)
     settings = effective_settings(spark)
-    counts = _partition_counts(config, tuple(topics), clock)
+    # In a cluster topics may be made later; elsewhere the broker starts beside this.
+    within_ns = None if is_on_kubernetes(config.master) else _BROKER_STARTS_WITHIN_NS
+    counts = _partition_counts(broker, topics, clock, within_ns=within_ns)
     check_partitions(pipeline, config.mode, counts)
-    _require_same_kafka(config, tuple(topics))
+    # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
+    if known := newest_offsets(checkpoint):
+        refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
     if lease is not None:
         lease.wait_until_held()
-    bind_state_form(Path(config.checkpoint), mode.state_form(pipeline))
+    bind_state_form(checkpoint, mode.state_form(pipeline))
     early_end, is_local = None, config.master.startswith("local")
     if config.mode == REAL_TIME and is_local:
-        early_end = EarlyEnd(spark, KafkaBroker(config.bootstrap_servers, security=config), counts, clock)
+        early_end = EarlyEnd(spark, broker, counts, clock)
     short_s = mode.warm_up_batch_s
     warm_up = WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s)
     supervisor = Supervisor(
@@ -163,26 +168,19 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         lease.release()
 
 
-def _partition_counts(config: JobConfig, topics: Sequence[str], clock: Clock) -> Mapping[str, int]:
-    """How many partitions each topic has. Waits for them: in a cluster for ever, else while a broker may start."""
-    until_ns = clock.monotonic_ns() + _BROKER_STARTS_WITHIN_NS
+def _partition_counts(
+    broker: KafkaBroker, topics: Sequence[str], clock: Clock, *, within_ns: int | None
+) -> Mapping[str, int]:
+    """How many partitions each topic has. Waits for topics that are still to come; within_ns: None waits for ever."""
+    begun_ns = clock.monotonic_ns()
     while True:
         try:
-            return KafkaBroker(config.bootstrap_servers, security=config).partition_counts(topics)
+            return broker.partition_counts(topics)
         except (UsageError, RunVoidError) as error:
-            if not is_on_kubernetes(config.master) and clock.monotonic_ns() > until_ns:
+            if within_ns is not None and clock.monotonic_ns() - begun_ns > within_ns:
                 raise
             log_event(_log, "topics.awaited", logging.WARNING, reason=str(error))
             clock.sleep_ns(_TOPICS_POLL_NS)
-
-
-def _require_same_kafka(config: JobConfig, topics: Sequence[str]) -> None:
-    """Refuse another Kafka: Spark would wait for records that never come, or skip those that do."""
-    checkpoint = Path(config.checkpoint)
-    # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
-    if known := newest_offsets(checkpoint):
-        ends = KafkaBroker(config.bootstrap_servers, security=config).end_offsets(topics)
-        refuse_other_kafka(checkpoint, known, ends)
 
 
 def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:

@@ -28,7 +28,9 @@ def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
 
 
 def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
-    """UsageError if the topics end before the checkpoint's offsets: it was made with other topics."""
+    """UsageError if the topics end before the checkpoint's offsets: it was made with other topics, and Spark would wait
+    for records that never come, or skip those that do.
+    """
     for (topic, partition), offset in sorted(known.items()):
         end = ends.get((topic, partition), 0)
         if offset > end:

@@ -71,11 +71,6 @@ def without_collector(default_options: str, own_options: str) -> str:
     return " ".join(_COLLECTOR.sub("", default_options).split())
 
 
-def registered_slots(executors: int, config: PodsConfig) -> int:
-    """Tasks that this many registered executors run at the same time."""
-    return executors * config.executor_slots
-
-
 def is_on_kubernetes(master: str) -> bool:
     """Whether executors are pods."""
     return master.startswith(KUBERNETES)

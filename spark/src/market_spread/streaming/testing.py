@@ -88,17 +88,12 @@ class MemoryRun:
 
     def send(self, source: str, values: Iterable[bytes], *, partition: int = 0) -> None:
         """Add records with these values to a source."""
-        values = list(values)
-        first = self._offsets[source, partition]
-        framed = [
-            partition.to_bytes(_PARTITION_BYTES, "big") + (first + i).to_bytes(_OFFSET_BYTES, "big") + value
-            for i, value in enumerate(values)
-        ]
-        self._offsets[source, partition] += len(values)
-        self._sent += len(values)
         java_list = self._jvm.java.util.ArrayList()
-        for value in framed:
-            java_list.add(value)
+        for value in values:
+            offset = self._offsets[source, partition]
+            java_list.add(partition.to_bytes(_PARTITION_BYTES, "big") + offset.to_bytes(_OFFSET_BYTES, "big") + value)
+            self._offsets[source, partition] += 1
+            self._sent += 1
         rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list)
         self._streams[source].addData(partition, rows)
 

@@ -41,7 +41,7 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
         ("network_driver", driver, lambda: driver if driver and _drives(tree, driver) else "no device of it"),
     )
     found = [_housekeeping(profile.housekeeping_cpus, cpus)]
-    found += (_guarded(name, wanted, _same(wanted, look)) for name, wanted, look in simple if wanted is not None)
+    found += (_guarded(name, want, partial(_same, want, look)) for name, want, look in simple if want is not None)
     if verified.frequency_mhz is not None:
         found.append(_frequency(verified.frequency_mhz, tree, cpus.pinned))
     found += (_sysctl(tree, sysctl_setting(sysctl)) for sysctl in verified.sysctls)
@@ -59,14 +59,10 @@ def _guarded(name: str, wanted: str, look: Callable[[], _Found], how: str = AT_L
     return SettingOutcome(name, wanted, found, how, ok=ok, errors=errors)
 
 
-def _same(wanted: str, look: Callable[[], str]) -> Callable[[], _Found]:
+def _same(wanted: str, look: Callable[[], str]) -> _Found:
     """A look that is right if what is found is what is wanted."""
-
-    def compared() -> _Found:
-        found = look()
-        return found, found == wanted, ()
-
-    return compared
+    found = look()
+    return found, found == wanted, ()
 
 
 def _wanted(value: bool | int | None) -> str | None:

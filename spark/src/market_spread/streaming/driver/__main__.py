@@ -3,7 +3,7 @@
 import logging
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         warm_up=warm_up,
         schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
-        on_change=_recording(recorder, config.batch_s),
+        on_change=partial(_record, recorder, config.batch_s),
         cpu_us=partial(cpu_us, children=True),
     )
     # After the session, which installs its own handler of SIGINT.
@@ -183,17 +183,14 @@ def _partition_counts(
             clock.sleep_ns(_TOPICS_POLL_NS)
 
 
-def _recording(recorder: Recorder, batch_s: float) -> Callable[[JobState], None]:
-    def record(state: JobState) -> None:
-        recorder.counter(JOB_RECORDS).set(state.progress.records_live)
-        recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
-        recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)
-        recorder.counter(JOB_RESTARTS).set(state.restarts)
-        recorder.gauge(JOB_BATCH).set(state.progress.batch_id)
-        if state.progress.batches:
-            recorder.gauge(JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
-
-    return record
+def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
+    recorder.counter(JOB_RECORDS).set(state.progress.records_live)
+    recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
+    recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)
+    recorder.counter(JOB_RESTARTS).set(state.restarts)
+    recorder.gauge(JOB_BATCH).set(state.progress.batch_id)
+    if state.progress.batches:
+        recorder.gauge(JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
 
 
 if __name__ == "__main__":

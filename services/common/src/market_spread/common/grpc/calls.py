@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -69,24 +70,18 @@ class _ErrorsAsStatus(grpc.ServerInterceptor):
             return handler
         codecs = handler.request_deserializer, handler.response_serializer
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(_streaming(handler.unary_stream), *codecs)
-        return grpc.unary_unary_rpc_method_handler(_unary(handler.unary_unary), *codecs)
+            return grpc.unary_stream_rpc_method_handler(partial(_streaming, handler.unary_stream), *codecs)
+        return grpc.unary_unary_rpc_method_handler(partial(_unary, handler.unary_unary), *codecs)
 
 
-def _unary(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def guarded(request: Any, context: grpc.ServicerContext) -> Any:
-        with _abort_on_error(context):
-            return call(request, context)
-
-    return guarded
+def _unary(call: Callable[[Any, Any], Any], request: Any, context: grpc.ServicerContext) -> Any:
+    with _abort_on_error(context):
+        return call(request, context)
 
 
-def _streaming(call: Callable[[Any, Any], Iterator[Any]]) -> Callable[[Any, Any], Iterator[Any]]:
-    def guarded(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-        with _abort_on_error(context):
-            yield from call(request, context)
-
-    return guarded
+def _streaming(call: Callable[[Any, Any], Iterator[Any]], request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+    with _abort_on_error(context):
+        yield from call(request, context)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What holds for every answer of the web side: it reads only, says so to browsers, and is for our own pages."""
 
 from collections.abc import Iterable
+from functools import partial
 from ipaddress import ip_address
 
 from starlette.responses import JSONResponse
@@ -66,7 +67,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        await (self._refusal(scope) or self._app)(scope, receive, _with_headers(send))
+        await (self._refusal(scope) or self._app)(scope, receive, partial(_send_with_headers, send))
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         if scope["method"] not in ("GET", "HEAD"):
@@ -95,13 +96,10 @@ def _without_port(host: str) -> str:
     return name if colon and port.isdigit() else host
 
 
-def _with_headers(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            given = list(message.get("headers", ()))
-            names = {name.lower() for name, _ in given}
-            added = [pair for pair in (*_HEADERS, _NO_CACHE) if pair[0] not in names]
-            message = {**message, "headers": [*given, *added]}
-        await send(message)
-
-    return guarded
+async def _send_with_headers(send: Send, message: Message) -> None:
+    if message["type"] == "http.response.start":
+        given = list(message.get("headers", ()))
+        names = {name.lower() for name, _ in given}
+        added = [pair for pair in (*_HEADERS, _NO_CACHE) if pair[0] not in names]
+        message = {**message, "headers": [*given, *added]}
+    await send(message)

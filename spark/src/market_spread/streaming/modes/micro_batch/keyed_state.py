@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -56,12 +57,12 @@ class KeyedWork:
         fields = {name: kind for name, kind in types.items() if name not in METADATA}
         match step:
             case RunningTotal():
-                gives = {**fields, step.into: "bigint"}
-                return cls(key, tuple(fields), gives, {"total": "bigint"}, _total(step), sequence, keeps_rows=True)
+                gives, update = {**fields, step.into: "bigint"}, partial(_add_up, step)
+                return cls(key, tuple(fields), gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
             case CountWindow():
                 waiting = {name: f"array<{types[name]}>" for name in step.takes}
                 gives = {key: types[key], **step.gives}
-                return cls(key, step.takes, gives, waiting, _fill_windows(step), sequence)
+                return cls(key, step.takes, gives, waiting, partial(_fill_windows, step), sequence)
             case StatefulMap():
                 gives = {key: types[key], **step.gives}
                 return cls(key, step.takes, gives, step.state, step.update, sequence)
@@ -135,32 +136,28 @@ def _without_nan(column: "pd.Series[Any]") -> Array:
     return values
 
 
-def _total(step: RunningTotal) -> Update:
-    def update(_key: Any, rows: Row, before: KeyState | None) -> tuple[Mapping[str, Any], KeyState]:
-        count = len(next(iter(rows.values())))
-        added = rows[step.of] if step.of else np.ones(count, np.int64)
-        totals = np.cumsum(added) + (before["total"] if before else 0)
-        return {**rows, step.into: totals}, {"total": int(totals[-1])}
-
-    return update
+def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> tuple[Mapping[str, Any], KeyState]:
+    count = len(next(iter(rows.values())))
+    added = rows[step.of] if step.of else np.ones(count, np.int64)
+    totals = np.cumsum(added) + (before["total"] if before else 0)
+    return {**rows, step.into: totals}, {"total": int(totals[-1])}
 
 
-def _fill_windows(step: CountWindow) -> Update:
-    def update(key: Any, rows: Row, before: KeyState | None) -> tuple[Mapping[str, Any], KeyState]:
-        waiting = {
-            name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
-            for name in step.takes
-        }
-        count = len(next(iter(waiting.values())))
-        full = count // step.size * step.size
-        made = [
-            step.function(key, Row({name: values[begin : begin + step.size] for name, values in waiting.items()}))
-            for begin in range(0, full, step.size)
-        ]
-        left = {name: values[full:].tolist() for name, values in waiting.items()}
-        return {name: [one[name] for one in made] for name in step.gives}, left
-
-    return update
+def _fill_windows(
+    step: CountWindow, key: Any, rows: Row, before: KeyState | None
+) -> tuple[Mapping[str, Any], KeyState]:
+    waiting = {
+        name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
+        for name in step.takes
+    }
+    count = len(next(iter(waiting.values())))
+    full = count // step.size * step.size
+    made = [
+        step.function(key, Row({name: values[begin : begin + step.size] for name, values in waiting.items()}))
+        for begin in range(0, full, step.size)
+    ]
+    left = {name: values[full:].tolist() for name, values in waiting.items()}
+    return {name: [one[name] for one in made] for name in step.gives}, left
 
 
 def _is_newer(sequence: Array, newest: int) -> Array:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -33,25 +34,22 @@ class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unuse
 def _guarded_handler(handler: Any) -> Any:
     codecs = handler.request_deserializer, handler.response_serializer
     if iscoroutinefunction(handler.unary_unary):
-        return grpc.unary_unary_rpc_method_handler(_guarded(handler.unary_unary), *codecs)
+        return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
     if iscoroutinefunction(handler.stream_stream):
-        return grpc.stream_stream_rpc_method_handler(_guarded(handler.stream_stream), *codecs)
+        return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
     return handler
 
 
-def _guarded(call: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
-    async def guarded(request: Any, context: Any) -> Any:
-        try:
-            return await call(request, context)
-        except grpc.aio.AbortError:  # the handler has aborted by itself
-            raise
-        except Exception as error:
-            code, message = status_of(error)
-            if code is grpc.StatusCode.INTERNAL:
-                _log.exception("rpc.failed")
-            await context.abort(code, message)
-
-    return guarded
+async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, context: Any) -> Any:
+    try:
+        return await call(request, context)
+    except grpc.aio.AbortError:  # the handler has aborted by itself
+        raise
+    except Exception as error:
+        code, message = status_of(error)
+        if code is grpc.StatusCode.INTERNAL:
+            _log.exception("rpc.failed")
+        await context.abort(code, message)
 
 
 class AioServer:

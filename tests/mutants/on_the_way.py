@@ -6,6 +6,8 @@ is chosen by the order's id, or by its age, which is how long after the first me
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +50,7 @@ class WrongWay:
 
 def some(alerts: Alerts) -> Bools:
     """Which alerts most of the ways alter."""
-    return alerts.order_id % 40 == 7
+    return np.equal(alerts.order_id % 40, 7)
 
 
 def _failed(name: str, sentence: str, criterion: Criterion, on: Callable[[Alerts, Int64s], Parts]) -> WrongWay:
@@ -59,6 +61,11 @@ def _lost(
     name: str, sentence: str, which: Callable[[Alerts, Int64s], np.ndarray[tuple[int], np.dtype[np.bool_]]]
 ) -> WrongWay:
     return _failed(name, sentence, Criterion.ALERTS_MISSING, lambda alerts, age: [(0, alerts[~which(alerts, age)])])
+
+
+def _one_more(name: str, alerts: Alerts) -> Alerts:
+    changes: dict[str, Any] = {name: getattr(alerts, name) + 1}
+    return replace(alerts, **changes)
 
 
 def _changed(
@@ -134,7 +141,7 @@ WAYS = (
     *(
         _changed(
             f"{name}_off_by_one", f"every 40th alert has another {name}",
-            lambda some, name=name: replace(some, **{name: getattr(some, name) + 1}),
+            partial(_one_more, name),
         )
         for name in ("account", "quantity", "price", "bid", "offer", "quote_sequence", "intended_us")
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.codec import HIGHEST_US
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition, Producer, Record
 from market_spread.common.load.source import Block
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import encode
@@ -98,7 +98,7 @@ def _failed_load_is_due_no_longer() -> bool:
     clock = ManualClock(1_000_000_000)
     publisher = Publisher(
         _Failing(), FramePlan(nbbo_topic="nbbo", orders_topic="orders", partitions=1, linger_ns=1, frame_messages=1),
-        producer=Producing(0), recorder=Recorder(source="sender", clock=clock), clock=clock,
+        producer=cast(Producer, Producing(0)), recorder=Recorder(source="sender", clock=clock), clock=clock,
         unacknowledged_bytes_max=1_000_000,
     )  # fmt: skip
     publisher.run()
@@ -181,7 +181,8 @@ def received(
     written, clock = Ledger(folder, "a-run"), ManualClock(1_000_000_000)
     consumer = _Consumer(records)
     receiving = Receiving(
-        alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1}, consumer=consumer,
+        alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1},
+        consumer=cast(Consumer, consumer),
         ledger=written, recovered=written.open(), warm_up_order_id_min=10**9,
         recorder=Recorder(source="receiver", clock=clock), clock=clock,
     )  # fmt: skip

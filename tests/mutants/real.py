@@ -360,9 +360,9 @@ class _Beside:
     def _decide(self, right: Decisions) -> None:
         """Send what becomes of the decisions; at the end, as some faults choose among all, and none is one of time."""
         producer = Producer(self._bootstrap_servers, client_id="decisions")
-        for wrong in (wrong for wrong in self._wrong if wrong.decided and wrong.decided.decided):
-            decisions = wrong.decided.decided(right)
-            for record in encoded(DECISION, decisions):
+        for wrong in self._wrong:
+            decided = wrong.decided and wrong.decided.decided
+            for record in encoded(DECISION, decided(right)) if decided else ():
                 producer.send(wrong.decisions, 0, record, (), lambda offset, error: None)
         producer.close(30)
 

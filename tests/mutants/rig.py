@@ -12,16 +12,17 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Done, Headers, Partition, Record
+from market_spread.common.kafka.client import Consumer, Done, Headers, KafkaBroker, Partition, Record
 from market_spread.common.telemetry.delivery import PushDelivery
+from market_spread.common.telemetry.metrics import MESSAGES_DUE
 from market_spread.common.telemetry.recorder import Recorder, pushes_missing
-from market_spread.common.telemetry.stream import StreamEndedError
+from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, ORDER, SENT_HEADER
 from market_spread.common.wire.ledger import decode_ledger
@@ -206,16 +207,23 @@ def _sent(conditions: Conditions) -> tuple[SenderStatusResponse, dict[int, int]]
     """The sender's status in the end, and when each order was sent that the broker has."""
     clock = _Interrupted(_STARTS_NS["measured"] - 500_000_000, conditions.late_frame_ns)
     producer = Producing(conditions.lost)
-    service: Any = SenderService(broker=_Broker(producer), recorder=Recorder(source="sender", clock=clock), clock=clock)
+    service: Any = SenderService(
+        broker=cast(KafkaBroker, _Broker(producer)), recorder=Recorder(source="sender", clock=clock), clock=clock
+    )
     load, workload = plan().measured, plan().workload
     request = StartSendingRequest(
         run_id="a-run", source=load.source, parameters_json=load.parameters_json,
         start_unix_ns=_STARTS_NS["measured"], linger_us=round(workload.frames.linger_ms * 1000),
         frame_messages=workload.frames.messages, nbbo_topic="nbbo", orders_topic="orders",
     )  # fmt: skip
+
+    def closed(counts: SendCounts, timeout_s: float) -> bool:
+        producer.close()
+        return True
+
     # Acknowledgements that are waited for come at once: there is no other thread.
     with (
-        patch.object(SendCounts, "wait_until_closed", lambda counts, timeout_s: producer.close() or True),
+        patch.object(SendCounts, "wait_until_closed", closed),
         patch.object(Publisher, "start", Publisher.run),
     ):
         service.Start(request, None)
@@ -279,7 +287,8 @@ def _received(alerts: Alerts) -> tuple[bytes, Any]:
     with TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder), "a-run")
         receiving = Receiving(
-            alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1}, consumer=consumer,
+            alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1},
+            consumer=cast(Consumer, consumer),
             ledger=ledger, recovered=ledger.open(), warm_up_order_id_min=10**9,
             recorder=Recorder(source="receiver", clock=clock), clock=clock,
         )  # fmt: skip
@@ -321,12 +330,12 @@ def _seen(conditions: Conditions) -> Seen:
     """What was captured: a machine that does nothing else, and the pushes of this run and of the one before."""
     clock, taken, away = ManualClock(_STARTS_NS["initial"]), list[PushRequest](), [False]
     recorder = Recorder(source="sender", clock=clock)
-    delivery = PushDelivery(lambda: _Stream(taken, lambda: not away[0]), clock=clock, pending_max=3)
-    for run_id, seconds in (("before", 12), ("a-run", SECONDS)):
+    delivery = PushDelivery(lambda: cast(PushStream, _Stream(taken, lambda: not away[0])), clock=clock, pending_max=3)
+    for run_id, lasts_s in (("before", 12), ("a-run", SECONDS)):
         recorder.run_id = run_id
-        for second in range(seconds):
+        for second in range(lasts_s):
             away[0] = conditions.pushes_lost and run_id == "before" and second > 5
-            recorder.counter(counts.metric_names.MESSAGES_DUE).add(1)
+            recorder.counter(MESSAGES_DUE).add(1)
             clock.advance_ns(1_000_000_000)
             push = recorder.take()
             if push is not None:

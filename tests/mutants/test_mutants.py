@@ -4,13 +4,15 @@ import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from market_spread.common.wire.layout import ALERT
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.latency import stages_us
-from market_spread.controller.analysis.result import Verdict, latency_rows
+from market_spread.controller.analysis.result import latency_rows
 from market_spread.controller.cli.checking import verdict_of
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.loadgen.columns import Alerts
@@ -207,13 +209,14 @@ def test_right_rig_is_not_blamed(conditions: Conditions) -> None:
 
 
 def test_there_are_many_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
-    everything = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
+    everything: tuple[Any, ...] = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
     assert len({mutant.name for mutant in everything}) == len({mutant.sentence for mutant in everything}) >= 50
 
 
 def test_each_wrong_system_is_tried_on_real_ones_or_the_page_says_why_not() -> None:
     tried = {session.name for session in SESSIONS} | {wrong.name for session in SESSIONS for wrong in session.wrong}
-    simulated = {each.name for each in (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)}
+    everything: tuple[Any, ...] = (*MUTANTS, *STAMPS, *SLOW, *DECISIONS, *WRONG_RIGS, *WRONG_PARTS)
+    simulated = {each.name for each in everything}
     told = Path(__file__).with_name("README.md").read_text().partition("## What is tried on real")[2]
 
     explained = set(re.findall("`([a-z0-9_]+)`", told))
@@ -240,7 +243,7 @@ def test_wrong_way_of_the_alerts_is_found_without_a_broker(way: WrongWay) -> Non
 
 
 def test_receivers_that_are_spoiled_for_real_ones_count_falsely(tmp_path: Path) -> None:
-    spoils = {wrong.name: wrong.spoil for session in SESSIONS for wrong in session.wrong}
+    spoils: dict[str, Any] = {wrong.name: wrong.spoil for session in SESSIONS for wrong in session.wrong}
     alerts = System().run(generated(1))[:20]
     early = replace(alerts, intended_us=alerts.received_us + 1_000)
     twice = Alerts.concatenate([early, early])

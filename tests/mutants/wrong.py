@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -66,16 +67,16 @@ class Mutant:
             named = any(f"stage {stage.replace('_', ' ')}" in said for stage in self.caught)
             return result.verdict is Verdict.VOID and named and Criterion.STAMPS in result.decisive
         expected = frozenset[Criterion]().union(*(CRITERIA[kind] for kind in self.caught))
-        said = self.says in " ".join(result.reasons)
-        return result.verdict is Verdict.FAILED and bool(expected & set(result.decisive)) and said
+        is_said = self.says in " ".join(result.reasons)
+        return result.verdict is Verdict.FAILED and bool(expected & set(result.decisive)) and is_said
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
     mutants: list[Mutant] = field(default_factory=list)
 
-    def add(self, name: str, sentence: str, *caught: str, says: str = "", **hooks: object) -> None:
-        system = replace(System(standstill_us=400_000), **hooks)  # type: ignore[arg-type]
+    def add(self, name: str, sentence: str, *caught: str, says: str = "", **hooks: Any) -> None:
+        system = replace(System(standstill_us=400_000), **hooks)
         self.mutants.append(Mutant(name, sentence, system, caught, says=says))
 
 
@@ -112,7 +113,7 @@ _rule("none_rejected", "no order is rejected", lambda b, o: np.zeros(len(b), np.
 # The state
 
 
-def _state(name: str, sentence: str, heard: Callable[[Quotes, Int64s], Heard], **hooks: object) -> None:
+def _state(name: str, sentence: str, heard: Callable[[Quotes, Int64s], Heard], **hooks: Any) -> None:
     _all.add(name, sentence, "missing", "unexpected", "wrong", heard=heard, **hooks)
 
 
@@ -259,7 +260,7 @@ _all.add(
 # The way of the alerts
 
 
-def _transport(name: str, sentence: str, *caught: str, said: Callable[[Alerts], Alerts], **hooks: object) -> None:
+def _transport(name: str, sentence: str, *caught: str, said: Callable[[Alerts], Alerts], **hooks: Any) -> None:
     _all.add(name, sentence, *caught, said=said, **hooks)
 
 

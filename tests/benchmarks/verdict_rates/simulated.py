@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.ab_order import Place, order_of
 from market_spread.controller.compare.comparison import Comparison, Direction, compare
 from market_spread.controller.compare.figures import read_figures
@@ -54,7 +55,8 @@ def autoregressive(rng: Rng, at_s: Floats) -> Floats:
 
 def ramp(rng: Rng, at_s: Floats) -> Floats:
     """The machine gets slower all the time, by 50% from the first run to the last."""
-    return _SWING * ((at_s - at_s[0]) / max(at_s[-1] - at_s[0], 1.0) - 0.5)
+    passed: Floats = (at_s - at_s[0]) / max(at_s[-1] - at_s[0], 1.0)
+    return _SWING * (passed - 0.5)
 
 
 DRIFTS: dict[str, Drift] = {
@@ -117,7 +119,7 @@ def simulated(bench: Bench, rng: Rng, *, order_seed: int) -> Comparison:
     turns = [(number, arm) for number in numbers for arm in order_of(order_seed, number)]
     if bench.one_after_the_other:
         turns = sorted(turns, key=lambda turn: turn[1])
-    level = bench.drift(rng, bench.run_s * np.arange(len(turns)))[:, np.newaxis]
+    level = bench.drift(rng, bench.run_s * np.arange(len(turns), dtype=np.float64))[:, np.newaxis]
     shape = (len(turns), len(FIGURES))
     noise = (rng.normal(size=(len(turns), 1)) + rng.normal(size=shape)) / np.sqrt(2)
     slower = np.array([[arm == "b" and _gets_slower(figure.path) for figure in FIGURES] for _, arm in turns])
@@ -134,7 +136,7 @@ def simulated(bench: Bench, rng: Rng, *, order_seed: int) -> Comparison:
         if logs[at, _P99] > np.log1p(bench.void_above) or (bench.void_share and rng.random() < bench.void_share):
             spoiled.add(number)
             whole.discard(number)
-            void = replace(run, verdict="void", void_reasons=("the generator was late",))
+            void = replace(run, verdict=Verdict.VOID, void_reasons=("the generator was late",))
             groups[arm] = replace(group, left_out=(*group.left_out, void))
         else:
             whole.add(number)
@@ -149,7 +151,7 @@ def run_of(number: int, figures: dict[str, float], place: Place | None = None) -
         folder=Path(f"run-{number}"),
         workload="simulated",
         started=f"2026-01-01T{number // 60:02}:{number % 60:02}:00+00:00",
-        verdict="passed",
+        verdict=Verdict.PASSED,
         reasons=(),
         void_reasons=(),
         wrong_reasons=(),
@@ -195,7 +197,7 @@ def search_rates(drift: Drift, noise_share: float, *, repetitions: int, seed: in
     found = np.full((repetitions, 5), np.nan)
     runs = np.zeros(repetitions)
     for repetition in range(repetitions):
-        levels = drift(rng, RUN_S * np.arange(60))
+        levels = drift(rng, RUN_S * np.arange(60.0))
         search = Search(start=int(rng.integers(20_000, 60_000)), low=100, high=10_000_000, repeats=repeats, curve=False)
         trials: list[Trial] = []
         while isinstance(step := next_step(search, trials), Try):
@@ -240,7 +242,7 @@ def history_rates(series: Series, *, repetitions: int, seed: int = 1) -> tuple[f
     falsely = found = 0
     middle = series.runs // 2
     for _ in range(repetitions):
-        levels = series.drift(rng, RUN_S * np.arange(2 * series.runs))[:, np.newaxis]
+        levels = series.drift(rng, RUN_S * np.arange(2.0 * series.runs))[:, np.newaxis]
         noise = (_remembered(rng, series, 1) + _remembered(rng, series, len(FIGURES))) / np.sqrt(2)
         logs = levels[::2] + np.log1p(series.noise_share) * noise
         logs[middle:, _P99] += np.log1p(series.step_share)

@@ -15,12 +15,15 @@ from pyspark.sql import functions as F
 from market_spread.streaming.modes import rows
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from tests.mutants.system import rejected
+from market_spread.streaming.record_codec import wall_clock_us
+from tests.mutants.system import rejected as rejects
 from tests.mutants.wrong import MUTANTS
 
 SEQUENCES = "WRONG_SEQUENCES"
 TRIED = "WRONG_TRIED"
 INSTEAD = "WRONG_INSTEAD"
+# Of numbers it is written for arrays; columns of Spark have the same operators.
+rejected: Callable[[Any, Any], Any] = rejects
 _RIGHT = ("bid", "offer", "quote_sequence")
 
 
@@ -157,7 +160,7 @@ def _output(output: DataFrame, sinks: Sequence[Any], topics: Mapping[str, str]) 
         else:
             said.append(_said(variant.topic, variant.rule, quote))
     own = [name for name in output.columns if name not in _RIGHT]
-    stamped = output.where(rows.is_good()).withColumn("emitted_us", rows.wall_clock_us())
+    stamped = output.where(rows.is_good()).withColumn("emitted_us", wall_clock_us())
     opened = stamped.select(*own, "emitted_us", F.explode(F.array(*said)).alias("said")).where("said is not null")
     made = opened.select(*own, "emitted_us", "said.*")
     record = rows._record(sinks[0], topics)

@@ -19,7 +19,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def scram(files: dict[str, Path], **changes: Any) -> KafkaSecurity:
-    settings = {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "username": "spread"}
+    settings: dict[str, Any] = {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "username": "spread",
+    }
     settings |= {"password_file": files["password"], "ca_file": files["ca"], **changes}
     return KafkaSecurity(**{f"kafka_{name}": value for name, value in settings.items()})
 

@@ -1,6 +1,8 @@
 """What a pusher keeps, sends again and drops."""
 
 from collections import deque
+from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -9,7 +11,7 @@ from market_spread.common.telemetry import pusher as push_module
 from market_spread.common.telemetry.metrics import CPU, FRAMES_LATE, MEMORY
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import StreamEndedError
+from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.support.clock import ManualClock
 
@@ -74,6 +76,9 @@ class Stream:
         self.closed = True
 
 
+OpenStream = Callable[[], PushStream]
+
+
 class Rig:
     def __init__(self, pending_max: int = 600) -> None:
         self.clock = ManualClock()
@@ -84,7 +89,7 @@ class Rig:
             "unused",
             clock=self.clock,
             pending_max=pending_max,
-            open_stream=self.aggregator.open_stream,
+            open_stream=cast(OpenStream, self.aggregator.open_stream),
         )
 
     def work(self) -> None:
@@ -307,7 +312,7 @@ def test_stop_delivers_once_the_aggregator_is_back(rig: Rig) -> None:
         aggregator.away = len(aggregator.streams) < 3
         return aggregator.open_stream()
 
-    pusher = Pusher(rig.recorder, "unused", clock=rig.clock, open_stream=back_after_three)
+    pusher = Pusher(rig.recorder, "unused", clock=rig.clock, open_stream=cast(OpenStream, back_after_three))
     pusher.stop()
 
     assert aggregator.sequences() == [1]

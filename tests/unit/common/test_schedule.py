@@ -87,7 +87,7 @@ def test_a_part_of_the_offsets_equals_the_whole(profile: Profile, first: int, co
 
 
 @given(PROFILES)
-def test_a_profile_survives_its_mapping(profile: Profile) -> None:
+def test_a_profile_survives_its_mapping(profile: AnyProfile) -> None:
     assert profile_of(LOADS.to_mapping(Offered(profile))["load"]) == profile
 
 

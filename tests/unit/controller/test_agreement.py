@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,8 +91,10 @@ def test_duplicates_that_come_after_the_last_status_are_no_disagreement(
     assert observed.alerts is not None
     of_other = dataclasses.replace(observed.alerts, quote_sequence=observed.alerts.quote_sequence + 1)
     observed.alerts = Alerts.concatenate([observed.alerts, of_other])
-    counts = dict.fromkeys(("orders", "expected", "received", "missing", "unexpected", "duplicated", "wrong"), 0)
-    others = dict.fromkeys(("stale", "undecided", "unchecked", "delay_us"), 0)
+    counts: dict[str, Any] = dict.fromkeys(
+        ("orders", "expected", "received", "missing", "unexpected", "duplicated", "wrong"), 0
+    )
+    others: dict[str, Any] = dict.fromkeys(("stale", "undecided", "unchecked", "delay_us"), 0)
     observed.judgement = Judgement(**counts, **others, replayed=ALERTS, disagreeing=ALERTS, sentences={})
     observed.received.warm_up_alerts = 300
     observed.received.alerts_duplicated = 300 + ALERTS - came_later

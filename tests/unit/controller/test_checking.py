@@ -1,10 +1,11 @@
 from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from market_spread.controller.analysis.result import Verdict
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.cli.checking import judgement_table, verdict_of
 from market_spread.loadgen.oracle.judgement import Judgement
 
@@ -19,7 +20,8 @@ UNCHECKED = replace(GOOD, expected=10, undecided=90, unchecked=90)
 @pytest.mark.parametrize("fault", ["missing", "unexpected", "wrong", "duplicated"])
 @pytest.mark.parametrize("judgement", [GOOD, UNCHECKED, replace(GOOD, orders=0)])
 def test_fault_is_certain_whatever_else_cannot_be_judged(judgement: Judgement, fault: str) -> None:
-    assert verdict_of(replace(judgement, **{fault: 1})) is Verdict.FAILED
+    changes: dict[str, Any] = {fault: 1}
+    assert verdict_of(replace(judgement, **changes)) is Verdict.FAILED
 
 
 def test_without_a_fault_the_input_must_allow_a_judgement() -> None:

@@ -7,6 +7,7 @@ import zlib
 from base64 import b64decode
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,8 +208,8 @@ def test_what_the_page_is_told_is_what_the_result_has() -> None:
     sent_us, read_us, emitted_us, received_us = intended_us + np.cumsum(stages_us, axis=0)
     zeros = np.zeros(len(orders), np.int64)
     alerts = Alerts(
-        orders, zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros, intended_us, sent_us, read_us, emitted_us,
-        received_us,
+        orders, zeros.astype("S6"), zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
+        intended_us, sent_us, read_us, emitted_us, received_us,
     )  # fmt: skip
     again = dataclasses.replace(alerts, received_us=received_us + 5_000_000)
     observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC), alerts=Alerts.concatenate([alerts, again]))
@@ -216,13 +217,16 @@ def test_what_the_page_is_told_is_what_the_result_has() -> None:
     lags.record(np.array([3, 5, 900], np.int64))
     observed.sent.send_lag_histogram = lags.encode()
 
-    told = {
+    told: dict[tuple[str, str | None], dict[str, Any]] = {
         (each.key.name, each.key.labels.get("stage")): latency_summary_ns(HdrCounts.decode(each.encoded))
         for each in judged_histograms(observed, from_us=2_000_000)
     }
 
     result = latencies_of(alerts, [], from_us=2_000_000)
-    expected = {(END_TO_END.name, None): result.end_to_end, (SERVICE.name, None): result.service}
+    expected: dict[tuple[str, str | None], HdrCounts] = {
+        (END_TO_END.name, None): result.end_to_end,
+        (SERVICE.name, None): result.service,
+    }
     expected |= {(STAGE.name, stage): histogram for stage, histogram in result.stages.items()}
     expected |= {(SEND_LAG.name, None): lags}
     for key, histogram in expected.items():

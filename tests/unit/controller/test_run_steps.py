@@ -136,7 +136,12 @@ def test_receiver_that_has_given_up_makes_the_run_void(monkeypatch: pytest.Monke
 def test_what_came_before_the_run_broke_off_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     run, clients = a_run(), FakeClients(UsageError("not asked"))
     order_ids: list[str] = []
-    monkeypatch.setattr(clients, "ledger", lambda run_id, name: order_ids.append(name) or b"", raising=False)
+
+    def ledger(run_id: str, name: str) -> bytes:
+        order_ids.append(name)
+        return b""
+
+    monkeypatch.setattr(clients, "ledger", ledger, raising=False)
     observed = Observed(
         started=datetime(2026, 11, 21, tzinfo=UTC), starts_unix_ns={"measured": 1_700_000_000_000_000_000}
     )

@@ -153,7 +153,7 @@ def test_rules_between_keys_are_told_with_what_is_wrong_elsewhere() -> None:
     )
 
 
-ODD = (
+ODD: tuple[Any, ...] = (
     None, True, -1, 1e300, float("nan"), 10**400, "", "x", [], [1], [{}], {}, {"x": 1}, {1: {}}, date(2026, 2, 1), b"x",
 )  # fmt: skip
 PARTS = ("load", "market", "frames", "job", "warm_up", "limits", "slo", "void", "machine")

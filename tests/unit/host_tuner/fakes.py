@@ -4,11 +4,13 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from market_spread.common.processes import format_cpus
 from market_spread.host_tuner.cpus import parse_list, parse_mask
-from market_spread.host_tuner.kubelet import Resources
-from market_spread.host_tuner.originals import Originals
+from market_spread.host_tuner.kubelet import KubeletSocket, Resources
+from market_spread.host_tuner.originals import Originals, RecordFile
+from market_spread.host_tuner.tree import HostTree
 
 CPU = "sys/devices/system/cpu"
 THP = "sys/kernel/mm/transparent_hugepage"
@@ -125,9 +127,19 @@ class FakeKubelet:
         return self.said
 
 
+def tree(kernel: FakeKernel) -> HostTree:
+    """The kernel, as what it stands for."""
+    return cast(HostTree, kernel)
+
+
+def socket(kubelet: FakeKubelet) -> KubeletSocket:
+    """The kubelet, as what it stands for."""
+    return cast(KubeletSocket, kubelet)
+
+
 def originals(record: FakeRecord, boot_id: str = BOOT_ID) -> Originals:
     """What a process that starts now knows of the host as it was."""
-    return Originals(record, boot_id)
+    return Originals(cast(RecordFile, record), boot_id)
 
 
 def host(*, cpus: int = 4, interrupts: Iterable[int] = (24, 25, 26), governor: str = "powersave") -> dict[str, str]:

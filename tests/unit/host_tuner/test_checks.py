@@ -10,7 +10,7 @@ from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import Sysctl, TuningProfile, Verified
 from market_spread.host_tuner.report import Report, SettingOutcome
 from market_spread.host_tuner.tuner import Tuner
-from tests.unit.host_tuner.fakes import CPU, FakeKernel, FakeKubelet, host
+from tests.unit.host_tuner.fakes import CPU, FakeKernel, FakeKubelet, host, socket, tree
 
 ALL = Verified(
     smt=False,
@@ -29,10 +29,10 @@ def look(
     changes: dict[str, str] | None = None, *, said: Resources = GIVEN, verified: Verified = ALL, **kernel: Any
 ) -> Report:
     """What is found on a host that differs from a right one by these files."""
-    tree = FakeKernel(host() | {"proc/sys/kernel/numa_balancing": "0\n"} | (changes or {}), **kernel)
+    kernel_of_host = FakeKernel(host() | {"proc/sys/kernel/numa_balancing": "0\n"} | (changes or {}), **kernel)
     profile = TuningProfile(frozenset({0}), verified=verified)
-    report = Tuner(profile, tree, None, FakeKubelet(said)).cycle()
-    assert tree.writes == []
+    report = Tuner(profile, tree(kernel_of_host), None, socket(FakeKubelet(said))).cycle()
+    assert kernel_of_host.writes == []
     return report
 
 

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 import pytest
 
 from market_spread.common.errors import RunFailedError, UnavailableError
+from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
 from market_spread.host_tuner.node import CONDITION, STARTUP_TAINT, NodeObject, NodePublisher
 from market_spread.host_tuner.profile import Applied, TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
 from tests.support.clock import ManualClock
-from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals
+from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals, tree
 
 SECOND_NS = 1_000_000_000
 RIGHT = Report(
@@ -65,6 +67,14 @@ class FakeDaemonSet:
         return self.removed
 
 
+def publisher_to(node: FakeNode, clock: ManualClock) -> NodePublisher:
+    return NodePublisher(cast(KubernetesNode, node), clock)
+
+
+def daemon_set(*, removed: bool) -> OwnDaemonSet:
+    return cast(OwnDaemonSet, FakeDaemonSet(removed=removed))
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
@@ -73,7 +83,7 @@ def clock() -> ManualClock:
 def test_a_right_node_is_released_after_all_else_is_said(clock: ManualClock) -> None:
     node = FakeNode("market-spread.io/pool", STARTUP_TAINT)
 
-    NodePublisher(node, clock).publish(RIGHT)
+    publisher_to(node, clock).publish(RIGHT)
 
     assert node.calls == ["read", "annotate", "set_condition", "remove_taint"]
     assert node.taints == ["market-spread.io/pool"]
@@ -91,7 +101,7 @@ def test_a_right_node_is_released_after_all_else_is_said(clock: ManualClock) -> 
 def test_a_wrong_node_keeps_its_taint_and_says_why(clock: ManualClock) -> None:
     node = FakeNode(STARTUP_TAINT)
 
-    NodePublisher(node, clock).publish(WRONG)
+    publisher_to(node, clock).publish(WRONG)
 
     assert node.taints == [STARTUP_TAINT]
     assert node.condition is not None
@@ -101,7 +111,7 @@ def test_a_wrong_node_keeps_its_taint_and_says_why(clock: ManualClock) -> None:
 
 def test_what_has_not_changed_is_not_said_again_but_looked_at_each_minute(clock: ManualClock) -> None:
     node = FakeNode()
-    publisher = NodePublisher(node, clock)
+    publisher = publisher_to(node, clock)
     publisher.publish(RIGHT)
     node.calls.clear()
 
@@ -114,7 +124,7 @@ def test_what_has_not_changed_is_not_said_again_but_looked_at_each_minute(clock:
 
 def test_the_condition_has_a_heartbeat_and_the_time_of_its_last_change(clock: ManualClock) -> None:
     node = FakeNode()
-    publisher = NodePublisher(node, clock)
+    publisher = publisher_to(node, clock)
     publisher.publish(RIGHT)
 
     clock.advance_ns(301 * SECOND_NS)
@@ -127,7 +137,7 @@ def test_the_condition_has_a_heartbeat_and_the_time_of_its_last_change(clock: Ma
 
 def test_a_node_that_was_made_anew_is_told_again(clock: ManualClock) -> None:
     node = FakeNode()
-    publisher = NodePublisher(node, clock)
+    publisher = publisher_to(node, clock)
     publisher.publish(RIGHT)
     node.annotation, node.condition, node.taints = None, None, [STARTUP_TAINT]
 
@@ -140,7 +150,7 @@ def test_a_node_that_was_made_anew_is_told_again(clock: ManualClock) -> None:
 def test_an_api_that_does_not_answer_is_counted_and_told_later(clock: ManualClock) -> None:
     node = FakeNode(STARTUP_TAINT)
     node.down = True
-    publisher = NodePublisher(node, clock)
+    publisher = publisher_to(node, clock)
     publisher.publish(RIGHT)
     node.down = False
 
@@ -153,11 +163,11 @@ def test_an_api_that_does_not_answer_is_counted_and_told_later(clock: ManualCloc
 @pytest.mark.parametrize("removed", [True, False])
 def test_only_a_removal_puts_host_and_node_back(clock: ManualClock, removed: bool) -> None:
     kernel, record, node = FakeKernel(host()), FakeRecord(), FakeNode()
-    publisher = NodePublisher(node, clock)
+    publisher = publisher_to(node, clock)
     profile = TuningProfile(frozenset({0}), Applied(transparent_hugepages="never"))
-    publisher.publish(Tuner(profile, kernel, originals(record), None).cycle())
+    publisher.publish(Tuner(profile, tree(kernel), originals(record), None).cycle())
 
-    leave(FakeDaemonSet(removed=removed), publisher, kernel, originals(record))
+    leave(daemon_set(removed=removed), publisher, tree(kernel), originals(record))
 
     assert (kernel.files == host()) == removed
     assert (record.text is None) == removed
@@ -166,18 +176,18 @@ def test_only_a_removal_puts_host_and_node_back(clock: ManualClock, removed: boo
 
 def test_a_host_is_put_back_even_if_the_node_cannot_be_told(clock: ManualClock) -> None:
     kernel, record, node = FakeKernel(host()), FakeRecord(), FakeNode()
-    Tuner(TuningProfile(frozenset({0}), Applied(governor="performance")), kernel, originals(record), None).cycle()
+    Tuner(TuningProfile(frozenset({0}), Applied(governor="performance")), tree(kernel), originals(record), None).cycle()
     node.down = True
 
-    leave(FakeDaemonSet(removed=True), NodePublisher(node, clock), kernel, originals(record))
+    leave(daemon_set(removed=True), publisher_to(node, clock), tree(kernel), originals(record))
 
     assert kernel.files == host()
 
 
 def test_a_removal_that_cannot_put_everything_back_fails(clock: ManualClock) -> None:
     kernel, record = FakeKernel(host()), FakeRecord()
-    Tuner(TuningProfile(frozenset({0}), Applied(turbo=False)), kernel, originals(record), None).cycle()
+    Tuner(TuningProfile(frozenset({0}), Applied(turbo=False)), tree(kernel), originals(record), None).cycle()
     kernel.write_faults = dict.fromkeys(kernel.files, 5)
 
     with pytest.raises(RunFailedError, match="no_turbo cannot be put back: Input/output error"):
-        leave(FakeDaemonSet(removed=True), None, kernel, originals(record))
+        leave(daemon_set(removed=True), None, tree(kernel), originals(record))

@@ -2,6 +2,7 @@
 
 import errno
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from market_spread.host_tuner.profile import Applied, Sysctl, TuningProfile
 from market_spread.host_tuner.report import Report, SettingOutcome
 from market_spread.host_tuner.tuner import Tuner
-from tests.unit.host_tuner.fakes import CPU, THP, FakeKernel, FakeRecord, Steps, host, originals, until_crash
+from tests.unit.host_tuner.fakes import CPU, THP, FakeKernel, FakeRecord, Steps, host, originals, tree, until_crash
 
 EVERYTHING = TuningProfile(
     housekeeping_cpus=frozenset({0}),
@@ -54,7 +55,12 @@ SETTING_PATHS = sorted(TUNED)
 
 def tuner(kernel: FakeKernel, record: FakeRecord | None, profile: TuningProfile = EVERYTHING) -> Tuner:
     """A process that has just started."""
-    return Tuner(profile, kernel, originals(record) if record is not None else None, None)
+    return Tuner(profile, tree(kernel), originals(record) if record is not None else None, None)
+
+
+def cycle(kernel: FakeKernel, record: FakeRecord) -> Report:
+    """What it does first."""
+    return tuner(kernel, record).cycle()
 
 
 def outcome(report: Report, setting: str) -> SettingOutcome:
@@ -63,7 +69,7 @@ def outcome(report: Report, setting: str) -> SettingOutcome:
 
 def put_back(kernel: FakeKernel, record: FakeRecord) -> tuple[str, ...]:
     """What a process that restores the host says of problems."""
-    _, problems = originals(record).put_back(kernel)
+    _, problems = originals(record).put_back(tree(kernel))
     return problems
 
 
@@ -266,7 +272,7 @@ def test_a_crash_at_any_step_can_be_undone_byte_for_byte(restarts: int) -> None:
     for at in range(1000):
         steps = Steps()
         kernel, record = FakeKernel(host(), steps=steps), FakeRecord(steps=steps)
-        crashed = until_crash(steps, at, lambda kernel=kernel, record=record: tuner(kernel, record).cycle())
+        crashed = until_crash(steps, at, partial(cycle, kernel, record))
         for _ in range(restarts):
             assert tuner(kernel, record).cycle().ok
 
@@ -284,7 +290,7 @@ def test_a_crash_at_any_step_of_putting_back_is_mended_by_doing_it_again() -> No
         steps = Steps()
         kernel, record = FakeKernel(host(), steps=steps), FakeRecord(steps=steps)
         tuner(kernel, record).cycle()
-        crashed = until_crash(steps, at, lambda kernel=kernel, record=record: put_back(kernel, record))
+        crashed = until_crash(steps, at, partial(put_back, kernel, record))
 
         problems = put_back(kernel, record)
 
@@ -366,8 +372,8 @@ def test_originals_of_an_earlier_boot_are_forgotten() -> None:
     tuner(kernel, record).cycle()
     rebooted = FakeKernel(host(governor="ondemand"))
 
-    Tuner(EVERYTHING, rebooted, originals(record, "another boot"), None).cycle()
-    _, problems = originals(record, "another boot").put_back(rebooted)
+    Tuner(EVERYTHING, tree(rebooted), originals(record, "another boot"), None).cycle()
+    _, problems = originals(record, "another boot").put_back(tree(rebooted))
 
     assert problems == ()
     assert rebooted.files == host(governor="ondemand")

@@ -9,7 +9,7 @@ from market_spread.host_tuner.profile import Applied, TuningProfile
 from market_spread.host_tuner.running import HostWatch
 from market_spread.host_tuner.tuner import Tuner
 from tests.support.clock import ManualClock
-from tests.unit.host_tuner.fakes import THP, FakeKernel, FakeKubelet, FakeRecord, host, originals
+from tests.unit.host_tuner.fakes import THP, FakeKernel, FakeKubelet, FakeRecord, host, originals, socket, tree
 
 PROFILE = TuningProfile(frozenset({0}), Applied(transparent_hugepages="never"))
 EXCLUSIVE = Resources({"spark/executor-1/executor": frozenset({2, 3})}, frozenset({1, 2, 3}))
@@ -21,7 +21,7 @@ def clock() -> ManualClock:
 
 
 def watch_over(kernel: FakeKernel, clock: ManualClock) -> HostWatch:
-    tuner = Tuner(PROFILE, kernel, originals(FakeRecord()), FakeKubelet(EXCLUSIVE))
+    tuner = Tuner(PROFILE, tree(kernel), originals(FakeRecord()), socket(FakeKubelet(EXCLUSIVE)))
     return HostWatch(tuner, None, clock=clock, interval_s=10, dry_run=False)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, Steps
+from market_spread.common.load.schedule import AnyProfile, Burst, Constant, Ramp, Steps
 from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
@@ -93,7 +93,7 @@ def test_another_seed_gives_other_bytes() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_length_of_blocks_does_not_matter(profile: Profile) -> None:
+def test_the_length_of_blocks_does_not_matter(profile: AnyProfile) -> None:
     parameters = replace(SHORT, profile=profile)
 
     contents = {content(Market(parameters, START_NS, block_ns=ns)) for ns in (1_000_000, 20_000_000, 10_000_000_000)}
@@ -115,7 +115,7 @@ def test_any_chunk_can_be_drawn_alone() -> None:
 
 
 @pytest.mark.parametrize("profile", [*PROFILES, Constant(1_000, 3), Constant(2_000_000, 0.1), Constant(100, 30)])
-def test_blocks_are_short_and_follow_one_another(profile: Profile) -> None:
+def test_blocks_are_short_and_follow_one_another(profile: AnyProfile) -> None:
     market = Market(replace(SHORT, profile=profile), START_NS)
 
     begin_ns = START_NS
@@ -164,7 +164,7 @@ def test_shards_partition_the_messages(phase: Phase, shards: int) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("shards", [1, 3])
-def test_messages_due_agrees_with_the_blocks(profile: Profile, shards: int) -> None:
+def test_messages_due_agrees_with_the_blocks(profile: AnyProfile, shards: int) -> None:
     market = Market(replace(SHORT, profile=profile, shard=shards - 1, shards=shards), START_NS)
     times_ns = np.concatenate((quotes_of(market).intended_ns, orders_of(market).intended_ns))
 
@@ -363,7 +363,9 @@ class Met:
 def met_in(initial: Market, market: Market) -> Met:
     quotes, orders = joined((quotes_of(initial), quotes_of(market)), NBBO.width), orders_of(market)
     of_quotes, of_orders = decode(NBBO, quotes.rows.tobytes()), decode(ORDER, orders.rows.tobytes())
-    quote_ids, order_ids = (market.symbols.ids_of(found.columns["symbol"]) for found in (of_quotes, of_orders))
+    quote_ids, order_ids = (
+        market.symbols.ids_of(found.columns["symbol"].astype("S6")) for found in (of_quotes, of_orders)
+    )
     by_symbol = np.argsort(quote_ids, kind="stable")
     keys = quote_ids[by_symbol] * 10**12 + (quotes.intended_ns[by_symbol] - START_NS + 10**10)
     newest = by_symbol[np.searchsorted(keys, order_ids * 10**12 + orders.intended_ns - START_NS + 10**10) - 1]
@@ -397,7 +399,7 @@ def deciding(met: Met, case: str) -> npt.NDArray[np.bool_]:
     spread, margin = met.offer - met.bid, 40 * (met.offer - met.bid) - met.bid - met.offer
     is_dear = met.bid >= 9_999
     by_margin = ~is_dear & (spread > 0) & (spread < 500)
-    return {
+    cases: dict[str, npt.NDArray[np.bool_]] = {
         "spread = 499": is_dear & (spread == 499),
         "spread = 500": is_dear & (spread == 500) & (margin < 0),
         "spread = 501": is_dear & (spread == 501) & (margin < 0),
@@ -411,7 +413,8 @@ def deciding(met: Met, case: str) -> npt.NDArray[np.bool_]:
         "crossed by 5 cents": is_dear & (spread <= -500),
         "crossed by 5 percent": ~is_dear & (spread > -500) & (spread < 0) & (-40 * spread >= met.bid + met.offer),
         "no market": (met.bid == 0) & (met.offer == 0),
-    }[case]
+    }
+    return cases[case]
 
 
 CASES = {

@@ -79,7 +79,7 @@ def test_a_stream_that_its_process_ends_ends_quietly() -> None:
         stream = asyncio.create_task(service.Push(None, context))
         context.push.set_result(grpc.aio.EOF)
 
-        assert await stream is None
+        await stream
         service.end_streams()
 
     asyncio.run(run())

@@ -44,7 +44,7 @@ def test_what_is_committed_is_what_the_generator_writes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((MONITORING / "generator" / "boards").glob("*.yaml")), ids=name_of)
 def test_no_board_says_a_key_twice(path: Path) -> None:
-    nodes: list[yaml.Node] = [yaml.compose(path.read_text(), Loader=yaml.SafeLoader)]
+    nodes: list[yaml.Node | None] = [yaml.compose(path.read_text(), Loader=yaml.SafeLoader)]
 
     for node in nodes:
         if isinstance(node, yaml.MappingNode):

@@ -1,5 +1,7 @@
 """What the aggregator shows of itself and of the sources that push to it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def limits_note(limits: RunLimits) -> NoteRequest:
     return NoteRequest(run_id="r1", unix_ns=START_NS, kind="limits", name="quick", limits=limits)
 
 
-def verdict_note(*failed: FailedCheck, **said: str) -> NoteRequest:
+def verdict_note(*failed: FailedCheck, **said: Any) -> NoteRequest:
     judgement = Judgement(failed=failed, **said)
     return NoteRequest(run_id="r1", unix_ns=NOW_NS, kind="verdict", name="void", judgement=judgement)
 
@@ -72,11 +74,11 @@ def frames(sequence: int = 1, *, sent: int, late: int) -> PushRequest:
     return push(sequence, source="sender", counters=counters)
 
 
-def shown(store: Store, metric: exposed.Metric) -> list[ExposedSeries]:
+def shown(store: Store, metric: Metric) -> list[ExposedSeries]:
     return [series for series in exposed_series(store, NOW_NS) if series.metric == metric]
 
 
-def value(store: Store, metric: exposed.Metric) -> float | HdrCounts:
+def value(store: Store, metric: Metric) -> float | HdrCounts:
     (series,) = shown(store, metric)
     return series.value
 

@@ -34,7 +34,8 @@ class Drained:
 
 
 def drains(contender: str, *rates_per_s: float) -> dict[str, object]:
-    return result_of(contender, "drain", [Drained(rate, 1e6 / rate) for rate in rates_per_s])
+    result: dict[str, object] = result_of(contender, "drain", [Drained(rate, 1e6 / rate) for rate in rates_per_s])
+    return result
 
 
 def test_counts_know_how_many_messages_are_below_an_offset() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import cast
 from unittest.mock import Mock
 
 import grpc
@@ -9,7 +10,7 @@ import pytest
 
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import KafkaBroker, Partition, Record
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.service import ReceiverService
 from market_spread.v1.control_pb2 import (
@@ -55,7 +56,7 @@ class EmptyBroker:
 def service(tmp_path: Path) -> Iterator[ReceiverService]:
     clock = ManualClock()
     recorder = Recorder(source="receiver", clock=clock)
-    service = ReceiverService(broker=EmptyBroker(), folder=tmp_path, recorder=recorder, clock=clock)
+    service = ReceiverService(broker=cast(KafkaBroker, EmptyBroker()), folder=tmp_path, recorder=recorder, clock=clock)
     yield service
     service.close()
 

@@ -4,13 +4,14 @@ import json
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from market_spread.common.errors import DeadlineError, RunVoidError, UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
@@ -93,7 +94,7 @@ def receiving(
         invalid_topic="invalid",
         decisions_topic=decisions_topic,
         partitions={"alerts": 2, "invalid": 1, "decisions": 1},
-        consumer=consumer,
+        consumer=cast(Consumer, consumer),
         ledger=ledger,
         recovered=ledger.open(),
         warm_up_order_id_min=WARM_UP,

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.hdr.histogram import bucket_indices
-from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.kafka.client import Done, Headers, Producer
 from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import NBBO, ORDER
@@ -86,7 +86,7 @@ def publisher(
     return Publisher(
         load,
         PLAN,
-        producer=producer,
+        producer=cast(Producer, producer),
         recorder=recorder,
         clock=clock,
         unacknowledged_bytes_max=unacknowledged_bytes_max,
@@ -269,7 +269,7 @@ def test_counts_are_pushed_as_metrics() -> None:
     subject = Publisher(
         load,
         PLAN,
-        producer=FakeProducer(clock, takes_ms=1),
+        producer=cast(Producer, FakeProducer(clock, takes_ms=1)),
         recorder=recorder,
         clock=clock,
         unacknowledged_bytes_max=1000,
@@ -306,7 +306,7 @@ class SteppedClock(ManualClock):
 
 
 @pytest.mark.parametrize("step_ms", [-1000, 1000])
-def test_a_step_of_the_clock_shifts_no_frame_and_is_told(step_ms: int) -> None:
+def test_a_step_of_the_clock_shifts_no_frame_and_is_told(step_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SteppedClock(START_NS - 100 * MS, step_ms * MS)
     begun_ns = clock.monotonic_ns()
     producer = FakeProducer(clock)
@@ -317,7 +317,7 @@ def test_a_step_of_the_clock_shifts_no_frame_and_is_told(step_ms: int) -> None:
         sent_at_ms.append((clock.monotonic_ns() - begun_ns) / MS)
         send(*told)
 
-    producer.send = noting  # type: ignore[method-assign]
+    monkeypatch.setattr(producer, "send", noting)
     subject = publisher(FakeLoad([0, 10, 20]), producer, clock)
 
     subject.run()

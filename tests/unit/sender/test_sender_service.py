@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import grpc
@@ -12,7 +12,7 @@ import pytest
 
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.kafka.client import Done, Headers
+from market_spread.common.kafka.client import Done, Headers, KafkaBroker
 from market_spread.common.load.source import Block, LoadSource, MessageStream
 from market_spread.common.telemetry.metrics import FRAME_DELAY
 from market_spread.common.telemetry.recorder import Recorder
@@ -99,7 +99,7 @@ def broker() -> FakeBroker:
 def service(broker: FakeBroker) -> SenderService:
     clock = ManualClock()
     recorder = Recorder(source="sender-0", clock=clock)
-    return SenderService(broker=broker, recorder=recorder, clock=clock, find_source=find_source)
+    return SenderService(broker=cast(KafkaBroker, broker), recorder=recorder, clock=clock, find_source=find_source)
 
 
 def status(service: SenderService) -> SenderStatusResponse:
@@ -243,7 +243,7 @@ def test_a_load_begins_an_interval_of_the_metrics(broker: FakeBroker) -> None:
     """Of two loads of one run with no push between them, each has histograms of its own."""
     clock = ManualClock()
     recorder = Recorder(source="sender-0", clock=clock)
-    service = SenderService(broker=broker, recorder=recorder, clock=clock, find_source=find_source)
+    service = SenderService(broker=cast(KafkaBroker, broker), recorder=recorder, clock=clock, find_source=find_source)
     for _ in range(2):
         service.Start(REQUEST, CONTEXT)
         finished(service)

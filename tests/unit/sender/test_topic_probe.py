@@ -1,12 +1,13 @@
 """What a sender finds in topics that others have filled."""
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 import numpy as np
 import pytest
 
 from market_spread.common.errors import DeadlineError
-from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO
 from market_spread.sender.topic_probe import NEWEST_RECORDS, describe_topics
@@ -41,6 +42,10 @@ class Topics:
         self.closed = True
 
 
+def described(topics: Topics, partitions: Mapping[str, int], quotes: str) -> tuple[dict[Partition, int], int]:
+    return describe_topics(cast(Consumer, topics), partitions, quotes)
+
+
 def frame(*sequences: int) -> bytes:
     numbers = np.array(sequences, np.int64)
     columns = {name: np.ones(len(numbers), np.int64) for name in ("bid", "offer", "intended_us")}
@@ -50,7 +55,7 @@ def frame(*sequences: int) -> bytes:
 def test_empty_topics_have_no_newest_quote() -> None:
     topics = Topics({})
 
-    ends, newest = describe_topics(topics, {"nbbo": 2, "alerts": 1}, "nbbo")
+    ends, newest = described(topics, {"nbbo": 2, "alerts": 1}, "nbbo")
 
     assert ends == {("nbbo", 0): 0, ("nbbo", 1): 0, ("alerts", 0): 0}
     assert newest == 0
@@ -61,7 +66,7 @@ def test_newest_quote_is_looked_for_among_the_last_frames_of_each_partition() ->
     many = [frame(number) for number in range(1, 1000)]
     topics = Topics({("nbbo", 0): [*many, frame(1_500, 1_200), frame(1_100)], ("nbbo", 1): [frame(1_400)]})
 
-    ends, newest = describe_topics(topics, {"nbbo": 2}, "nbbo")
+    ends, newest = described(topics, {"nbbo": 2}, "nbbo")
 
     assert ends == {("nbbo", 0): 1001, ("nbbo", 1): 1}
     assert newest == 1_500
@@ -71,9 +76,9 @@ def test_newest_quote_is_looked_for_among_the_last_frames_of_each_partition() ->
 def test_what_is_no_frame_does_not_count() -> None:
     topics = Topics({("nbbo", 0): [frame(7), b"noise", b"", b"x" * NBBO.width]})
 
-    assert describe_topics(topics, {"nbbo": 1}, "nbbo")[1] == 7
+    assert described(topics, {"nbbo": 1}, "nbbo")[1] == 7
 
 
 def test_topic_that_cannot_be_read_is_named() -> None:
     with pytest.raises(DeadlineError, match=r"the newest quotes of nbbo/0 could not be read within 20 s"):
-        describe_topics(Topics({("nbbo", 0): [frame(1)]}, silent=True), {"nbbo": 1}, "nbbo")
+        described(Topics({("nbbo", 0): [frame(1)]}, silent=True), {"nbbo": 1}, "nbbo")

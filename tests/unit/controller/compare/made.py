@@ -42,7 +42,7 @@ def write_run(folder: Path, number: int = 0, p99_ms: float = 20.0, **changes: An
     """Write the result of a run as the run controller does, and return its folder."""
     run_id = f"20260101-{number:06}-quick"
     latency = dict.fromkeys(PERCENTILES) | {"p50": round(p99_ms * 5e5), "p99": round(p99_ms * 1e6)}
-    document = {
+    document: dict[str, Any] = {
         "schema_version": 4,
         "run_id": run_id,
         "workload": "quick",

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,9 @@ class FakeRuns:
             raise KeyboardInterrupt
         assert runs_folder.name == workload.stem
         self.arms.append(workload.stem)
-        changes = {"verdict": "void", "reasons": ["the generator was late"]} if number in self._void else {}
+        changes: dict[str, Any] = (
+            {"verdict": "void", "reasons": ["the generator was late"]} if number in self._void else {}
+        )
         write_run(runs_folder, number + len(list(runs_folder.parent.glob("*/*/result.json"))) * 100, **changes)
 
 

@@ -234,7 +234,7 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         write_run(folder / "rates" / str(rate), number, p99_ms, offered_rate_per_s=rate)
     (folder / "workload.yaml").write_text(QUICK.read_text())
     (folder / "sweep.json").write_text('{"options": []}')
-    words = ("sweep", QUICK, "--slo", "p99=50ms", "--folder", folder, "--repeats", 1)
+    words: tuple[object, ...] = ("sweep", QUICK, "--slo", "p99=50ms", "--folder", folder, "--repeats", 1)
     words += ("--no-curve", "--runs-max", 8)  # so that a mistake ends it, and makes no run
 
     result = invoke(*words, "--html", "sweep.html")

@@ -20,7 +20,7 @@ P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)
 def noisy(*levels: tuple[float, int], noise: float = 0.03, seed: int = 2) -> list[float]:
     """So many values around each level."""
     means = np.concatenate([np.full(count, level) for level, count in levels])
-    return (means * np.exp(np.random.default_rng(seed).normal(0, noise, len(means)))).tolist()
+    return [float(each) for each in means * np.exp(np.random.default_rng(seed).normal(0, noise, len(means)))]
 
 
 def change_points(values: Sequence[float], *, least_share: float, memory_min: float = module.MEMORY_MIN) -> list[int]:

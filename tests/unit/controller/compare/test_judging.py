@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -257,7 +258,7 @@ def test_in_turn_is_no_more_than_two_of_a_group_after_each_other(order: str, in_
     assert are_in_turn(*groups) is in_turn
 
 
-def void_runs(count: int, **changes: object) -> tuple[RecordedRun, ...]:
+def void_runs(count: int, **changes: Any) -> tuple[RecordedRun, ...]:
     return tuple(run(200 + n, void_reasons=("the generator was late",), **changes) for n in range(count))
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.controller.deploy.kubernetes.api import Cluster
 from market_spread.controller.deploy.kubernetes.pods import Pod
 from market_spread.controller.deploy.kubernetes.release import Release
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
@@ -84,7 +85,7 @@ class Rig:
         self.release = self.of("ms")
 
     def of(self, name: str, workload: Workload = WORKLOAD) -> Release:
-        return Release(self.cluster, release=name, workload=workload, clock=self.clock, in_cluster=True)
+        return Release(cast(Cluster, self.cluster), release=name, workload=workload, clock=self.clock, in_cluster=True)
 
     def look(self) -> None:
         self.clock.advance_ns(3_000_000_000)
@@ -109,7 +110,7 @@ def test_pods_are_reached_by_the_names_of_their_headless_services(rig: Rig) -> N
 
 
 def test_outside_the_cluster_pods_are_reached_on_loopback(rig: Rig) -> None:
-    release = Release(rig.cluster, release="ms", workload=WORKLOAD, clock=rig.clock)
+    release = Release(cast(Cluster, rig.cluster), release="ms", workload=WORKLOAD, clock=rig.clock)
 
     addresses = release.start()
     release.stop()

@@ -196,6 +196,25 @@ def test_every_decision_is_in_its_list() -> None:
     assert listed == [f"| [{name[:4]}]({name}) | {title[5:]} |" for name, title in pages]
 
 
+def test_the_glossary_is_short_and_linked_from_the_readme() -> None:
+    rows = table(ROOT / "docs" / "glossary.md", "| term |")
+
+    terms = [row[0] for row in rows]
+    assert 0 < len(terms) <= 30
+    assert terms == sorted(set(terms), key=str.lower)
+    assert all(row[1] for row in rows)
+    assert "docs/glossary.md" in links((ROOT / "README.md").read_text())
+
+
+def test_the_index_and_the_site_have_every_page() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+    index = set(links((ROOT / "docs" / "README.md").read_text()))
+    site = set(re.findall(r"([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert pages - index == set()
+    assert pages - site == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_in_blocks_parse(page: Path) -> None:
     for words in commands(page):

@@ -309,6 +309,15 @@ def test_a_workflow_only_calls_what_the_project_has(path: Path) -> None:
             subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
 
+def test_continuous_integration_keeps_how_long_each_test_took() -> None:
+    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yaml").read_text())["jobs"].values()
+    (kept,) = [step for step in job["steps"] if "upload-artifact" in step.get("uses", "")]
+
+    assert (kept["with"]["path"], kept["if"]) == ("build/tests", "always()")
+    scripts = [(ROOT / name).read_text() for name in ("Makefile", ".ci/test")]
+    assert all(re.findall(r"--junitxml=\W?(\w+/\w+)/", script) == ["build/tests"] for script in scripts)
+
+
 def test_a_release_has_wheels_charts_and_images() -> None:
     (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"].values()
     made = [

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import Open
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"
 LOADED = re.compile(r"""<(?:script|img|iframe)\b[^>]*\bsrc=["']?([^"'\s>]+)|<link\b[^>]*\bhref=["']?([^"'\s>]+)""")
 

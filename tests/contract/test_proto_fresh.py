@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 PROTO = ROOT / "proto"
 COMMITTED = PROTO / "gen"
 CONTRACTS = sorted((PROTO / "market_spread" / "v1").glob("*.proto"))

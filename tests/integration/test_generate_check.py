@@ -11,11 +11,11 @@ import pytest
 from market_spread.common.wire.codec import decode, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.common.wire.ledger import RECEIPT, encode_ledger
+from tests.support.paths import QUICK
 
 LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
 
 COMMAND = Path(sys.executable).with_name("market-spread")
-QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 START_US = 1_700_000_000_000_000
 
 

@@ -20,11 +20,11 @@ import pytest
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
+from tests.support.paths import QUICK
 
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
 WORKLOADS = Path(__file__).parent / "workloads"
 SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "changing"))
-QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 AS_SHIPPED = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}

@@ -24,8 +24,8 @@ from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.selftest.session import DELAY_US, NullStack, carry_out, plan_at
 from market_spread.loadgen.columns import Alerts
 from tests.integration.faulty_system import Done, Fault
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 STALL_S = 0.8
 LATE_US = 5_000
 # What docs/measurement.md aims at where everything shares two cores.

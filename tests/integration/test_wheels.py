@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 UV = Path(sys.executable).with_name("uv")
 # A folder, the extras that its image has, what is started, and what that says without any configuration.
 STARTED = {

@@ -48,6 +48,7 @@ from tests.mutants import rig
 from tests.mutants import wrong as simulated
 from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
+from tests.support.paths import QUICK
 
 HERE = Path(__file__).parent
 WORKLOAD = HERE / "workload.yaml"
@@ -168,7 +169,7 @@ class Session:
     def workload(self) -> Workload:
         """What is offered: `workload.yaml` of this folder, or the quick workload as it ships, for 15 s."""
         if self.is_quick:
-            return read_workload(rig.QUICK, Overrides(duration_s=15))
+            return read_workload(QUICK, Overrides(duration_s=15))
         workload = read_workload(WORKLOAD, Overrides(mode=self.mode))
         told = "all" if any(wrong.decided for wrong in self.wrong) else "rejected"
         return workload.changed(decisions=told, job={"replicas": self.replicas, "batch_s": self.batch_s})

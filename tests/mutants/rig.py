@@ -47,8 +47,8 @@ from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.mutants.inputs import BEGIN_US, Input
 from tests.mutants.system import System
 from tests.support.clock import ManualClock
+from tests.support.paths import QUICK
 
-QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 SECONDS = 6
 _STARTS_NS = {"initial": (BEGIN_US - 10_000_000) * 1000, "measured": BEGIN_US * 1000}
 _RECEIVER_S = 0.05

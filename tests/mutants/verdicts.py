@@ -35,8 +35,8 @@ from market_spread.v1.control_pb2 import (
 from tests.mutants.inputs import BEGIN_US, INITIAL_US, Input
 from tests.mutants.parts import received
 from tests.mutants.system import BATCH_US, PARTITIONS, REAL_TIME, System
+from tests.support.paths import QUICK
 
-QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 _FRAMES = 1000
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 LISTED = subprocess.run([ROOT / ".ci" / "images", "--list"], capture_output=True, text=True, check=True).stdout
 IMAGES = {name: ROOT / dockerfile for name, dockerfile in (line.split() for line in LISTED.splitlines())}
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;]+)", re.MULTILINE)

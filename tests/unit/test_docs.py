@@ -33,9 +33,9 @@ from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import WORKLOAD, read_workload
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.v1 import control_pb2
+from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import known_metrics
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 METRIC_NAMES = {*METRICS, *(metric.name for metric in OWN_METRICS)} | known_metrics()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "feature_cost"))
 
 from document import publish
 
-ROOT = Path(__file__).parents[2]
 BENCHMARK = ROOT / "tests" / "benchmarks" / "feature_cost"
 
 

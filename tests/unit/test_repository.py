@@ -18,7 +18,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 PEERS = ROOT / "tests" / "benchmarks" / "peers" / "requirements"
 REQUIREMENTS = sorted([*(ROOT / "requirements").iterdir(), *PEERS.iterdir()])
 LOCKS = [path for path in REQUIREMENTS if path.suffix == ".txt"]
@@ -331,6 +332,13 @@ def test_a_release_has_wheels_charts_and_images() -> None:
     assert "--destination dist" in charts
     assert images.strip() == "ARCHIVES=dist/images .ci/images"
     assert [step["with"]["path"] for step in job["steps"] if "upload-artifact" in step.get("uses", "")] == ["dist"]
+
+
+def test_unit_tests_are_in_folders_of_the_packages_that_they_test() -> None:
+    packages = {name.partition(".")[2].replace(".", "/") for name in FACES}
+    tested = {path.parent.relative_to(ROOT / "tests" / "unit") for path in (ROOT / "tests" / "unit").rglob("test_*.py")}
+
+    assert {path.as_posix() for path in tested} - packages == {".", "monitoring", "peers"}
 
 
 def test_no_class_name_means_two_things() -> None:

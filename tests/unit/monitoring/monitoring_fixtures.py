@@ -16,8 +16,8 @@ import yaml
 from market_spread.common.telemetry.exposition import quantile_name, recent_quantile_name
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 MONITORING = ROOT / "charts" / "monitoring"
 RULES = MONITORING / "rules"
 RULE_FILES = (RULES / "recording.yaml", RULES / "alerting.yaml")

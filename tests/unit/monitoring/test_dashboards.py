@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import (
     DASHBOARDS,
     MONITORING,
-    ROOT,
     dashboard,
     foreign_metrics,
     known_metrics,

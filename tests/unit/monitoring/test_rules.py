@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import (
-    ROOT,
     RULE_FILES,
     RULE_TESTS,
     alerts,

@@ -12,7 +12,7 @@ from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.ab_order import Place, order_of, read_place
 from market_spread.controller.compare.ab_session import TakingTurns
 from tests.support.clock import ManualClock
-from tests.unit.controller.compare.made import write_run
+from tests.unit.controller.compare.run_fixtures import write_run
 
 
 class FakeRuns:

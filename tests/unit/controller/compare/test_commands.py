@@ -8,9 +8,9 @@ from click.testing import CliRunner, Result
 
 from market_spread.controller.cli.main import main
 from market_spread.controller.compare.ab_order import Place
-from tests.unit.controller.compare.made import write_run
+from tests.support.paths import QUICK
+from tests.unit.controller.compare.run_fixtures import write_run
 
-QUICK = Path(__file__).parents[4] / "loadgen" / "workloads" / "quick.yaml"
 STEPS = """\
 name: steps
 seed: 1

@@ -2,7 +2,7 @@
 
 from market_spread.controller.compare.differences import Difference, differences_of, warnings_of
 from market_spread.controller.compare.groups import Group
-from tests.unit.controller.compare.made import group, run
+from tests.unit.controller.compare.run_fixtures import group, run
 
 
 def with_facts(name: str, numbers: range, **facts: str) -> Group:

@@ -6,7 +6,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.compare.groups import Group, read_groups, refuse_unbelievable, without_void
-from tests.unit.controller.compare.made import group, run, write_run
+from tests.unit.controller.compare.run_fixtures import group, run, write_run
 
 
 @pytest.fixture

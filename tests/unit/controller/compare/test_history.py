@@ -12,7 +12,7 @@ from market_spread.controller.compare.history import by_anchor, courses_of, hist
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import change_points as module
 from market_spread.controller.views.markdown import markdown_view
-from tests.unit.controller.compare.made import run
+from tests.unit.controller.compare.run_fixtures import run
 
 P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)
 

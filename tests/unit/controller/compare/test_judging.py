@@ -11,7 +11,7 @@ from market_spread.controller.compare.comparison import Comparison, Direction, J
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group, are_in_turn
 from market_spread.controller.compare.runs import RecordedRun
-from tests.unit.controller.compare.made import group, run
+from tests.unit.controller.compare.run_fixtures import group, run
 
 P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)
 RATE = Figure("achieved_rate_per_s", "achieved rate", higher_is_better=True)

@@ -8,7 +8,7 @@ import pytest
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.runs import read_run, runs_below
-from tests.unit.controller.compare.made import judged, write_run
+from tests.unit.controller.compare.run_fixtures import judged, write_run
 
 
 def test_numbers_of_the_result_are_figures_by_their_path(tmp_path: Path) -> None:

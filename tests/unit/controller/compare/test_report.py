@@ -15,7 +15,7 @@ from market_spread.controller.views.html import html_view
 from market_spread.controller.views.markdown import markdown_view
 from market_spread.controller.views.model import Picture
 from market_spread.controller.views.terminal import terminal_view
-from tests.unit.controller.compare.made import run
+from tests.unit.controller.compare.run_fixtures import run
 
 PATHS = ("latency_ns.p50", "latency_ns.p99", "cpu_us_per_message")
 BEFORE = [20.0, 20.1, 20.2, 20.3, 20.4, 20.5, 20.6, 20.7]

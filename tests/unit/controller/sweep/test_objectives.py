@@ -9,7 +9,7 @@ from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import Achieved
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.outcome import Finding, RateOutcome, judge
-from tests.unit.controller.compare.made import run
+from tests.unit.controller.compare.run_fixtures import run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
 P99 = Objectives(p99_ms=50.0, loss=0)

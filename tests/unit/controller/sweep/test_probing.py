@@ -14,7 +14,7 @@ from market_spread.controller.sweep.search import Search
 from market_spread.controller.sweep.session import Probing
 from market_spread.controller.views.markdown import markdown_view
 from market_spread.controller.views.model import Picture
-from tests.unit.controller.compare.made import write_run
+from tests.unit.controller.compare.run_fixtures import write_run
 
 LIMIT = 70_000
 OBJECTIVES = Objectives(p99_ms=50.0, loss=0)

@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,10 +42,10 @@ from market_spread.v1.control_pb2 import (
     ReceiverStatusResponse,
     SenderStatusResponse,
 )
+from tests.support.paths import QUICK
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 STARTS_NS = {
     "initial": 1_700_000_000_000_000_000,
     "warm_up": 1_700_000_010_000_000_000,

@@ -40,8 +40,9 @@ from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.metrics_pb2 import PushRequest, Sample, SeriesKey
 from tests.support.clock import ManualClock
 from tests.support.interval_log import merged, read_interval_log
+from tests.support.paths import ROOT
 
-WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
+WORKLOADS = sorted((ROOT / "loadgen" / "workloads").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", WORKLOADS, ids=lambda path: path.stem)

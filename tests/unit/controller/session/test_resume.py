@@ -17,8 +17,7 @@ from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import read_workload, to_yaml
 from market_spread.controller.session.execute import interrupted_run, judge_again
 from market_spread.metrics_aggregator.http.archive import Archive
-
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+from tests.support.paths import QUICK
 
 
 def a_run(runs: Path, *, step: str, can_be_judged: bool = False, source: str = "market") -> str:

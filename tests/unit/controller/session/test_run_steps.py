@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -18,8 +17,7 @@ from market_spread.controller.session import run as run_module
 from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 from tests.support.clock import ManualClock
-
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+from tests.support.paths import QUICK
 
 
 class FakeEnvironment:

@@ -1,7 +1,5 @@
 """In which state partition symbols are; tests/integration/test_columns.py asks Spark itself."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,7 @@ from market_spread.controller.plan.plan import plan_of_workload, quotes_of, univ
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.market.symbols import universe
-
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
+from tests.support.paths import QUICK
 
 
 def test_micro_batch_mode_places_a_symbol_by_its_kafka_partition() -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,9 @@ from market_spread.loadgen.oracle.decisions import DecisionJudgement
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.sender.framing import Framer
 from market_spread.v1.control_pb2 import PartitionSent, ReceiverStatusResponse, SenderStatusResponse
+from tests.support.paths import QUICK
 
 ALERTS, MESSAGES = 400, 2_000
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
 def histogram(values_us: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> bytes:

@@ -25,8 +25,8 @@ from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from tests.support.clock import ManualClock
+from tests.support.paths import QUICK
 
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
 
 

@@ -19,12 +19,12 @@ from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import read_workload
 from market_spread.controller.session import execute as running
 from market_spread.controller.session.replay import plan_of_files
+from tests.support.paths import QUICK
 
 COMMANDS = [
     *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline", "probe"),
     *("replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
 ]
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 
 
 def invoke(*words: object) -> Result:

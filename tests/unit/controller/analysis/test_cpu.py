@@ -3,7 +3,6 @@
 import dataclasses
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import cast
 
 from market_spread.common.hdr.histogram import HdrCounts
@@ -17,8 +16,8 @@ from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.limits_pb2 import RunLimits
 from tests.support.clock import ManualClock
+from tests.support.paths import QUICK
 
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND
 # CPU a message of a real run, by 5 s.

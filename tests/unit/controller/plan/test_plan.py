@@ -21,8 +21,8 @@ from market_spread.controller.plan.plan import (
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.columns import Quotes
 from tests.support.buckets import bucket_of
+from tests.support.paths import QUICK
 
-QUICK = Path(__file__).parents[3] / "loadgen" / "workloads" / "quick.yaml"
 START_NS = 1_700_000_000_000_000_000
 
 

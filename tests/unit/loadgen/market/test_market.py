@@ -1,7 +1,6 @@
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,9 @@ from market_spread.loadgen.market.draws import Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
+from tests.support.paths import ROOT
 
-WORKLOADS = sorted((Path(__file__).parents[3] / "loadgen" / "workloads").glob("*.yaml"))
+WORKLOADS = sorted((ROOT / "loadgen" / "workloads").glob("*.yaml"))
 START_NS = 1_700_000_000_000_000_000
 PARAMETERS = MarketParameters(seed=7, buckets=8, profile=Constant(40_000, 10))
 SHORT = replace(PARAMETERS, profile=Constant(20_000, 1))

@@ -19,7 +19,7 @@ from market_spread.controller.archive.store import RunStore
 from market_spread.controller.compare.runs import read_run
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.outcome import RateOutcome, judge
-from tests.unit.controller.compare.made import write_run
+from tests.unit.controller.compare.run_fixtures import write_run
 
 OUTCOMES = {Verdict.PASSED: RateOutcome.HELD, Verdict.FAILED: RateOutcome.BROKEN, Verdict.VOID: RateOutcome.VOID}
 PAIRS = [*itertools.combinations(Criterion, 2), *((each, each) for each in Criterion)]

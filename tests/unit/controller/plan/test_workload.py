@@ -23,9 +23,8 @@ from market_spread.controller.plan.workload import (
     run_limits,
 )
 from market_spread.v1.limits_pb2 import RunLimits
+from tests.support.paths import QUICK, ROOT
 
-ROOT = Path(__file__).parents[3]
-QUICK = ROOT / "loadgen" / "workloads" / "quick.yaml"
 WORKLOADS = sorted([*ROOT.glob("loadgen/workloads/*.yaml"), *ROOT.glob("tests/*/workloads/*.yaml")])
 
 VALID = """\

@@ -39,7 +39,7 @@ def shows(text: str, ns: int) -> bool:
     number, _, unit = text.strip().partition(" ")
     decimals = len(number.partition(".")[2])
     per_unit = {"": 1e6, "ms": 1e6, "µs": 1e3, "s": 1e9}[unit]
-    return abs(float(number.replace(",", "")) - ns / per_unit) <= 0.5001 * 10**-decimals
+    return abs(float(number.replace(",", "")) - ns / per_unit) <= 0.5001 * 10.0**-decimals
 
 
 def line_of(text: str, begin: str) -> str:

@@ -1,13 +1,14 @@
 """Least privilege: restricted pods, tokens and rights for those alone who need them, secrets as files."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tests.charts.catalog import DEFAULT, MARKET_SPREAD, Profile, rendered
 from tests.charts.pods import pods
 
-SECURED = {
+SECURED: dict[str, Any] = {
     "kafka__enabled": False,
     "kafka__bootstrapServers": "b1:9093",
     "kafka__security__protocol": "SASL_SSL",

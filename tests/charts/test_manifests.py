@@ -159,8 +159,9 @@ def test_notes_have_commands_that_name_what_is_there(profile: Profile, tmp_path:
         assert set(placed) <= {NAMESPACE}, words
 
 
-def leaves(node: yaml.Node, path: str = "") -> list[tuple[str, int]]:
+def leaves(node: yaml.Node | None, path: str = "") -> list[tuple[str, int]]:
     """Path and line of every value that has no values below it."""
+    assert node is not None
     if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
         return [(path, node.start_mark.line)]
     return [leaf for key, value in node.value for leaf in leaves(value, f"{path}.{key.value}".lstrip("."))]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from tests.unit.monitoring.monitoring_fixtures import DASHBOARDS, RULE_FILES, da
 MONITORING = Profile("monitoring")
 
 
-def rules(**values: object) -> Mapping[str, str]:
+def rules(**values: Any) -> Mapping[str, str]:
     """The groups of each PrometheusRule, as a rule file."""
     return {
         found["metadata"]["name"].removeprefix("market-spread-"): yaml.safe_dump(found["spec"])
@@ -90,7 +91,7 @@ def test_names_of_targets_are_those_that_an_alert_watches() -> None:
 
 
 def test_namespaces_are_those_of_the_releases() -> None:
-    def named(**values: object) -> list[list[str]]:
+    def named(**values: Any) -> list[list[str]]:
         return [
             found["spec"]["namespaceSelector"]["matchNames"]
             for found in rendered(MONITORING, **values).of("PodMonitor")

@@ -23,7 +23,7 @@ DEFINITIONS = {
 }
 
 
-def node_class(pool: str, profile: Profile = POOLS, **values: object) -> dict[str, Any]:
+def node_class(pool: str, profile: Profile = POOLS, **values: Any) -> dict[str, Any]:
     (found,) = [
         found for found in rendered(profile, **values).of("EC2NodeClass") if found["metadata"]["name"].endswith(pool)
     ]
@@ -31,7 +31,7 @@ def node_class(pool: str, profile: Profile = POOLS, **values: object) -> dict[st
     return spec
 
 
-def user_data(pool: str, **values: object) -> dict[str, str]:
+def user_data(pool: str, **values: Any) -> dict[str, str]:
     """The parts of a pool's user data by their type."""
     message = email.message_from_string(node_class(pool, **values)["userData"])
     assert message.is_multipart()
@@ -88,7 +88,7 @@ def test_the_kubelet_gives_exclusive_cpus_of_one_numa_node(pool: str) -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"kubelet__reservedMemory__kubeMi": 1023}], ids=str)
-def test_memory_reserved_on_numa_nodes_is_what_is_reserved_in_all(values: dict[str, object]) -> None:
+def test_memory_reserved_on_numa_nodes_is_what_is_reserved_in_all(values: dict[str, Any]) -> None:
     kubelet = node_class("engine", **values)["kubelet"]
 
     def mebibytes(text: str) -> int:
@@ -219,9 +219,9 @@ def test_the_documented_nodes_of_eksctl_are_those_of_the_chart() -> None:
     page = (ROOT / "docs" / "kubernetes.md").read_text()
     (user_data_text,) = [block for block in page.split("```") if block.startswith("text\nMIME-Version")]
     message = email.message_from_string(user_data_text.removeprefix("text\n"))
-    (part,) = message.get_payload()  # type: ignore[misc]
+    (part,) = [part for part in message.walk() if not part.is_multipart()]
 
-    documented = yaml.safe_load(str(part.get_payload()))["spec"]["kubelet"]  # type: ignore[union-attr]
+    documented = yaml.safe_load(str(part.get_payload()))["spec"]["kubelet"]
 
     kubelet = dict(node_class("engine")["kubelet"])
     del kubelet["maxPods"]  # EKS knows it for its own node groups

@@ -266,7 +266,7 @@ class KubeletServer:
 
     def __init__(self, socket: Path) -> None:
         self._server = grpc.server(futures.ThreadPoolExecutor(2))
-        handlers = {
+        handlers: dict[str, Any] = {
             "List": grpc.unary_unary_rpc_method_handler(
                 self._list,
                 request_deserializer=pod_resources.ListPodResourcesRequest.FromString,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,7 +140,9 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
     services.start("job", "market_spread.streaming.driver", job, environment=jvm.environment)
     services.start("sender", "market_spread.sender", sender)
     services.start("receiver", "market_spread.receiver", receiver)
-    addresses = {name: f"127.0.0.1:{services.ports(name)['grpc']}" for name in ("sender", "receiver", "job")}
+    addresses: dict[str, Any] = {
+        name: f"127.0.0.1:{services.ports(name)['grpc']}" for name in ("sender", "receiver", "job")
+    }
     return Addresses(broker.bootstrap_servers, **addresses, aggregator="", aggregator_http="")
 
 

@@ -15,9 +15,10 @@ from market_spread.common.config import to_environment
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.wire.ledger import decode_ledger
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import alerts_of
-from market_spread.controller.analysis.result import Result, Verdict
+from market_spread.controller.analysis.result import Result
 from market_spread.controller.archive.self_test_record import Looked
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.plan import RunPlan
@@ -66,7 +67,7 @@ def plan() -> RunPlan:
     # Images may be built beside this at idle priority.
     workload = made.workload.changed(
         limits={"late_ms": 10_000, "rise_share": 1000},
-        void=VoidLimits(*[1.0] * 3, drift_share=1000, missing_share=1, swap_mb=1e6),
+        void=VoidLimits(1.0, 1.0, 1.0, drift_share=1000, missing_share=1, swap_mb=1e6),
     )
     return dataclasses.replace(made, workload=workload)
 
@@ -90,7 +91,9 @@ def test_a_delay_is_read_back_within_the_stated_error(plan: RunPlan, tmp_path: P
 
     print(read.looked)
     error_ns, injected_ns, floor_ns = read.looked.error_ns, read.looked.injected_ns, read.looked.floor_ns["p50"]
-    assert None not in (error_ns, injected_ns, floor_ns)
+    assert error_ns is not None
+    assert injected_ns is not None
+    assert floor_ns is not None
     assert read.result.verdict is Verdict.PASSED, read.result.faults
     assert read.result.latency_samples == read.looked.samples > 600
     assert injected_ns // 1000 >= DELAY_US

@@ -11,11 +11,15 @@ import pytest
 from tests.support.paths import ROOT
 
 UV = Path(sys.executable).with_name("uv")
-# A folder, the extras that its image has, what is started, and what that says without any configuration.
+# A folder, what is started of it, its exit status, and what it says without a configuration, or of one that is wrong.
 STARTED = {
     "loadgen/controller": (["market-spread", "--version"], 0, "market-spread, version 0"),
     "services/host_tuner": (["market-spread-host-tuner", "--version"], 0, "market-spread-host-tuner 0"),
-    "services/metrics_aggregator": (["python", "-c", "import market_spread.metrics_aggregator.__main__"], 0, ""),
+    "services/metrics_aggregator": (
+        ["env", "MARKET_SPREAD_GRPC_PORT=none", "market-spread-metrics-aggregator"],
+        2,
+        "MARKET_SPREAD_GRPC_PORT='none' is not a whole number",
+    ),
     "services/receiver": (["market-spread-receiver"], 2, "MARKET_SPREAD_DATA_FOLDER is not set"),
     "services/sender": (["market-spread-sender"], 2, "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set"),
     "spark": (["market-spread-job"], 2, "MARKET_SPREAD_CHECKPOINT is not set"),
@@ -32,7 +36,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of ours, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheels")
     for project in ["proto", "services/common", *STARTED]:
-        command = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", folder, project]
+        command: list[str | Path] = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", project]
+        command += ["--out-dir", folder]
         told = {"VIRTUAL_ENV": str(ROOT / ".venv"), "TMPDIR": str(folder)}
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **told})
     return folder

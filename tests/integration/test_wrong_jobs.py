@@ -11,7 +11,7 @@ import pytest
 
 from tests.mutants.jobs.variants import INSTEAD, SEQUENCES, TRIED
 from tests.mutants.real import HERE, OUTPUT, SESSIONS, carried_out
-from tests.mutants.rig import QUICK
+from tests.support.paths import QUICK
 
 _PATH = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
 

@@ -130,7 +130,7 @@ class Ramp(Profile):
     """A rate that changes linearly. Its calls are the integral of the rate, `a t + (b - a) t^2 / 2 T` messages by t."""
 
     profile: Literal["ramp"] = field(default="ramp", kw_only=True)
-    from_per_s: Annotated[int, _rate("Rate at the begin.", "from_messages_per_s")]
+    from_per_s: Annotated[int, _rate("Rate at the start.", "from_messages_per_s")]
     to_per_s: Annotated[int, _rate("Rate at the end.", "to_messages_per_s")]
     duration_s: Annotated[float, _seconds("Length.")]
 
@@ -171,7 +171,7 @@ class Burst(Profile):
     burst_per_s: Annotated[int, _rate("Rate in a burst.", "burst_messages_per_s")]
     period_s: Annotated[float, _seconds("From one burst's end to the next one's.")]
     burst_s: Annotated[float, _seconds("Length of a burst, less than the period.")]
-    duration_s: Annotated[float, _seconds("Length of all.")]
+    duration_s: Annotated[float, _seconds("Length of the load.")]
 
     @model_validator(mode="after")
     def _leaves_time_between(self) -> Self:

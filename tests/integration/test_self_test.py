@@ -40,13 +40,18 @@ class FaultyStack(NullStack):
 
     def __init__(self, *, fault: Fault, late_receiver: bool, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._faults = {"job": fault} | ({"receiver": None} if late_receiver else {})
+        faults = {"job": fault} | ({"receiver": None} if late_receiver else {})
+        start = self._services.start
 
-    def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
-        if name not in self._faults:
-            return super()._start(name, module, config, environment)
-        told = {"PYTHONPATH": str(ROOT)} | (to_environment(fault) if (fault := self._faults[name]) else {})
-        return super()._start(name, "tests.integration.faulty_system", config, told)
+        def start_faulty(
+            name: str, module: str, config: object, *, environment: Mapping[str, str] | None = None
+        ) -> None:
+            if name not in faults:
+                return start(name, module, config, environment=environment)
+            told = {"PYTHONPATH": str(ROOT)} | (to_environment(fault) if (fault := faults[name]) else {})
+            return start(name, "tests.integration.faulty_system", config, environment=told)
+
+        self._services.start = start_faulty
 
 
 @dataclass

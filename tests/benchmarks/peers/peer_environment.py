@@ -32,7 +32,7 @@ class PeerStack(LocalStack):
     def _start_job(self, replica: int, port: int = 0) -> None:
         folder = self.folder / "peer"
         command = self.peer.command(
-            Place(self.broker.bootstrap_servers, self._workload.market.partitions, folder.resolve(), self._java)
+            Place(self.broker.bootstrap_servers, self.workload.market.partitions, folder.resolve(), self.java)
         )
         if not folder.exists():
             folder.mkdir(parents=True)
@@ -50,10 +50,10 @@ class PeerStack(LocalStack):
             group=GROUP,
             store=folder / "recovery",
             log=self.folder / "peer.log",
-            partitions=self._workload.market.partitions,
+            partitions=self.workload.market.partitions,
         )
         path = {"PYTHONPATH": str(HERE)}
-        self._services.start("job", "sidecar", config, environment=path, outlives_parent=self._outlives_parent)
+        self._services.start("job", "sidecar", config, environment=path)
 
 
 def _run_once(words: list[str], environment: Mapping[str, str]) -> None:

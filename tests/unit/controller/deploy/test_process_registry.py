@@ -87,7 +87,7 @@ class FakeStack:
         self._then = then
         self._on_started = on_started
 
-    def start(self, *, outlives_parent: bool) -> None:
+    def start(self) -> None:
         self._on_started("broker", os.getpid())
         self._then()
         raise UsageError("the job did not start")

@@ -1,6 +1,6 @@
 """What a run is judged by: criteria with their causes, evidence, and the verdict that follows from all of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -110,15 +110,9 @@ class Evidence:
 
     def to_mapping(self) -> dict[str, Any]:
         """For the result."""
-        return {
-            "check": self.criterion.value,
-            "cause": self.criterion.cause.value,
-            "holds": self.holds,
-            "text": self.text,
-            "value": self.value,
-            "limit": self.limit,
-            "unit": self.unit,
-        }
+        values = asdict(self)
+        criterion = values.pop("criterion")
+        return {"check": criterion.value, "cause": criterion.cause.value, **values}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from market_spread.controller.plan.plan import RunPlan, universe_of
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
 from market_spread.loadgen.faults import Bools
+from market_spread.loadgen.oracle.oracle import read_again
 
 ONE_KEY_SHARE_MAX = 0.1
 _SAMPLES_MIN = 500
@@ -49,9 +50,7 @@ def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] =
     paths = path_of(alerts.symbol, mode=job.mode, buckets=buckets, partitions=job.shuffle_partitions)
     of_input, of_state = np.divmod(paths, job.shuffle_partitions)
     everything = np.zeros(len(alerts), np.int64)
-    once = np.ones(len(alerts), np.bool_)
-    for begin_us, end_us in replays:
-        once &= (alerts.intended_us > end_us) | (alerts.received_us < begin_us)
+    once = ~read_again(alerts.intended_us, alerts.received_us, replays)
     counted = once | (job.replicas > 1)
     return [
         Groups(
@@ -73,8 +72,9 @@ def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] =
 def one_key(plan: RunPlan, symbols: Texts) -> Evidence:
     """Whether no key has so many of the samples that the latencies are its own. symbols: of the judged alerts."""
     limit = ONE_KEY_SHARE_MAX
-    if plan.origin.get("source") != "market" or len(symbols) < _SAMPLES_MIN:
-        why = "the orders are recorded ones" if plan.origin.get("source") != "market" else f"{len(symbols)} samples"
+    is_market = plan.origin.get("source") == "market"
+    if not is_market or len(symbols) < _SAMPLES_MIN:
+        why = f"{len(symbols)} samples" if is_market else "the orders are recorded ones"
         return Evidence(Criterion.ONE_KEY, None, f"not evaluated: {why}", None, limit, "share")
     keys, counts = np.unique(symbol_codes(symbols), return_counts=True)
     share = float(counts.max() / counts.sum())

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.wire.codec import Int64s
 from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.oracle import read_again
 
 STAGES = ("send_lag", "ingest", "compute", "delivery")
 
@@ -107,9 +108,7 @@ def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
 
 def received_again_us(alerts: Alerts, replays: Sequence[tuple[int, int]]) -> Int64s:
     """When alerts came that were not the first of their order, of what may have been read again then; ascending."""
-    again = np.zeros(len(alerts), np.bool_)
-    for begin_us, end_us in replays:
-        again |= (alerts.intended_us <= end_us) & (alerts.received_us >= begin_us)
+    again = read_again(alerts.intended_us, alerts.received_us, replays)
     again[np.unique(alerts.order_id, return_index=True)[1]] = False
     return np.sort(alerts.received_us[again])
 
@@ -127,7 +126,7 @@ def stages_us(alerts: Alerts) -> dict[str, Int64s]:
 def reordered(alerts: Alerts) -> int:
     """How many first alerts were received after one whose order was to be sent later; alerts in order of receipt."""
     firsts = judged_alerts(alerts, from_us=0)
-    return int((firsts.intended_us < np.maximum.accumulate(firsts.intended_us)).sum()) if len(firsts) else 0
+    return int((firsts.intended_us < np.maximum.accumulate(firsts.intended_us)).sum())
 
 
 def find_boundaries(emitted_us: Int64s, batches: Sequence[Batch]) -> tuple[Boundary, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.plan.objectives import Objectives
@@ -22,12 +23,12 @@ class Achieved:
     clusters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of_result(result: Mapping[str, object]) -> "Achieved":
+    def of_result(result: Mapping[str, Any]) -> "Achieved":
         """Of a result as JSON has it."""
-        clusters: Mapping[str, Mapping[str, int]] = result.get("latency_clusters", {})  # type: ignore[assignment]
-        values: dict[str, object] = {name: result[name] for name in ("offered_rate_per_s", "achieved_rate_per_s")}
-        values |= {"lost": result.get("messages_lost"), "clusters": clusters.get("latency_ns", {})}
-        return Achieved(latency_ns=result["latency_ns"], **values)  # type: ignore[arg-type]
+        lost, clusters = result.get("messages_lost"), result.get("latency_clusters", {}).get("latency_ns", {})
+        return Achieved(
+            result["latency_ns"], result["offered_rate_per_s"], result["achieved_rate_per_s"], lost, clusters
+        )
 
 
 NOTHING_ACHIEVED = Achieved({}, 0.0, None, None)

@@ -8,7 +8,7 @@ makes of it whose values depend on those before them, or where the levels are to
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -109,14 +109,11 @@ def _changes(
     levels: list[float], begins_s: list[float], last_s: float, floor: float, median: float
 ) -> list[LevelShift]:
     lowest = min(levels)
-    is_high = [level - lowest >= floor for level in levels]
     found = []
-    first = 0
-    while first < len(levels):
-        end = first + 1
-        while end < len(levels) and is_high[end] == is_high[first]:
-            end += 1
-        if is_high[first]:
+    for is_high, numbers in groupby(range(len(levels)), key=lambda number: levels[number] - lowest >= floor):
+        if is_high:
+            first, *others = numbers
+            end = first + len(others) + 1
             kind = Unsteady.SLOWER_BETWEEN
             if first == 0:
                 kind = Unsteady.TOO_SLOW_AT_START
@@ -124,7 +121,6 @@ def _changes(
                 kind = Unsteady.SLOWER_AT_END
             until_s = begins_s[end] if end < len(levels) else last_s
             found.append(LevelShift(kind, begins_s[first], until_s, max(levels[first:end]) - lowest, median))
-        first = end
     return found
 
 

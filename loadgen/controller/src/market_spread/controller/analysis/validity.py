@@ -232,9 +232,8 @@ def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) 
 
 
 def _stolen(plan: RunPlan, observed: Observed) -> Evidence:
-    share = observed.stolen_share
-    text = _unless(share, "stolen time", "{:.0%} of the CPU time was taken by the machine's neighbours")
-    return at_most(Criterion.STOLEN, share, plan.workload.void.stolen_share, unit="share", text=text)
+    text, limit = "{:.0%} of the CPU time was taken by the machine's neighbours", plan.workload.void.stolen_share
+    return _if_told(Criterion.STOLEN, observed.stolen_share, limit, "share", "stolen time", text)
 
 
 def _undecided(observed: Observed) -> list[Evidence]:
@@ -301,38 +300,33 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
     if seen.to_s <= seen.from_s:
         return []  # no load was measured to its end: there is nothing to have been sampled
     seconds = seen.to_s - seen.from_s
-    foreign, throttled, clock_ms, swapped_mb = (
-        _foreign_share(seen), _mean(seen.measured("machine", "throttled_share")), _clock_ms(seen), _swapped_mb(seen)
-    )  # fmt: skip
     sampled = len(seen.measured("machine", "cpus"))
     owed = max(1, int(seconds) - 1)
     missing = max(0, owed - sampled) / owed
     if seen.pushes:
         missing = max(missing, seen.pushes_missing / (seen.pushes + seen.pushes_missing))
+    text = (
+        f"{missing:.1%} of the intervals are missing: {max(0, owed - sampled)} of {owed} samples of the machine, "
+        f"{seen.pushes_missing} of {seen.pushes + seen.pushes_missing} pushes"
+    )
     return [
-        at_most(
-            Criterion.FOREIGN_LOAD, foreign, void.foreign_share, unit="share",
-            text=_unless(
-                foreign, "foreign load", "{:.0%} of the CPU time was used by processes that are not the run's"
-            ),
+        _if_told(
+            Criterion.FOREIGN_LOAD, _foreign_share(seen), void.foreign_share, "share", "foreign load",
+            "{:.0%} of the CPU time was used by processes that are not the run's",
         ),
-        at_most(
-            Criterion.THROTTLED, throttled, void.throttled_share, unit="share",
-            text=_unless(throttled, "throttling", "the cgroup was held back for {:.1%} of the time"),
+        _if_told(
+            Criterion.THROTTLED, _mean(seen.measured("machine", "throttled_share")), void.throttled_share, "share",
+            "throttling", "the cgroup was held back for {:.1%} of the time",
         ),
-        at_most(
-            Criterion.CLOCK_ERROR, clock_ms, void.clock_ms, unit="ms",
-            text=_unless(clock_ms, "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time"),
+        _if_told(
+            Criterion.CLOCK_ERROR, _clock_ms(seen), void.clock_ms, "ms", "steps of the clock",
+            "the clock was moved by {:.3f} ms against monotonic time",
         ),
-        at_most(
-            Criterion.SWAP, swapped_mb, void.swap_mb, unit="MB",
-            text=_unless(swapped_mb, "swap", "{:.1f} MB were read from swap or written to it"),
+        _if_told(
+            Criterion.SWAP, _swapped_mb(seen), void.swap_mb, "MB", "swap",
+            "{:.1f} MB were read from swap or written to it",
         ),
-        at_most(
-            Criterion.MISSING_INTERVALS, missing, void.missing_share, unit="share",
-            text=f"{missing:.1%} of the intervals are missing: {max(0, owed - sampled)} of {owed} samples of the "
-            f"machine, {seen.pushes_missing} of {seen.pushes + seen.pushes_missing} pushes",
-        ),
+        at_most(Criterion.MISSING_INTERVALS, missing, void.missing_share, unit="share", text=text),
     ]  # fmt: skip
 
 
@@ -372,5 +366,7 @@ def _mean(series: Series) -> float | None:
     return float(series.values.mean()) if len(series) else None
 
 
-def _unless(value: float | None, what: str, text: str) -> str:
-    return f"{what}: the machine does not tell" if value is None else text.format(value)
+def _if_told(criterion: Criterion, value: float | None, limit: float, unit: str, what: str, text: str) -> Evidence:
+    """Evidence that a value is not above its limit, in the text's words; what: of which there may be no value."""
+    said = f"{what}: the machine does not tell" if value is None else text.format(value)
+    return at_most(criterion, value, limit, unit=unit, text=said)

@@ -5,7 +5,6 @@ import subprocess
 from importlib.metadata import distributions, version
 from pathlib import Path
 
-from market_spread.common.jvm.jars import JarCache
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan
 from market_spread.controller.run_folder.manifest import Scalar, Section
 
@@ -13,9 +12,9 @@ _GIT_TIMEOUT_S = 10
 _MESSAGES_MAX = 200_000
 
 
-def code(folder: Path | None = None) -> Section:
+def code() -> Section:
     """Version, commit, and whether there were changes that are not committed; None where there is no repository."""
-    folder = folder or Path(__file__).parent
+    folder = Path(__file__).parent
     commit = _git(folder, "rev-parse", "HEAD")
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no") if commit else None
     return {
@@ -29,11 +28,6 @@ def packages() -> Section:
     """Every installed Python distribution and its version."""
     found = ((str(each.metadata["Name"]).lower().replace("_", "-"), each.version) for each in distributions())
     return dict(sorted(found))
-
-
-def jars(cache: JarCache) -> Section:
-    """The jars of broker and connector and their SHA-256, which is checked when they are used."""
-    return {jar.file_name: jar.sha256 for jar in cache.jars}
 
 
 def data_section(plan: RunPlan) -> dict[str, Scalar]:

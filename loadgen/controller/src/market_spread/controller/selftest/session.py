@@ -59,12 +59,12 @@ class NullStack(LocalStack):
         config = NullConfig(
             bootstrap_servers=servers,
             ports_file=ports_file,
-            partitions=self._workload.market.partitions,
+            partitions=self.workload.market.partitions,
             delay_us=self.delay_us,
         )
-        self._start("job", "market_spread.controller.selftest.null_system", config)
+        self._services.start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
-        self._start("witness", "market_spread.controller.selftest.witness", witness)
+        self._services.start("witness", "market_spread.controller.selftest.witness", witness)
 
 
 class PromptNullStack(NullStack):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
+from market_spread.loadgen.columns import Columns
 from market_spread.loadgen.files.native import map_bytes
 
 Records = npt.NDArray[Any]
@@ -56,7 +57,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class FixishBlock:
+class FixishBlock(Columns):
     """Records of the right length in the order of the file.
 
     ordinals: which record of the file each is, from 1; byte_offsets: where its length prefix stands. Both int64 (n,).
@@ -67,13 +68,6 @@ class FixishBlock:
     records: Records
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    ordinal: int
-    byte_offset: int
-    records: Records
-
-
 def read_records(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[FixishBlock]:
     """All records of the type's length; what else is in the file is added to the problems.
 
@@ -81,19 +75,19 @@ def read_records(path: Path, record: np.dtype[Any], problems: list[Problem]) -> 
     ends within a record, reading ends, as nothing says where the next record would begin. UsageError if the file cannot
     be read.
     """
-    stretches: list[_Stretch] = []
+    stretches: list[FixishBlock] = []
     count = 0
     for stretch in _stretches(path, record, problems):
         stretches.append(stretch)
-        count += len(stretch.records)
+        count += len(stretch)
         if count >= _BLOCK_RECORDS:
-            yield _joined(stretches)
+            yield FixishBlock.concatenate(stretches)
             stretches, count = [], 0
     if stretches:
-        yield _joined(stretches)
+        yield FixishBlock.concatenate(stretches)
 
 
-def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Stretch]:
+def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[FixishBlock]:
     data = map_bytes(path, "a fixish file")
     ordinal, begin, limit = 1, 0, _STRETCH_RECORDS_MIN
     while begin < len(data):
@@ -102,7 +96,8 @@ def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> It
         is_regular = records["length"] == record.itemsize - _PREFIX_BYTES
         regular = fitting if is_regular.all() else int(np.argmin(is_regular))
         if regular:
-            yield _Stretch(ordinal, begin, records[:regular])
+            nth = np.arange(regular)
+            yield FixishBlock(ordinal + nth, begin + nth * record.itemsize, records[:regular])
             ordinal += regular
             begin += regular * record.itemsize
         if regular == fitting > 0:
@@ -131,14 +126,3 @@ def _irregular(path: Path, data: npt.NDArray[np.uint8], begin: int, problems: li
         return _PREFIX_BYTES + length
     problems.append(Problem(path, begin, reason))
     return 0
-
-
-def _joined(stretches: list[_Stretch]) -> FixishBlock:
-    counts = np.array([len(stretch.records) for stretch in stretches])
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    records = np.concatenate([stretch.records for stretch in stretches])
-    return FixishBlock(
-        np.repeat([stretch.ordinal for stretch in stretches], counts) + within,
-        np.repeat([stretch.byte_offset for stretch in stretches], counts) + within * records.itemsize,
-        records,
-    )

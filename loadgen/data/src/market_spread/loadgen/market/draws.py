@@ -4,7 +4,7 @@ Message numbers are taken 4,096 at a time. Each such chunk has a counter-based g
 drawn alone. Only raw bits of the generator are used: their stream is fixed, unlike that of numpy's distributions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -49,14 +49,7 @@ class Draw:
     def part(self, which: Flags) -> "Draw":
         """Some of the messages."""
         at = np.flatnonzero(which)
-        return Draw(
-            self.number[at],
-            self.offset_ns[at],
-            self.is_order[at],
-            self.order_number[at],
-            self.symbol_id[at],
-            self.words.take(at, axis=1),
-        )
+        return Draw(*(getattr(self, field.name).take(at, axis=-1) for field in fields(self)))
 
 
 class Drawing:

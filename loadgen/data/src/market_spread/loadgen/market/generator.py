@@ -8,8 +8,8 @@ import numpy as np
 
 from market_spread.common.load.schedule import NS_PER_S, Constant
 from market_spread.common.load.source import Block, MessageStream
-from market_spread.common.wire.codec import Int64s, encode
-from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.codec import Columns, Int64s, encode
+from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN, Layout
 from market_spread.loadgen.market.blocks import BLOCK_NS, cut
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
@@ -85,18 +85,8 @@ class Market:
 
     def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)
-        intended_ns = self._start_ns + draw.offset_ns
-        rows = encode(
-            NBBO,
-            {
-                "symbol": self.symbols.cells[draw.symbol_id],
-                "bid": bid,
-                "offer": offer,
-                "intended_us": intended_ns // 1000,
-                "sequence": self._sequences_after + draw.number + 1,
-            },
-        )
-        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+        sequence = self._sequences_after + draw.number + 1
+        return self._stream(draw, NBBO, {"bid": bid, "offer": offer, "sequence": sequence})
 
     def _prices(self, draw: Draw) -> tuple[Int64s, Int64s]:
         """Bids and offers, as `_spreads` has them for the kind of each quote."""
@@ -126,21 +116,21 @@ class Market:
 
     def _orders(self, draw: Draw) -> MessageStream:
         words = draw.words[3]
-        intended_ns = self._start_ns + draw.offset_ns
         first_id = WARM_UP_ORDER_ID_MIN if self._parameters.phase is Phase.WARM_UP else 1
-        rows = encode(
-            ORDER,
-            {
-                "symbol": self.symbols.cells[draw.symbol_id],
-                "side": np.where(words >> np.uint64(63), np.uint8(ord("B")), np.uint8(ord("S"))),
-                "account": 1 + pick_24(words >> np.uint64(24), ACCOUNTS),
-                "order_id": first_id + draw.order_number,
-                "quantity": LOT * (1 + pick_24(words, LOTS)),
-                "price": self.symbols.price[draw.symbol_id],
-                "intended_us": intended_ns // 1000,
-            },
-        )
-        return MessageStream(intended_ns, self.symbols.bucket[draw.symbol_id], rows)
+        columns = {
+            "side": np.where(words >> np.uint64(63), np.uint8(ord("B")), np.uint8(ord("S"))),
+            "account": 1 + pick_24(words >> np.uint64(24), ACCOUNTS),
+            "order_id": first_id + draw.order_number,
+            "quantity": LOT * (1 + pick_24(words, LOTS)),
+            "price": self.symbols.price[draw.symbol_id],
+        }
+        return self._stream(draw, ORDER, columns)
+
+    def _stream(self, draw: Draw, layout: Layout, columns: Columns) -> MessageStream:
+        """The messages of these columns, with their symbols and times."""
+        intended_ns, ids = self._start_ns + draw.offset_ns, draw.symbol_id
+        rows = encode(layout, {**columns, "symbol": self.symbols.cells[ids], "intended_us": intended_ns // 1000})
+        return MessageStream(intended_ns, self.symbols.bucket[ids], rows)
 
     def _own_before(self, number: int) -> int:
         """How many of the messages with a number below the given one are this shard's."""

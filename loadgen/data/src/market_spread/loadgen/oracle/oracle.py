@@ -90,7 +90,7 @@ class Oracle(InputJudge):
         theirs = _KnownAlerts.of(alerts[known], orders, book)
         is_first, first_of_order = _firsts(alerts)
         again = ~is_first
-        replayed = again & self._is_replayed(alerts, first_of_order)
+        replayed = again & read_again(alerts.intended_us, alerts.received_us[first_of_order], self._replayed)
         duplicated = again & ~replayed
         counted = (is_first | replayed)[known]
 
@@ -153,14 +153,6 @@ class Oracle(InputJudge):
         window = self._book.window(theirs.symbol_ids, intended_us, bound_us)
         return tuple(np.sort(theirs.orders.order_id[overtaken & window.accepting]).tolist())
 
-    def _is_replayed(self, alerts: Alerts, first_of_order: Int64s) -> Bools:
-        """Whether the order of each alert can have been read more than once."""
-        intended_us, received_us = alerts.intended_us, alerts.received_us[first_of_order]
-        can = np.zeros(len(alerts), np.bool_)
-        for from_us, to_us in self._replayed:
-            can |= (received_us >= from_us) & (intended_us <= to_us)
-        return can
-
     def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
         """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""
         replays = np.zeros(len(theirs.alerts), np.int64)
@@ -194,6 +186,14 @@ class Oracle(InputJudge):
             wrong=failed_any(checks) & ~accepted,
             checks=checks,
         )
+
+
+def read_again(intended_us: Int64s, received_us: Int64s, replayed: Sequence[tuple[int, int]]) -> Bools:
+    """Which orders can have been read more than once: due by the end of a span, not received before its begin."""
+    can = np.zeros(len(intended_us), np.bool_)
+    for from_us, to_us in replayed:
+        can |= (received_us >= from_us) & (intended_us <= to_us)
+    return can
 
 
 @dataclass(frozen=True, slots=True)

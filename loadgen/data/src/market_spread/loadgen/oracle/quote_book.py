@@ -69,6 +69,7 @@ class QuoteBook:
             (quotes.intended_us[1:] >= quotes.intended_us[:-1]).all()
             and (quotes.intended_us >= self._last_intended_us[symbol_ids]).all()
         )
+        added = _Kept(symbol_ids, quotes.sequence, quotes.bid, quotes.offer, quotes.intended_us, verdicts)
         if in_order and not self._accepting:
             matters = self._last_rejects.copy()
             matters[symbol_ids[verdicts]] = True
@@ -76,20 +77,8 @@ class QuoteBook:
             dropped_ids = symbol_ids[~selected]
             np.maximum.at(self._last_sequence, dropped_ids, quotes.sequence[~selected])
             np.maximum.at(self._last_intended_us, dropped_ids, quotes.intended_us[~selected])
-        else:
-            selected = np.ones(len(quotes), np.bool_)
-        positions = np.flatnonzero(selected)
-        self._keep(
-            _Kept(
-                symbol_ids[positions],
-                quotes.sequence[positions],
-                quotes.bid[positions],
-                quotes.offer[positions],
-                quotes.intended_us[positions],
-                verdicts[positions],
-            ),
-            self._is_named(quotes[positions]),
-        )
+            added, quotes = added[selected], quotes[selected]
+        self._keep(added, self._is_named(quotes))
 
     def _is_named(self, quotes: Quotes) -> Bools:
         if self._named is None:

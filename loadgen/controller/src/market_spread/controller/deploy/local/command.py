@@ -79,10 +79,10 @@ class BackgroundStack:
 
             stack = LocalStack(
                 folder=folder, java=java, jars=jars, workload=workload, clock=self._clock, broker_port=broker_port,
-                monitored=monitored, on_started=remember,
+                monitored=monitored, on_started=remember, outlives_parent=True,
             )  # fmt: skip
             try:
-                addresses = stack.start(outlives_parent=True)
+                addresses = stack.start()
                 stack.check_alive()
                 RegisteredStack(folder, addresses, tuple(started)).write(self._path)
                 self._wait_for_job(stack, addresses)

@@ -20,22 +20,17 @@ _NOT_FOR_PEOPLE = ("{", " ", "\t", "at ", "Caused by", "Suppressed", *"012345678
 class Services:
     """The processes whose logs and ports are in one folder."""
 
-    def __init__(self, folder: Path, *, clock: Clock, on_started: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, folder: Path, *, clock: Clock, on_started: Callable[[str, int], None], outlives_parent: bool = False
+    ) -> None:
         """on_started: told the name and the process id of each as soon as it is started."""
         self.folder = folder
         self.children: dict[str, Child] = {}
         self._clock = clock
         self._on_started = on_started
+        self._outlives_parent = outlives_parent
 
-    def start(
-        self,
-        name: str,
-        module: str,
-        config: object,
-        *,
-        environment: Mapping[str, str] | None = None,
-        outlives_parent: bool = False,
-    ) -> None:
+    def start(self, name: str, module: str, config: object, *, environment: Mapping[str, str] | None = None) -> None:
         """Start `python -m module`; does not wait until it answers."""
         self.ports_file(name).unlink(missing_ok=True)
         self.children[name] = Child.start(
@@ -43,7 +38,7 @@ class Services:
             [sys.executable, "-m", module],
             environment={**inherited_environment(), **to_environment(config), **(environment or {})},
             log=self.folder / f"{name}.log",
-            outlives_parent=outlives_parent,
+            outlives_parent=self._outlives_parent,
         )
         self._on_started(name, self.children[name].pid)
 

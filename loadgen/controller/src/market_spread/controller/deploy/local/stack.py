@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
-from market_spread.controller.archive.provenance import jars
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.effective_config import jvm_options, jvm_section, stable
@@ -37,76 +37,67 @@ from market_spread.streaming.driver.config import JobConfig
 _RESTARTS_MAX = 3
 
 
+@dataclass(eq=False, kw_only=True)
 class LocalStack:
-    """All processes of a run on this machine: an `Environment`."""
+    """All processes of a run on this machine: an `Environment`. They write everything below the folder.
+
+    runs_folder: where the aggregator keeps the run's measurements, by run; in memory alone if there is none.
+    monitored: Prometheus can read the broker and the job as well, at the `targets`. on_started: told the name and the
+    process id of each process as soon as it is started, broker included. outlives_parent: they live on without us.
+    """
+
+    folder: Path
+    java: Java
+    jars: JarCache
+    workload: Workload
+    clock: Clock
+    run_id: str = ""
+    runs_folder: Path | None = None
+    broker_port: int = 0
+    monitored: bool = False
+    on_started: Callable[[str, int], None] = lambda name, pid: None
+    outlives_parent: bool = False
 
     is_new = True
     job_outage_s = 0.0
 
-    def __init__(
-        self,
-        *,
-        folder: Path,
-        java: Java,
-        jars: JarCache,
-        workload: Workload,
-        clock: Clock,
-        run_id: str = "",
-        runs_folder: Path | None = None,
-        broker_port: int = 0,
-        monitored: bool = False,
-        on_started: Callable[[str, int], None] = lambda name, pid: None,
-    ) -> None:
-        """Processes write everything below the folder, except the run's measurements.
-
-        runs_folder: where the aggregator keeps that, by run; it keeps it in memory alone if there is none.
-        monitored: Prometheus can read the broker and the job as well, at the `targets`.
-        on_started: told the name and the process id of each process as soon as it is started, broker included.
-        """
-        self.folder = folder
-        self._java = java
-        self._jars = jars
-        self._workload = workload
-        self._replicas = workload.job.replicas
-        self._clock = clock
-        self._run_id = run_id
-        self._runs_folder = runs_folder
+    def __post_init__(self) -> None:
+        self._replicas = self.workload.job.replicas
         self._load_stopped = False
-        self._on_started = on_started
-        self._outlives_parent = False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
-        self._ui_ports = [free_port() for _ in range(self._replicas)] if monitored else []
+        self._ui_ports = [free_port() for _ in range(self._replicas)] if self.monitored else []
         self.broker = Broker(
-            folder=folder / "broker",
-            java=java,
-            jars=jars.paths("broker"),
-            clock=clock,
-            port=broker_port,
-            metrics_agent=jars.paths("metrics")[0] if monitored else None,
+            folder=self.folder / "broker",
+            java=self.java,
+            jars=self.jars.paths("broker"),
+            clock=self.clock,
+            port=self.broker_port,
+            metrics_agent=self.jars.paths("metrics")[0] if self.monitored else None,
         )
-        self._services = Services(folder, clock=clock, on_started=on_started)
+        self._services = Services(
+            self.folder, clock=self.clock, on_started=self.on_started, outlives_parent=self.outlives_parent
+        )
 
     @property
     def children(self) -> dict[str, Child]:
         """The running processes besides the broker, by their names."""
         return self._services.children
 
-    def start(self, *, outlives_parent: bool = False) -> Addresses:
+    def start(self) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
-        self._outlives_parent = outlives_parent
         recording = AggregatorConfig(
-            ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self._runs_folder
+            ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self.runs_folder
         )
-        self._start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
-        self._on_started("broker", self.broker.launch(outlives_parent=outlives_parent))
+        self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
+        self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
             self._start_job(replica)  # its JVM takes longest; then it waits for the topics
         self.broker.wait()
-        topics = topic_partitions(self._workload.market.partitions, self._workload.decisions)
+        topics = topic_partitions(self.workload.market.partitions, self.workload.decisions)
         KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
         receiving = ReceiverConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
@@ -114,13 +105,13 @@ class LocalStack:
             aggregator_address=pushing,
             data_folder=self.folder / "receiver",
         )
-        self._start("receiver", "market_spread.receiver", receiving)
+        self._services.start("receiver", "market_spread.receiver", receiving)
         sending = SenderConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("sender"),
             aggregator_address=pushing,
         )
-        self._start("sender", "market_spread.sender", sending)
+        self._services.start("sender", "market_spread.sender", sending)
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
@@ -204,9 +195,9 @@ class LocalStack:
         return {
             "spark": stable(job.spark),
             "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
-            "jvm_job": {**jvm_section(self._java, jvm_options(arguments)), **jvm},
-            "jvm_broker": jvm_section(self._java, jvm_options(of_broker)),
-            "jars": jars(self._jars),
+            "jvm_job": {**jvm_section(self.java, jvm_options(arguments)), **jvm},
+            "jvm_broker": jvm_section(self.java, jvm_options(of_broker)),
+            "jars": {jar.file_name: jar.sha256 for jar in self.jars.jars},
             "pinning": {name: format_cpus(cpus or ()) for name, cpus in affinities.items()},
         }
 
@@ -223,24 +214,24 @@ class LocalStack:
         return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        name, job, jvm = _job_name(replica), self._workload.job, job_jvm(self._java, self._jars)
-        compilers = "-XX:TieredStopAtLevel=1" if self._workload.starts_fast else None
+        name, job, jvm = _job_name(replica), self.workload.job, job_jvm(self.java, self.jars)
+        compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
             ports_file=self._services.ports_file(name),
             aggregator_address=self._pushing,
             source=name,
-            run_id=self._run_id,
-            application=APPLICATIONS[self._workload.decisions],
+            run_id=self.run_id,
+            application=APPLICATIONS[self.workload.decisions],
             mode=job.mode,
-            master=f"local[{slots_of(self._workload)}]",
+            master=f"local[{slots_of(self.workload)}]",
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),
             class_path=jvm.class_path,
             batch_s=job.batch_s,
             shuffle_partitions=job.shuffle_partitions,
             driver_memory=job.memory,
-            warm_up_batches=self._workload.warm_up.batches,
+            warm_up_batches=self.workload.warm_up.batches,
             java_options=jvm.options(log_option(self.folder / f"{name}.gc.log"), compilers),
             replica=replica,
             replicas=job.replicas,
@@ -250,11 +241,7 @@ class LocalStack:
         environment = dict(jvm.environment)
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
-        self._start(name, "market_spread.streaming.driver", config, environment)
-
-    def _start(self, name: str, module: str, config: object, environment: Mapping[str, str] | None = None) -> None:
-        outlives_parent = self._outlives_parent
-        self._services.start(name, module, config, environment=environment, outlives_parent=outlives_parent)
+        self._services.start(name, "market_spread.streaming.driver", config, environment=environment)
 
 
 def _job_name(replica: int) -> str:

@@ -43,6 +43,16 @@ _RATE_NAMES = {
 }  # fmt: skip
 
 
+_MEMORY_NAMES = {
+    "MemAvailable": "memory_mem_available_bytes", "Dirty": "memory_dirty_bytes", "SwapFree": "memory_swap_free_bytes",
+}  # fmt: skip
+_TCP_NAMES = {
+    "InSegs": "tcp_in_segs", "OutSegs": "tcp_out_segs", "RetransSegs": "tcp_retrans_segs", "InErrs": "tcp_in_errs",
+    "ListenDrops": "tcp_listen_drops", "TCPTimeouts": "tcp_timeouts", "TCPBacklogDrop": "tcp_backlog_drop",
+    "TCPRcvQDrop": "tcp_rcv_qdrop",
+}  # fmt: skip
+
+
 class MachineCounters:
     """Counts of the machine, and of this process's cgroup."""
 
@@ -83,8 +93,8 @@ class MachineCounters:
     def _memory(self, counts: dict[str, float], levels: dict[str, float]) -> None:
         for line in _lines(self._proc / "meminfo")[:20]:
             name, _, value = line.partition(":")
-            if name in ("MemAvailable", "Dirty", "SwapFree"):
-                levels[f"memory_{_snake(name)}_bytes"] = int(value.split()[0]) * 1024
+            if name in _MEMORY_NAMES:
+                levels[_MEMORY_NAMES[name]] = int(value.split()[0]) * 1024
         for line in _lines(self._proc / "vmstat"):
             name, _, value = line.partition(" ")
             if name in ("pswpin", "pswpout", "pgmajfault"):
@@ -96,11 +106,8 @@ class MachineCounters:
                 counts[f"pressure_{what}_s"] = int(line.rpartition("total=")[2]) / 1e6
 
     def _network(self, counts: dict[str, float]) -> None:
-        counts |= _netstat(self._proc / "net" / "snmp", {"Tcp": ("InSegs", "OutSegs", "RetransSegs", "InErrs")})
-        counts |= _netstat(
-            self._proc / "net" / "netstat",
-            {"TcpExt": ("ListenDrops", "TCPTimeouts", "TCPBacklogDrop", "TCPRcvQDrop")},
-        )
+        counts |= _netstat(self._proc / "net" / "snmp", "Tcp")
+        counts |= _netstat(self._proc / "net" / "netstat", "TcpExt")
         received = sent = dropped = 0
         for line in _lines(self._proc / "net" / "dev")[2:]:
             fields = line.partition(":")[2].split()
@@ -182,16 +189,11 @@ def _threads(folder: Path, counts: dict[str, float]) -> None:
             counts["switches_voluntary"] = counts.get("switches_voluntary", 0) + int(before)
 
 
-def _netstat(path: Path, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+def _netstat(path: Path, protocol: str) -> dict[str, float]:
     """Counts of a file that has a line of names and a line of values for each protocol."""
-    lines = _lines(path)
-    found: dict[str, float] = {}
-    for names, values in zip(lines[::2], lines[1::2], strict=False):
-        protocol, _, head = names.partition(":")
-        if protocol in wanted:
-            all_of_it = dict(zip(head.split(), values.partition(":")[2].split(), strict=False))
-            found |= {f"tcp_{_snake(name)}": int(all_of_it[name]) for name in wanted[protocol] if name in all_of_it}
-    return found
+    names, values = [line.split() for line in _lines(path) if line.startswith(f"{protocol}: ")] or ([], [])
+    counted = dict(zip(names, values, strict=False))
+    return {ours: int(counted[name]) for name, ours in _TCP_NAMES.items() if name in counted}
 
 
 def _lines(path: Path) -> list[str]:
@@ -210,11 +212,3 @@ def _entries(path: Path) -> list[str]:
         return os.listdir(path)
     except OSError:
         return []
-
-
-def _snake(name: str) -> str:
-    """TCPBacklogDrop as tcp_backlog_drop."""
-    return "".join(
-        f"_{letter.lower()}" if letter.isupper() and index and not name[index - 1].isupper() else letter.lower()
-        for index, letter in enumerate(name)
-    ).removeprefix("tcp")

@@ -33,19 +33,19 @@ _OF_AN_ATTEMPT = (
     "processes", "histograms", "logs", "metrics.hlog", "metrics.html", "timeline.arrows", "timeline.parquet",
     "manifest.json", "evidence.json", "alerts.ledger", "decisions.ledger", "result.json", "run.md", "report.html",
 )  # fmt: skip
+# What a timeline has of the statuses of a run's processes.
+_COUNTS = {
+    "sender": ("messages_due", "messages_sent", "unacknowledged_bytes", "frames_late"),
+    "job": ("messages_committed", "batch_id"),
+    "receiver": ("alerts", "alerts_duplicated"),
+}
 
 
 class Capture:
     """What is captured of one run. `begin`, the calls that follow it, then `close`."""
 
     def __init__(
-        self,
-        folder: RunFolder,
-        plan: RunPlan,
-        environment: Environment,
-        *,
-        clock: Clock,
-        resumed: int = 0,
+        self, folder: RunFolder, plan: RunPlan, environment: Environment, *, clock: Clock, resumed: int = 0
     ) -> None:
         self.folder = folder
         self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]), resumed=resumed)
@@ -74,23 +74,14 @@ class Capture:
         """Take the step and the counts of a progress."""
         with suppress(OSError):  # a full disk ends the run where it matters, with a better sentence
             self.state.enter(progress.phase)
-        values: dict[str, float] = {}
-        if progress.sender is not None:
-            sender = progress.sender
-            values |= {
-                "messages_due": sender.messages_due,
-                "messages_sent": sender.messages_sent,
-                "unacknowledged_bytes": sender.unacknowledged_bytes,
-                "frames_late": sender.frames_late,
-            }
+        values: dict[str, float] = {
+            name: getattr(status, name)
+            for process, names in _COUNTS.items()
+            if (status := getattr(progress, process)) is not None
+            for name in names
+        }
         if progress.job is not None:
-            values |= {
-                "messages_processed": progress.job.messages_processed - progress.sent_before,
-                "messages_committed": progress.job.messages_committed,
-                "batch_id": progress.job.batch_id,
-            }
-        if progress.receiver is not None:
-            values |= {"alerts": progress.receiver.alerts, "alerts_duplicated": progress.receiver.alerts_duplicated}
+            values["messages_processed"] = progress.job.messages_processed - progress.sent_before
         if values:
             self._sampler.tell("path", values)
 

@@ -2,8 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -35,7 +34,10 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
     if file_format == "native":
         plan = plan_of_files(nbbo, orders, rate_per_s=rate_per_s, origin=origin)
         return carry_out(plan, runs_folder=runs_folder, as_json=as_json)
-    with _converted(nbbo, orders, runs_folder) as converted:
+    runs_folder.mkdir(parents=True, exist_ok=True)
+    # Beside the runs, where there is room for the native files.
+    with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as converted_folder:
+        converted = convert_fixish(nbbo, orders, Path(converted_folder))
         show_problems(converted)
         plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
         result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
@@ -87,14 +89,6 @@ def _look_through(nbbo: Path, orders: Path) -> tuple[int, int]:
             f"{orders} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
         )
     return len(symbols), len(order_ids)
-
-
-@contextmanager
-def _converted(nbbo: Path, orders: Path, runs_folder: Path) -> Iterator[Converted]:
-    """The files as native ones, for as long as the body lasts. Beside the runs, where there is room for them."""
-    runs_folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as folder:
-        yield convert_fixish(nbbo, orders, Path(folder))
 
 
 def show_problems(converted: Converted) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import psutil
 
@@ -59,7 +60,7 @@ class Run:
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
         observed = Observed(started=datetime.now(UTC))
-        self.show(self._progress("starting"))
+        self._show("starting")
         addresses = self.environment.start()
         self.on_started(addresses)
         decisions = self.plan.workload.decisions
@@ -69,7 +70,7 @@ class Run:
                 self._prepare(clients, observed, addresses)
                 self._measure(clients, observed, addresses)
                 self._drain(clients, observed)
-                self.show(self._progress("judging"))
+                self._show("judging")
                 self._collect(clients, observed)
                 self.on_drained(observed)
                 judge(self.plan, observed)
@@ -255,7 +256,7 @@ class Run:
             if ready(status := clients.job_status()):
                 return
             self.environment.check_alive()
-            self.show(self._progress("starting", job=status))
+            self._show("starting", job=status)
             if status.phase == Phase.PHASE_FAILED:
                 break
         raise RunFailedError(f"the job did not start: {status.detail}")
@@ -270,7 +271,7 @@ class Run:
         while not self.interrupted.is_set():
             self.environment.check_alive()
             job, receiver = clients.job_status(), _receiving(clients.receiver_status())
-            self.show(self._progress("working off the warm-up", receiver=receiver, job=job))
+            self._show("working off the warm-up", receiver=receiver, job=job)
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
             silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
             behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
@@ -293,21 +294,13 @@ class Run:
         observed.received, observed.job = _receiving(clients.receiver_status()), clients.job_status()
         observed.job_restarts = self.environment.job_restarts
         before = observed.sent_before
-        self.show(self._progress(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before))
+        self._show(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before)
         return sender
 
-    def _progress(
-        self,
-        phase: str,
-        *,
-        sender: SenderStatusResponse | None = None,
-        receiver: ReceiverStatusResponse | None = None,
-        job: JobStatusResponse | None = None,
-        sent_before: int = 0,
-    ) -> RunProgress:
+    def _show(self, phase: str, **known: Any) -> None:
+        """Enter the phase, and show it with what is known besides: fields of `RunProgress`."""
         self._step = phase
-        elapsed_s = (self.clock.monotonic_ns() - self._begun_ns) / 1e9
-        return RunProgress(phase, elapsed_s, sender, receiver, job, sent_before)
+        self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, **known))
 
     @contextmanager
     def _noting_errors(self, observed: Observed) -> Iterator[None]:

@@ -35,17 +35,16 @@ def change_points(
     least_shares: Sequence[float],
     memory_min: float = MEMORY_MIN,
     significance: float = SIGNIFICANCE,
-    seed: int = 1,
 ) -> list[list[int]]:
     """Where each of the series changes: the index of the first value after each change, ascending.
 
     series: of the figures of the same runs, positive; they are compared as ratios. A change whose medians differ by
     less than the figure's least share does not count. memory_min: the least lag-1 autocorrelation that is assumed.
-    significance: how likely a change is found in any of the series if there is none. The same values and seed give the
-    same answer.
+    significance: how likely a change is found in any of the series if there is none. The same values give the same
+    answer.
     """
     logs = np.log(np.array(series, np.float64))
-    tests = _Tests(logs, memory_min, significance, np.random.default_rng(seed))
+    tests = _Tests(logs, memory_min, significance, np.random.default_rng(1))
     return [
         _that_matter(row, sorted(_divide(tests, figure, 0, logs.shape[1])), math.log1p(least))
         for figure, (row, least) in enumerate(zip(logs, least_shares, strict=True))

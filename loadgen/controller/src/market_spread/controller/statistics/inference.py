@@ -15,13 +15,14 @@ Floats = npt.NDArray[np.float64]
 # All signs of so many pairs are tried; of more pairs, a draw of as many.
 _EXACT_PAIRS_MAX = 12
 _PERMUTATIONS = 4096
+_TAIL = 0.025  # beyond either bound of an interval: 95% lie within
 # Keeps the statistic finite where all pairs differ by the same ratio.
 _VARIANCE_MIN = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """An estimate, and the bounds that hold it with the confidence asked for; None where the values are too few."""
+    """An estimate, and the bounds that hold it with 95% confidence; None where the values are too few."""
 
     estimate: float
     low: float | None
@@ -32,10 +33,10 @@ class ConfidenceInterval:
         return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
 
 
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
+def median_interval(values: Sequence[float]) -> ConfidenceInterval:
     """The median, between two order statistics. Six values are the least for 95%."""
     ordered = sorted(values)
-    return _between(float(np.median(ordered)), ordered, _sign_bound(len(ordered), (1 - confidence) / 2))
+    return _between(float(np.median(ordered)), ordered, _sign_bound(len(ordered)))
 
 
 def max_t(log_ratios: Floats) -> tuple[list[float], list[float]]:
@@ -62,7 +63,7 @@ def max_t(log_ratios: Floats) -> tuple[list[float], list[float]]:
     return alone.tolist(), adjusted.tolist()
 
 
-def paired_shift(log_ratios: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
+def paired_shift(log_ratios: Sequence[float]) -> ConfidenceInterval:
     """How much the second run of a pair is above the first, as a share: 0.1 is 10% more.
 
     Hodges and Lehmann's estimate, the median of the means of two pairs (Walsh averages); its bounds are those shifts
@@ -70,8 +71,7 @@ def paired_shift(log_ratios: Sequence[float], confidence: float = 0.95) -> Confi
     """
     logs, count = np.asarray(log_ratios), len(log_ratios)
     walsh = np.sort(np.add.outer(logs, logs)[np.triu_indices(count)] / 2)
-    below = _signed_rank_bound(count, (1 - confidence) / 2)
-    return _between(float(np.median(walsh)), walsh.tolist(), below, math.expm1)
+    return _between(float(np.median(walsh)), walsh.tolist(), _signed_rank_bound(count), math.expm1)
 
 
 def rank_sum(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
@@ -85,7 +85,7 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> tuple[float, fl
     return float(found.pvalue), float(found.statistic) / (len(first) * len(second))
 
 
-def unpaired_shift(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> ConfidenceInterval:
+def unpaired_shift(first: Sequence[float], second: Sequence[float]) -> ConfidenceInterval:
     """How much the second group is above the first, as a share of it. Values must be positive.
 
     Hodges and Lehmann's estimate, the median of all ratios of two values; its bounds by the large-sample approximation
@@ -93,7 +93,7 @@ def unpaired_shift(first: Sequence[float], second: Sequence[float], confidence: 
     """
     logs = np.sort(np.subtract.outer(np.log(second), np.log(first)).ravel())
     deviation = math.sqrt(logs.size * (len(first) + len(second) + 1) / 12)
-    below = math.floor(logs.size / 2 - stats.norm.ppf((1 + confidence) / 2) * deviation)
+    below = math.floor(logs.size / 2 - stats.norm.isf(_TAIL) * deviation)
     return _between(float(np.median(logs)), logs.tolist(), max(0, below), math.expm1)
 
 
@@ -113,18 +113,18 @@ def counts_differ_p(first: tuple[int, int], second: tuple[int, int]) -> float:
 
 
 @cache
-def _sign_bound(count: int, tail: float) -> int:
-    """How many of so many values lie below their median at least, in all but that tail of cases."""
-    return int(stats.binom.ppf(tail, count, 0.5))
+def _sign_bound(count: int) -> int:
+    """How many of so many values lie below their median at least, in all but 2.5% of cases."""
+    return int(stats.binom.ppf(_TAIL, count, 0.5))
 
 
 @cache
-def _signed_rank_bound(count: int, tail: float) -> int:
+def _signed_rank_bound(count: int) -> int:
     """The same of Wilcoxon's signed-rank sum."""
     ways = np.ones(1)  # by rank sum, in how many of all signs it occurs
     for rank in range(1, count + 1):
         ways = np.convolve(ways, [1.0, *[0.0] * (rank - 1), 1.0])
-    return int(np.searchsorted(ways.cumsum() / 2.0**count, tail, side="right"))
+    return int(np.searchsorted(ways.cumsum() / 2.0**count, _TAIL, side="right"))
 
 
 def _between(

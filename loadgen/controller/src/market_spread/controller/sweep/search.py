@@ -92,7 +92,7 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
         if returns < 2 * search.repeats:
             return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
     best = round(limit.rate) if limit is not None else ends.floor
-    if search.curve and best is not None and (point := _next_of_curve(best, trials)):
+    if search.curve and best is not None and (point := _next_of_curve(best, ends)):
         return Try(point, "curve")
     return RateLimit(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
 
@@ -170,14 +170,8 @@ def round_rate(rate: float) -> int:
     return round(int(rate), -digits)
 
 
-def _next_of_curve(best: int, trials: Sequence[Trial]) -> int | None:
+def _next_of_curve(best: int, ends: _Ends) -> int | None:
     """The first share of the rate near which nothing was tried and judged."""
-    outcomes: dict[int, list[RateOutcome]] = {}
-    for trial in trials:
-        outcomes.setdefault(trial.rate, []).append(trial.outcome)
-    done = [rate for rate, of in outcomes.items() if set(of) != {RateOutcome.VOID} or len(of) >= VOID_MAX]
-    for share in CURVE_SHARES:
-        wanted = round_rate(best * share)
-        if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):
-            return wanted
-    return None
+    done = [rate for rate, judged in ends.counts.items() if any(judged) or ends.is_void(rate)]
+    shares = filter(None, (round_rate(best * share) for share in CURVE_SHARES))
+    return next((wanted for wanted in shares if all(abs(rate / wanted - 1) > 0.03 for rate in done)), None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -173,10 +173,10 @@ def decisions_of(observed: Observed) -> Decisions:
 
 
 def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed) -> None:
-    for phase in (phase for phase in ("initial", "warm_up", "measured") if phase in observed.starts_unix_ns):
-        for quotes in quotes_of(getattr(plan, phase).open(observed.starts_unix_ns[phase])):
-            judge.add_quotes(quotes)
-    for orders in orders_of(plan.measured.open(observed.starts_unix_ns["measured"])):
+    loads = plan.opened(observed.starts_unix_ns)
+    for quotes in chain.from_iterable(map(quotes_of, loads.values())):
+        judge.add_quotes(quotes)
+    for orders in orders_of(loads["measured"]):
         judge.add_orders(orders)
 
 

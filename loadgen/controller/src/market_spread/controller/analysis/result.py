@@ -120,8 +120,7 @@ class Result:
 
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""
-        values = dataclasses.asdict(self)
-        return json.dumps(values, indent=2) + "\n"
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
     def write(self, folder: Path) -> Path:
         """Write it as `result.json`. UsageError if that fails."""

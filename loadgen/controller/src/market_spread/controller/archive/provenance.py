@@ -5,7 +5,7 @@ import subprocess
 from importlib.metadata import distributions, version
 from pathlib import Path
 
-from market_spread.controller.plan.plan import PlannedLoad, RunPlan
+from market_spread.controller.plan.plan import PHASES, PlannedLoad, RunPlan
 from market_spread.controller.run_folder.manifest import Scalar, Section
 
 _GIT_TIMEOUT_S = 10
@@ -33,7 +33,7 @@ def packages() -> Section:
 def data_section(plan: RunPlan) -> dict[str, Scalar]:
     """For each load its source, its messages, and the SHA-256 of its first 200,000, as sent at the epoch's begin."""
     section: dict[str, Scalar] = {}
-    for name in ("initial", "warm_up", "measured"):
+    for name in PHASES:
         load: PlannedLoad | None = getattr(plan, name)
         if load is not None:
             section[f"{name}.source"] = load.source

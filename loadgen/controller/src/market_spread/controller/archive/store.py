@@ -10,7 +10,7 @@ from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.controller.words import counted
+from market_spread.controller.words import counted, in_columns
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
@@ -132,11 +132,7 @@ def listing(summaries: Sequence[Summary]) -> str:
     """The list as a table of text."""
     if not summaries:
         return "no runs"
-    rows = [_COLUMNS, *(_cells(summary) for summary in summaries)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return "\n".join(in_columns([_COLUMNS, *map(_cells, summaries)]))
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:

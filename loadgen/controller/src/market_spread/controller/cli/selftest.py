@@ -33,12 +33,13 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once
-    from market_spread.controller.selftest.session import PromptNullStack, anchor_plan, look_at, record_table, self_test
+    from market_spread.controller.selftest.session import NullStack, anchor_plan, look_at, record_table, self_test
     from market_spread.controller.session.execute import carry_out, processes_of
 
     if anchor:
         plan = anchor_plan(rate, duration)
-        prompt = processes_of(plan, kind=PromptNullStack)
+        # A system that holds nothing back: all of a latency is of the machine.
+        prompt = processes_of(plan, kind=partial(NullStack, delay_us=0))
         made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt)
         sys.exit(made.verdict.exit_status)
     interrupt_once()

@@ -1,7 +1,7 @@
 """A finished run as comparisons, searches and histories see it. All that they read of a run's folder is read here."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
 from market_spread.controller.compare.ab_order import Place, read_place
+from market_spread.controller.run_folder.manifest import flat
 
 RESULT_FILE = "result.json"
 MANIFEST_FILE = "manifest.json"
@@ -118,7 +119,11 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
         void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
         lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
         wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
-        figures={path: float(value) for path, value in _leaves(result) if type(value) in (int, float)},
+        figures={
+            path: float(value)
+            for path, value in flat(result).items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        },
         facts=_facts(folder, result),
         achieved=achieved,
         place=read_place(folder),
@@ -136,15 +141,7 @@ def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {path: value if isinstance(value, str) else json.dumps(value) for path, value in _leaves(values)}
-
-
-def _leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{path}{name}.")
-        else:
-            yield path + name, value
+    return {path: value if isinstance(value, str) else json.dumps(value) for path, value in flat(values).items()}
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from market_spread.loadgen.market.symbols import Universe, universe
 _SEQUENCE_ROOM = 1_000_000
 # Initial quotes come this fast; there is one a symbol.
 _INITIAL_PER_S = 50_000
+# Of a run, in the order in which they are sent.
+PHASES = ("initial", "warm_up", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class RunPlan:
     def is_fenced(self) -> bool:
         """Whether all quotes are committed before the first order, so that each order meets its symbol's last quote."""
         return self.warm_up is None
+
+    def opened(self, starts_unix_ns: Mapping[str, int]) -> dict[str, Load]:
+        """The loads of those phases that have a start, in the order in which they are sent."""
+        phases = (phase for phase in PHASES if phase in starts_unix_ns)
+        return {phase: getattr(self, phase).open(starts_unix_ns[phase]) for phase in phases}
 
     def behind(self, newest_sequence: int) -> "RunPlan":
         """The plan for topics whose quotes are numbered up to that: all phases are numbered behind it.
@@ -166,13 +173,9 @@ def plan_of_recording(
 
 def quotes_of(load: Load) -> Iterator[Quotes]:
     """The quotes of a load, some thousand at a time."""
-    for block in load.blocks():
-        if len(block.quotes):
-            yield Quotes.from_rows(block.quotes.rows)
+    return (Quotes.from_rows(block.quotes.rows) for block in load.blocks() if len(block.quotes))
 
 
 def orders_of(load: Load) -> Iterator[Orders]:
     """The orders of a load, some thousand at a time."""
-    for block in load.blocks():
-        if len(block.orders):
-            yield Orders.from_rows(block.orders.rows)
+    return (Orders.from_rows(block.orders.rows) for block in load.blocks() if len(block.orders))

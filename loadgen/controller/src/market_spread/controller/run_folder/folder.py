@@ -75,14 +75,14 @@ def locked(folder: RunFolder) -> Iterator[None]:
         os.close(descriptor)
 
 
-def new_run_folder(runs_folder: Path, name: str) -> tuple[str, Path]:
-    """A run id that no run has yet, and its new folder. UsageError if it cannot be made."""
+def new_run_folder(runs_folder: Path, name: str) -> Path:
+    """A new folder, whose name is a run id that no run has yet. UsageError if it cannot be made."""
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}"
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
         folder = runs_folder / (stem + suffix)
         try:
             folder.mkdir(parents=True)
-            return stem + suffix, folder.resolve()
+            return folder.resolve()
         except FileExistsError:
             continue
         except OSError as error:

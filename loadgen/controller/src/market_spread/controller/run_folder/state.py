@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,11 @@ CAPTURING = "capturing"
 DONE = "done"
 
 
-@dataclass(slots=True)
-class Step:
-    """A step of a run. duration_s: None while it lasts."""
-
-    name: str
-    started: str
-    duration_s: float | None = None
-
-
 class State:
-    """The steps of a run, written down at each change. Not thread-safe."""
+    """The steps of a run, written down at each change. Not thread-safe.
+
+    steps: of each its name, when it was started, and `duration_s`, None while it lasts.
+    """
 
     def __init__(
         self, path: Path, *, clock: Clock, source: str = "market", resumed: int = 0, can_be_judged: bool = False
@@ -38,7 +31,7 @@ class State:
         self._source = source
         self._clock = clock
         self._since_ns = clock.monotonic_ns()
-        self.steps: list[Step] = []
+        self.steps: list[dict[str, Any]] = []
         self.resumed = resumed
         self.can_be_judged = can_be_judged
         self.error = ""
@@ -46,7 +39,7 @@ class State:
     @property
     def step(self) -> str:
         """The newest step; empty before the first."""
-        return self.steps[-1].name if self.steps else ""
+        return self.steps[-1]["name"] if self.steps else ""
 
     def enter(self, name: str) -> None:
         """Begin a step, if it is another one than the newest. OSError if it cannot be written down."""
@@ -54,10 +47,10 @@ class State:
             return
         now_ns = self._clock.monotonic_ns()
         if self.steps:
-            self.steps[-1].duration_s = round((now_ns - self._since_ns) / 1e9, 3)
+            self.steps[-1]["duration_s"] = round((now_ns - self._since_ns) / 1e9, 3)
         self._since_ns = now_ns
-        started = datetime.fromtimestamp(self._clock.unix_ns() / 1e9, UTC)
-        self.steps.append(Step(name, started.isoformat(timespec="milliseconds")))
+        started = datetime.fromtimestamp(self._clock.unix_ns() / 1e9, UTC).isoformat(timespec="milliseconds")
+        self.steps.append({"name": name, "started": started, "duration_s": None})
         self.write()
 
     def fail(self, error: str) -> None:
@@ -74,13 +67,9 @@ class State:
             "can_be_judged": self.can_be_judged,
             "resumed": self.resumed,
             "error": self.error,
-            "steps": self.to_list(),
+            "steps": self.steps,
         }
         write_whole(self._path, json.dumps(document, indent=2) + "\n")
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """The steps, for the result."""
-        return [asdict(step) for step in self.steps]
 
     @staticmethod
     def read(path: Path) -> Mapping[str, Any] | None:

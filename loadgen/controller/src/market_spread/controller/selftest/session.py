@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,10 +40,11 @@ ANCHOR = "null"
 _PROBES_PER_S = 200
 
 
+@dataclass(eq=False, kw_only=True)
 class NullStack(LocalStack):
     """The processes of a run, with the null system in place of the job, and the witness beside the receiver."""
 
-    delay_us = DELAY_US
+    delay_us: int = DELAY_US
 
     @property
     def witnessed(self) -> Path:
@@ -65,12 +66,6 @@ class NullStack(LocalStack):
         self._services.start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
         self._services.start("witness", "market_spread.controller.selftest.witness", witness)
-
-
-class PromptNullStack(NullStack):
-    """Whose system holds nothing back: all of a latency is of the machine."""
-
-    delay_us = 0
 
 
 def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:

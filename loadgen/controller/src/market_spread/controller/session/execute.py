@@ -122,7 +122,7 @@ def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Cons
 
 
 def processes_of(
-    plan: RunPlan, *, monitored: bool = False, kind: "type[LocalStack] | None" = None
+    plan: RunPlan, *, monitored: bool = False, kind: "Callable[..., LocalStack] | None" = None
 ) -> Callable[[str, Path], Environment]:
     """What makes the processes of a run on this machine, of that kind unless they are the usual ones."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.

@@ -51,16 +51,16 @@ def launch(
     keep: called at the end, while the metrics page is still served; it goes on when this returns.
     resumed: the folder of a run that is begun again in it, with what an earlier attempt has left deleted.
     """
-    known = (resumed.run_id, resumed.path) if resumed else None
-    run_id, folder = known or new_run_folder(runs_folder, plan.workload.name)
+    folder = resumed or RunFolder(new_run_folder(runs_folder, plan.workload.name))
+    run_id = folder.run_id
     pages: list[str] = []
 
     def line(text: str) -> None:
         console.print(text, soft_wrap=True, highlight=False)
 
-    with locked(RunFolder(folder)):
-        environment = environment_of(run_id, folder)
-        capture = Capture(RunFolder(folder), plan, environment, clock=clock, resumed=_attempts(resumed))
+    with locked(folder):
+        environment = environment_of(run_id, folder.path)
+        capture = Capture(folder, plan, environment, clock=clock, resumed=_attempts(resumed))
         capture.check_host(line)
         capture.begin()
         notes = RunNotes(run_id, clock=clock)
@@ -69,7 +69,7 @@ def launch(
             notes.start(addresses.aggregator)
             pages.append(addresses.aggregator_http)
             line(f"metrics page: {addresses.aggregator_http}")
-            if (hint := environment.how_to_watch(folder, addresses)) is not None:
+            if (hint := environment.how_to_watch(folder.path, addresses)) is not None:
                 line(hint)
 
         with _ended(environment, capture, notes):
@@ -90,24 +90,24 @@ def launch(
                 observed = run.carry_out()
             capture.ending(observed)
             environment.stop_all_but_aggregator()
-            result = finish(capture.folder, plan, observed, state=capture.state, checks=capture.checks)
+            result = finish(folder, plan, observed, state=capture.state, checks=capture.checks)
             notes.tell(verdict_note(run_id, plan, observed, result, unix_ns=clock.unix_ns()))
             notes.close()
             if keep_input:
-                write_input(folder, run.plan, observed)
+                write_input(folder.path, run.plan, observed)
             console.print(result_table(result), highlight=False)
-            line(f"\n[dim]{folder / 'result.json'}[/dim]")
+            line(f"\n[dim]{folder.result}[/dim]")
             if lost := len(notes.waiting) + notes.dropped:
                 said = f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s"
                 line(f"{said}; the page has the verdict when the aggregator has ended")
-            show_page(lambda: export_page(pages[0], run_id, folder), console)
-            line(f"[dim]{write_report(capture.folder, plan, observed, result, clock=clock)}[/dim]")
+            show_page(lambda: export_page(pages[0], run_id, folder.path), console)
+            line(f"[dim]{write_report(folder, plan, observed, result, clock=clock)}[/dim]")
             capture.state.enter(DONE)
             if keep is not None:
                 line(f"metrics page: {pages[0]} (until Ctrl-C)")
                 keep()
         if notes.waiting:  # nobody else writes the log any more
-            show_page(lambda: with_notes(capture.folder, notes.waiting, clock=clock), console)
+            show_page(lambda: with_notes(folder, notes.waiting, clock=clock), console)
         return result
 
 
@@ -147,11 +147,7 @@ def require_room(folder: Path, plan: RunPlan) -> None:
 
 def write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
     """Quotes and orders for `market-spread check`: made again from the plan, with the times when its loads began."""
-    loads = [
-        getattr(plan, phase).open(observed.starts_unix_ns[phase])
-        for phase in ("initial", "warm_up", "measured")
-        if phase in observed.starts_unix_ns
-    ]
-    write_native(folder / "nbbo.messages", (block.quotes.rows for load in loads for block in load.blocks()))
-    if "measured" in observed.starts_unix_ns:
-        write_native(folder / "orders.messages", (block.orders.rows for block in loads[-1].blocks()))
+    loads = plan.opened(observed.starts_unix_ns)
+    write_native(folder / "nbbo.messages", (block.quotes.rows for load in loads.values() for block in load.blocks()))
+    if "measured" in loads:
+        write_native(folder / "orders.messages", (block.orders.rows for block in loads["measured"].blocks()))

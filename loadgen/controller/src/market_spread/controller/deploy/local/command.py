@@ -20,6 +20,7 @@ from market_spread.controller.deploy.local.registry import Process, RegisteredSt
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
+from market_spread.controller.words import in_columns
 from market_spread.v1.control_pb2 import Phase
 
 _JOB_TIMEOUT_S = 120
@@ -67,7 +68,7 @@ class BackgroundStack:
         with self._alone():
             self._require_down()
             say("starting broker, metrics-aggregator, receiver, job and sender")
-            _, folder = new_run_folder(self._folder, "up")
+            folder = new_run_folder(self._folder, "up")
             others = _children()
             started: list[Process] = []
 
@@ -163,8 +164,7 @@ def status_lines(statuses: list[ProcessStatus]) -> list[str]:
         state = "running" if status.running else "ended"
         who = (status.process.title, str(status.process.pid))
         rows.append((*who, state, status.address, status.phase, " ".join(status.detail.split())))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return in_columns(rows)
 
 
 def _children() -> list[Process]:

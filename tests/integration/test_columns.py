@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.loadgen.market.symbols import universe
 from market_spread.streaming import AsOfJoin
@@ -471,7 +472,8 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
         spark.conf.set("spark.sql.shuffle.partitions", 1)
 
     def state_partitions(mode: str) -> list[int]:
-        found = state_partition_of(names, mode=mode, buckets=4, partitions=partitions)
+        job = {"mode": mode, "shuffle_partitions": partitions}
+        found = state_partition_of(names, DEFAULT_WORKLOAD.changed(job=job, market={"partitions": 4}))
         return [int(partition) for partition in found]
 
     assert dict(map(tuple, placed)) == dict(

@@ -15,7 +15,7 @@ from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
-from market_spread.controller.analysis.keys import parts_of, state_partitions
+from market_spread.controller.analysis.keys import parts_of
 from market_spread.controller.analysis.latency import received_again_us
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
@@ -29,6 +29,7 @@ from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
@@ -1438,7 +1439,7 @@ def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observ
     """Its orders are an eighth of all: neither the output nor its median stands still."""
     parted = dataclasses.replace(plan, workload=plan.workload.changed(job={"shuffle_partitions": 8}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))
-    partitions = state_partitions(parted, alerts)
+    partitions = state_partition_of(alerts.symbol, parted.workload)
     number = int(partitions[0])
     begin_us = int(alerts.intended_us[0]) + 30_000_000
     held_up = (partitions == number) & (alerts.intended_us > begin_us) & (alerts.intended_us < begin_us + 4_000_000)

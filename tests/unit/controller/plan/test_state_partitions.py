@@ -3,17 +3,24 @@
 import numpy as np
 import pytest
 
+from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.state_partitions import path_of, state_partition_of
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.workload import Workload, read_workload
 from market_spread.loadgen.market.symbols import universe
 from tests.support.paths import QUICK
+
+
+def a_job(mode: str, *, buckets: int, partitions: int) -> Workload:
+    """A workload of so many partitions of the topics and of the state."""
+    job = {"mode": mode, "shuffle_partitions": partitions}
+    return DEFAULT_WORKLOAD.changed(job=job, market={"partitions": buckets})
 
 
 def test_micro_batch_mode_places_a_symbol_by_its_kafka_partition() -> None:
     market = universe(350, 6)
 
-    found = state_partition_of(market.names, mode="micro-batch", buckets=6, partitions=4)
+    found = state_partition_of(market.names, a_job("micro-batch", buckets=6, partitions=4))
 
     assert found.tolist() == (market.bucket % 4).tolist()
 
@@ -22,20 +29,20 @@ def test_real_time_mode_places_a_symbol_by_spark_s_hash_of_it() -> None:
     """Expected: `SELECT pmod(hash(s), 1000)` of the padded names in Spark 4.1; buckets play no part."""
     symbols = np.array([b"AAPL", b"/A", b"BRK.A"], "S6")
 
-    found = state_partition_of(symbols, mode="real-time", buckets=6, partitions=1000)
+    found = state_partition_of(symbols, a_job("real-time", buckets=6, partitions=1000))
 
     assert found.tolist() == [874, 916, 179]
     padded = np.char.ljust(symbols, 6)
-    assert state_partition_of(padded, mode="real-time", buckets=1, partitions=1000).tolist() == found.tolist()
-    assert len(state_partition_of(symbols[:0], mode="real-time", buckets=1, partitions=4)) == 0
+    assert state_partition_of(padded, a_job("real-time", buckets=1, partitions=1000)).tolist() == found.tolist()
+    assert len(state_partition_of(symbols[:0], a_job("real-time", buckets=1, partitions=4))) == 0
 
 
 def test_symbols_of_one_path_share_the_partitions_of_topic_and_state() -> None:
     market = universe(350, 3)
 
-    found = path_of(market.names, mode="real-time", buckets=3, partitions=4)
+    found = path_of(market.names, a_job("real-time", buckets=3, partitions=4))
 
-    state = state_partition_of(market.names, mode="real-time", buckets=3, partitions=4)
+    state = state_partition_of(market.names, a_job("real-time", buckets=3, partitions=4))
     assert found.tolist() == (market.bucket * 4 + state).tolist()
 
 
@@ -45,7 +52,7 @@ def test_symbols_of_one_path_share_the_partitions_of_topic_and_state() -> None:
 def test_every_state_partition_with_symbols_has_probes(symbols: int, buckets: int, partitions: int, mode: str) -> None:
     market = universe(symbols, buckets, partitions)
 
-    found = state_partition_of(market.names, mode=mode, buckets=buckets, partitions=partitions)
+    found = state_partition_of(market.names, a_job(mode, buckets=buckets, partitions=partitions))
 
     is_probe = np.isin(np.arange(len(market)), market.probe_ids)
     assert set(found[~is_probe].tolist()) <= set(found[is_probe].tolist())

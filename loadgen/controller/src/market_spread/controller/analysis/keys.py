@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence
 from market_spread.controller.analysis.stalls import NO_PART, Groups
 from market_spread.controller.plan.plan import RunPlan, universe_of
-from market_spread.controller.plan.state_partitions import path_of, state_partition_of
+from market_spread.controller.plan.state_partitions import path_of
 from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
 from market_spread.loadgen.faults import Bools
 from market_spread.loadgen.oracle.oracle import read_again
@@ -27,17 +26,6 @@ def by_heat(plan: RunPlan, symbols: Texts) -> dict[str, Bools]:
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 
-def state_partitions(plan: RunPlan, alerts: Alerts) -> Int64s:
-    """In which partition of the job's state the key of each alert is."""
-    workload = plan.workload
-    return state_partition_of(
-        alerts.symbol,
-        mode=workload.job.mode,
-        buckets=workload.market.partitions,
-        partitions=workload.job.shuffle_partitions,
-    )
-
-
 def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] = ()) -> list[Groups]:
     """What of the output may stand still alone, larger parts first: partitions of state and input, their paths, keys.
 
@@ -46,8 +34,7 @@ def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] =
     then, by a newer quote, and parts catch up one after another: such orders tell of no part, or of no key and path
     where a second job goes on meanwhile.
     """
-    job, buckets = plan.workload.job, plan.workload.market.partitions
-    paths = path_of(alerts.symbol, mode=job.mode, buckets=buckets, partitions=job.shuffle_partitions)
+    job, paths = plan.workload.job, path_of(alerts.symbol, plan.workload)
     of_input, of_state = np.divmod(paths, job.shuffle_partitions)
     everything = np.zeros(len(alerts), np.int64)
     once = ~read_again(alerts.intended_us, alerts.received_us, replays)

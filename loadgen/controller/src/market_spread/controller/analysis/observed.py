@@ -124,8 +124,7 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     workload = plan.workload
     replayed, paths = replays_of(plan, observed), None
     if workload.job.replicas > 1:
-        shuffled = workload.job.shuffle_partitions
-        paths = partial(path_of, mode=workload.job.mode, buckets=workload.market.partitions, partitions=shuffled)
+        paths = partial(path_of, workload=workload)
     delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
     oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
     _add_input(oracle, plan, observed)

@@ -12,7 +12,7 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.correctness import conservation, correctness, lost
 from market_spread.controller.analysis.cpu import cpu_per_message
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, conclude
-from market_spread.controller.analysis.keys import by_heat, parts_of, state_partitions
+from market_spread.controller.analysis.keys import by_heat, parts_of
 from market_spread.controller.analysis.latency import (
     STAGES,
     Growth,
@@ -36,6 +36,7 @@ from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.facts import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD, run_limits
 from market_spread.controller.statistics.intervals import PercentileEstimate, percentiles_with_intervals
 from market_spread.loadgen.columns import Alerts
@@ -86,7 +87,7 @@ def result_of(
         steady = steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
-    partitions = state_partitions(plan, judged) if judged is not None else None
+    partitions = state_partition_of(judged.symbol, workload) if judged is not None else None
     stalls = _stalls(plan, observed)
     samples = _samples(plan, judged, partitions, latencies) | _decision_samples(plan, observed)
     estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}

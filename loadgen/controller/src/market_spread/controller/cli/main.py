@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _START_UNIX_NS = 1_700_000_000_000_000_000
 
-_rate = click.option("--rate", type=int, help="Messages per second, quotes and orders together.")
-_duration = click.option("--duration", type=float, help="Seconds of measured load.")
+_rate = click.option("--rate", "rate_per_s", type=int, help="Messages per second, quotes and orders together.")
+_duration = click.option("--duration", "duration_s", type=float, help="Seconds of measured load.")
 _symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
 _bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
 _monitored = click.option(
@@ -80,7 +80,9 @@ def setup() -> None:
 @_duration
 @click.option("--mode", help="Mode of the job: real-time or micro-batch.")
 @_symbols
-@click.option("--frame-size", type=int, help="Maximum messages per frame; 1 sends each message alone.")
+@click.option(
+    "--frame-size", "frame_messages", type=int, help="Maximum messages per frame; 1 sends each message alone."
+)
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
 @click.option("--keep", is_flag=True, help="Keep serving the metrics page after the run, until Ctrl-C.")
 @click.option("--resume", metavar="RUN_ID", help="Resume an interrupted run instead of starting a WORKLOAD.")
@@ -99,11 +101,6 @@ def setup() -> None:
 @_as_json
 def run(
     workload: Path | None,
-    rate: int | None,
-    duration: float | None,
-    mode: str | None,
-    symbols: int | None,
-    frame_size: int | None,
     keep_input: bool,
     keep: bool,
     resume: str | None,
@@ -115,6 +112,7 @@ def run(
     in_cluster: bool,
     runs_folder: Path,
     as_json: bool,
+    **changes: Any,
 ) -> None:
     """Run the WORKLOAD and judge every alert.
 
@@ -138,8 +136,7 @@ def run(
     if workload is None:
         assert resume is not None
         sys.exit(carry_on(resume, runs_folder=runs_folder, as_json=as_json).verdict.exit_status)
-    overrides = Overrides(rate_per_s=rate, duration_s=duration, mode=mode, symbols=symbols, frame_messages=frame_size)
-    plan = plan_of_workload(read_workload(workload, overrides))
+    plan = plan_of_workload(read_workload(workload, Overrides(**changes)))
     environment_of = None
     if target == "kubernetes":
         from market_spread.controller.deploy.kubernetes.release import release_of
@@ -202,15 +199,7 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
     default=_START_UNIX_NS,
     help="Intended send time of the first measured message, Unix nanoseconds.",
 )
-def generate(
-    workload: Path,
-    nbbo: Path,
-    orders: Path,
-    rate: int | None,
-    duration: float | None,
-    symbols: int | None,
-    start: int,
-) -> None:
+def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: Any) -> None:
     """Write the messages of a WORKLOAD to files.
 
     They are in the native format. The same workload and start give the same bytes.
@@ -218,10 +207,8 @@ def generate(
     from market_spread.controller.plan.generate import generate as write_messages
     from market_spread.controller.plan.workload import Overrides, read_workload
 
-    overrides = Overrides(rate_per_s=rate, duration_s=duration, symbols=symbols)
-    initial_count, quote_count, order_count = write_messages(
-        read_workload(workload, overrides), nbbo=nbbo, orders=orders, start_unix_ns=start
-    )
+    offered = read_workload(workload, Overrides(**changes))
+    initial_count, quote_count, order_count = write_messages(offered, nbbo=nbbo, orders=orders, start_unix_ns=start)
     click.echo(f"{quote_count:,} quotes, {initial_count:,} of them initial, in {nbbo}")
     click.echo(f"{order_count:,} orders in {orders}")
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,26 +22,22 @@ Values = Mapping[str, float]
 Row = tuple[int, str, str, float]
 
 
+@dataclass(eq=False)
 class Sampler:
     """A thread that samples: `start`, then `close`. What it finds is an Arrow stream, whole up to its last flush.
 
     Values of a second are rates over the time since the sample before, or levels at that moment. It samples in the
     middle of each second; what comes more than half of one late leaves its second out, so that gaps are seen.
+    processes: process ids by the names of the components, those that there are now.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock,
-        processes: Callable[[], Mapping[str, int]],
-        machine: MachineCounters | None = None,
-    ) -> None:
-        """processes: process ids by the names of the components, those that there are now."""
-        self._path = path
-        self._clock = clock
-        self._processes = processes
-        self._machine = machine or MachineCounters()
+    path: Path
+    _: KW_ONLY
+    clock: Clock
+    processes: Callable[[], Mapping[str, int]]
+    machine: MachineCounters = field(default_factory=MachineCounters)
+
+    def __post_init__(self) -> None:
         self._known: dict[str, ProcessCounters] = {}
         self._rates = Rates()
         self._rows: list[Row] = []
@@ -51,7 +48,7 @@ class Sampler:
 
     def start(self) -> None:
         """Begin to sample. OSError if the file cannot be made."""
-        self._file = pa.OSFile(str(self._path), "wb")
+        self._file = pa.OSFile(str(self.path), "wb")
         self._writer = pa.ipc.new_stream(self._file, SCHEMA)
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._thread.start()
@@ -75,14 +72,14 @@ class Sampler:
 
     def sample(self) -> None:
         """Look once."""
-        unix_ns = self._clock.unix_ns()
-        monotonic_s = self._clock.monotonic_ns() / 1e9
+        unix_ns = self.clock.unix_ns()
+        monotonic_s = self.clock.monotonic_ns() / 1e9
         second = unix_ns // _SECOND_NS
-        self._take(second, monotonic_s, "machine", *self._machine.read())
-        for component, pid in {**self._processes(), "controller": self._machine.own_pid}.items():
+        self._take(second, monotonic_s, "machine", *self.machine.read())
+        for component, pid in {**self.processes(), "controller": self.machine.own_pid}.items():
             counters = self._known.get(component)
             if counters is None or counters.pid != pid:
-                counters = self._known[component] = ProcessCounters(pid, descendants=pid != self._machine.own_pid)
+                counters = self._known[component] = ProcessCounters(pid, descendants=pid != self.machine.own_pid)
             cumulative, levels = counters.read()
             self._take(second, monotonic_s, component, cumulative, levels)
         with self._lock:
@@ -93,11 +90,11 @@ class Sampler:
         self._add(second, "controller", [("unix_minus_monotonic_ms", (unix_ns / 1e9 - monotonic_s) * 1000)])
 
     def _run(self) -> None:
-        to_middle_ns = (_LATE_NS - self._clock.unix_ns()) % _SECOND_NS
-        due_ns = self._clock.monotonic_ns() + to_middle_ns
+        to_middle_ns = (_LATE_NS - self.clock.unix_ns()) % _SECOND_NS
+        due_ns = self.clock.monotonic_ns() + to_middle_ns
         since_flush = 0
-        while not self._ending.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
-            if self._clock.monotonic_ns() - due_ns < _LATE_NS:
+        while not self._ending.wait(max(0.0, (due_ns - self.clock.monotonic_ns()) / 1e9)):
+            if self.clock.monotonic_ns() - due_ns < _LATE_NS:
                 with suppress(OSError, MarketSpreadError):
                     self.sample()
                 since_flush += 1

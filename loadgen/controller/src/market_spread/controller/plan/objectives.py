@@ -1,7 +1,7 @@
 """What is asked of a system besides being correct."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Self
@@ -42,16 +42,20 @@ class Objectives:
 
     @model_validator(mode="after")
     def _can_be_met(self) -> Self:
-        wrong = [
-            f"{higher}_ms={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
-            for (lower, lower_ms), (higher, higher_ms) in pairwise(self.latency_ms.items())
-            if lower_ms > higher_ms
-        ]
+        wrong = self.contradictions()
         if self.rate_share == 1:
             wrong.append("rate_share=1; use less than 1, since the last alert comes after the last message was sent")
         if wrong:
             raise ValueError("\n".join(wrong))
         return self
+
+    def contradictions(self, key: Callable[[str], str] = "{}_ms".format) -> list[str]:
+        """A sentence for each percentile that may be less than a lower one; key: what the limit of one is called."""
+        return [
+            f"{key(higher)}={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
+            for (lower, lower_ms), (higher, higher_ms) in pairwise(self.latency_ms.items())
+            if lower_ms > higher_ms
+        ]
 
     def with_p99(self, p99_ms: float | None) -> "Objectives":
         """These, with another 99th percentile unless it is None."""
@@ -60,7 +64,8 @@ class Objectives:
     @property
     def latency_ms(self) -> dict[str, float]:
         """The most that a percentile may be, by its name, lowest percentile first."""
-        return {name: limit for name in PERCENTILES if (limit := getattr(self, _field(name))) is not None}
+        limits = {name: getattr(self, f"{name.replace('.', '_')}_ms") for name in PERCENTILES}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     @staticmethod
     def of_options(texts: Sequence[str]) -> "Objectives":
@@ -108,10 +113,6 @@ class Objectives:
 
 
 _OBJECTIVES = Schema(Objectives)
-
-
-def _field(percentile: str) -> str:
-    return f"{percentile.replace('.', '_')}_ms"
 
 
 def _number(text: str) -> float:

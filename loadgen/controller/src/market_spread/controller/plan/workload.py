@@ -1,7 +1,6 @@
 """A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -219,15 +218,10 @@ class Workload:
         def key(percentile: str) -> str:
             return ".limits.p99_ms" if percentile == "p99" and slo.p99_ms is None else f"{percentile}_ms"
 
-        asked, linger_ms = slo.with_p99(p99_ms).latency_ms, _linger_ms(info)
-        wrong = [
-            f"{key(higher)}={higher_ms:g}; use {lower_ms:g} or more, the limit of {lower}"
-            for (lower, lower_ms), (higher, higher_ms) in pairwise(asked.items())
-            if lower_ms > higher_ms
-        ]
-        wrong += [
+        asked, linger_ms = slo.with_p99(p99_ms), _linger_ms(info)
+        wrong = asked.contradictions(key) + [
             f"{key(name)}={limit_ms:g}; use {linger_ms:g} or more, since frames.linger_ms lets a message wait so long"
-            for name, limit_ms in asked.items()
+            for name, limit_ms in asked.latency_ms.items()
             if limit_ms < linger_ms
         ]
         if wrong:

@@ -86,21 +86,18 @@ def validity(
         generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload)),
         _stolen(plan, observed),
         *_undecided(observed),
-        *(
-            []
-            if judged is None
-            else [
-                _not_steady(plan, steady, from_s=from_s),
-                _slower_between(steady, from_s=from_s),
-                _cpu_unsteady(observed, from_s=from_s),
-                one_key(plan, judged.symbol),
-            ]
-        ),
-        clock_offset(observed, plan.workload.void.clock_ms, seen.hosts if seen else 0),
-        *rig_agrees(plan, observed),
-        *([] if seen is None else _of_timeline(plan, seen)),
-        *([] if seen is None else _of_preflight(seen)),
     ]
+    if judged is not None:
+        evidence += [
+            _not_steady(plan, steady, from_s=from_s),
+            _slower_between(steady, from_s=from_s),
+            _cpu_unsteady(observed, from_s=from_s),
+            one_key(plan, judged.symbol),
+        ]
+    evidence.append(clock_offset(observed, plan.workload.void.clock_ms, seen.hosts if seen else 0))
+    evidence += rig_agrees(plan, observed)
+    if seen is not None:
+        evidence += [*_of_timeline(plan, seen), *_of_preflight(seen)]
     return Assessment(tuple(evidence))
 
 
@@ -174,15 +171,15 @@ def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
     late = late_frames(plan, delays)
     share = late / sent.frames_sent
     allowed = workload.limits.late_share
-    if late > allowed * sent.frames_sent:
+    holds = late <= allowed * sent.frames_sent
+    which, how = f"{late} of {sent.frames_sent} frames", f"more than {workload.limits.late_ms:g} ms after their plan"
+    text = f"{which} went out {how}"
+    if not holds:
         text = (
-            f"the generator was late: {late} of {sent.frames_sent} frames ({share:.2%}) went out "
-            f"more than {workload.limits.late_ms:g} ms after their plan, at most {allowed:.2%} may; "
+            f"the generator was late: {which} ({share:.2%}) went out {how}, at most {allowed:.2%} may; "
             "lower the rate or give the sender a core of its own"
         )
-    else:
-        text = f"{late} of {sent.frames_sent} frames went out more than {workload.limits.late_ms:g} ms after their plan"
-    return Evidence(Criterion.LATE_GENERATOR, late <= allowed * sent.frames_sent, text, share, allowed, "share")
+    return Evidence(Criterion.LATE_GENERATOR, holds, text, share, allowed, "share")
 
 
 def _lost_by_sender(observed: Observed) -> Evidence:

@@ -53,7 +53,9 @@ _SETTINGS = {
     "warm_up.batches": "warm_up_batches",
     "warm_up.duration_s": "warm_up_s",
 }
-# Counts of the oracle's judgement that a result has.
+# Counts of the sender, of the receiver and of the oracle's judgement that a result has.
+_SENT = ("messages_sent", "quotes_sent", "orders_sent", "frames_sent", "messages_failed")
+_RECEIVED = ("alerts_duplicated", "alerts_disagreeing", "invalid_records")
 _JUDGED = ("expected", "missing", "unexpected", "wrong", "undecided")
 _NO_LATENCY: LatencyNs = latency_summary_ns(HdrCounts())
 
@@ -81,7 +83,6 @@ def result_of(
     timed = observed.timed_alerts
     latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
     judged = judged_alerts(timed, from_us=settle_us) if timed is not None else None
-    growth = latencies.growth if latencies else Growth()
     steady = Steadiness(unknown="there are no alerts")
     if judged is not None and len(judged):
         steady = steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
@@ -93,29 +94,21 @@ def result_of(
     estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}
     clusters = {path: {name: each.clusters for name, each in of.items()} for path, of in estimates.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
-    achieved = Achieved(
-        latency_ns,
-        plan.offered_rate_per_s,
-        _achieved_rate_per_s(observed),
-        lost(observed),
-        clusters.get("latency_ns", {}),
-    )
+    rate_per_s, rests_on = _achieved_rate_per_s(observed), clusters.get("latency_ns", {})
+    achieved = Achieved(latency_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
     asked = assess(workload.objectives, achieved)
     outage = _outage(plan, observed)
     stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms, seen.hosts if seen else 0)
     paced = (
         []
-        if judged is None
+        if judged is None or latencies is None
         # What stood still is behind afterwards: the cause comes first.
-        else [_stalled(plan, observed, stalls), _lag_growing(plan, observed, growth, steady, backlog)]
+        else [_stalled(plan, observed, stalls), _lag_growing(plan, observed, latencies.growth, steady, backlog)]
     )
     verdicts = Verdicts(
         correct=correctness(observed, outage).with_evidence(*stamped[:1]),
         valid=validity(plan, observed, judged, steady, stalls, outage, seen).with_evidence(*stamped[1:]),
-        objectives=Assessment(
-            (*paced, *asked),
-            known=all(each.holds is not None for each in asked),
-        ),
+        objectives=Assessment((*paced, *asked), known=all(each.holds is not None for each in asked)),
     )
     conclusion = conclude(verdicts)
     sent, judgement = observed.sent, observed.judgement
@@ -138,15 +131,11 @@ def result_of(
         started=observed.started.isoformat(timespec="seconds"),
         duration_s=plan.duration_s,
         mode=workload.job.mode,
-        messages_sent=sent.messages_sent,
-        quotes_sent=sent.quotes_sent,
-        orders_sent=sent.orders_sent,
+        **{count: getattr(sent, count) for count in _SENT},
         messages_processed=processed,
         **judged_counts,
         alerts_received=observed.received.alerts,
-        alerts_duplicated=observed.received.alerts_duplicated,
-        alerts_disagreeing=observed.received.alerts_disagreeing,
-        invalid_records=observed.received.invalid_records,
+        **{count: getattr(observed.received, count) for count in _RECEIVED},
         offered_rate_per_s=plan.offered_rate_per_s,
         achieved_rate_per_s=achieved.achieved_rate_per_s,
         latency_ns=latency_ns,
@@ -156,9 +145,7 @@ def result_of(
         stages_ns={name: latency_summary_ns(latencies.stages[name]) if latencies else _NO_LATENCY for name in STAGES},
         send_lag_ns=latency_summary_ns(HdrCounts.of_status(sent.send_lag_histogram)),
         frame_delay_ns=latency_summary_ns(frame_delay),
-        frames_sent=sent.frames_sent,
         frames_late=late_frames(plan, frame_delay),
-        messages_failed=sent.messages_failed,
         boundaries=len(gaps_ns),
         boundary_gap_ns_median=int(np.median(gaps_ns)) if gaps_ns else None,
         boundary_gap_ns_max=max(gaps_ns, default=None),

@@ -28,9 +28,8 @@ class RunStore:
         try:
             self._files, self._root = fsspec.core.url_to_fs(address)
         except (ImportError, ValueError) as error:
-            raise UsageError(
-                f"the store {address} cannot be used: {error}; install what it needs, or name a folder"
-            ) from error
+            sentence = f"the store {address} cannot be used: {error}; install what it needs, or name a folder"
+            raise UsageError(sentence) from error
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""

@@ -159,20 +159,17 @@ def _void_obstacle(first: Group, other: Group) -> str:
     if not void:
         return ""
     more = max(first, other, key=lambda group: void_counts(group)[0] / (sum(void_counts(group)) or 1))
+    remedy = "mend what makes them void, or lower the rate"
     if counts_differ_p(*counts) < VOID_SIGNIFICANCE:
         text = ", ".join(
             f"{void} of {void + valid} of {group.name}"
             for group, (void, valid) in zip((first, other), counts, strict=True)
         )
         return (
-            f"runs of {more.name} are void more often ({text}), so those that are left may be its fast ones; "
-            "mend what makes them void, or lower the rate"
+            f"runs of {more.name} are void more often ({text}), so those that are left may be its fast ones; {remedy}"
         )
     if void > VOID_SHARE_MAX * (void + valid):
-        return (
-            f"{void} of {void + valid} runs are void, so those that are left may be the fast ones; "
-            "mend what makes them void, or lower the rate"
-        )
+        return f"{void} of {void + valid} runs are void, so those that are left may be the fast ones; {remedy}"
     return ""
 
 

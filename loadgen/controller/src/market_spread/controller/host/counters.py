@@ -157,13 +157,9 @@ class ProcessCounters:
 
     def _stat(self, folder: Path, counts: dict[str, float], levels: dict[str, float]) -> None:
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        user, system = int(fields[11]), int(fields[12])
-        found = {"cpu_s": (user + system) / _TICKS_PER_S, "major_faults": int(fields[9])}
-        found |= {"user_s": user / _TICKS_PER_S, "system_s": system / _TICKS_PER_S}
-        for name, value in found.items():
-            counts[name] = counts.get(name, 0) + value
-        for name, value in {"threads": int(fields[17]), "memory_bytes": int(fields[21]) * _PAGE_BYTES}.items():
-            levels[name] = levels.get(name, 0) + value
+        user_s, system_s = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
+        _add(counts, cpu_s=user_s + system_s, user_s=user_s, system_s=system_s, major_faults=int(fields[9]))
+        _add(levels, threads=int(fields[17]), memory_bytes=int(fields[21]) * _PAGE_BYTES)
 
     def _descendants(self) -> list[int]:
         found, new = [self.pid], [self.pid]
@@ -181,12 +177,16 @@ def _threads(folder: Path, counts: dict[str, float]) -> None:
     for task in _entries(folder / "task"):
         run_delay = _text(folder / "task" / task / "schedstat").split()
         if len(run_delay) > 1:
-            counts["run_delay_s"] = counts.get("run_delay_s", 0) + int(run_delay[1]) / 1e9
+            _add(counts, run_delay_s=int(run_delay[1]) / 1e9)
         tail = _text(folder / "task" / task / "status").rpartition("voluntary_ctxt_switches:\t")
         before = tail[0].rpartition("voluntary_ctxt_switches:\t")[2].split("\n", 1)[0]
         if tail[2].strip().isdigit() and before.isdigit():
-            counts["switches_involuntary"] = counts.get("switches_involuntary", 0) + int(tail[2])
-            counts["switches_voluntary"] = counts.get("switches_voluntary", 0) + int(before)
+            _add(counts, switches_involuntary=int(tail[2]), switches_voluntary=int(before))
+
+
+def _add(totals: dict[str, float], **more: float) -> None:
+    for name, value in more.items():
+        totals[name] = totals.get(name, 0) + value
 
 
 def _netstat(path: Path, protocol: str) -> dict[str, float]:

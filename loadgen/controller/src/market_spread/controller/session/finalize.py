@@ -12,7 +12,6 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.validity import Seen, push_gaps
 from market_spread.controller.analysis.verdict import judged_from_unix_ns, result_of
 from market_spread.controller.archive import histograms, jvm_pauses
-from market_spread.controller.archive.histograms import TimedHistogram
 from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.host import timeline
 from market_spread.controller.host.facts import this_machine
@@ -37,7 +36,7 @@ def finish(
     """
     state.enter(CAPTURING)
     if folder.samples.exists() or not folder.timeline.exists():
-        timeline.write(folder.samples, folder.timeline, _more_rows(folder, plan, observed))
+        timeline.write(folder.samples, folder.timeline, _more_rows(folder, observed))
     _write_histograms(folder, plan, observed)
     seen = _seen(folder, observed, checks)
     manifest = manifest_of(folder)
@@ -66,7 +65,7 @@ def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: R
     return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
 
 
-def _more_rows(folder: RunFolder, plan: RunPlan, observed: Observed) -> Iterator[Row]:
+def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:
     """Latencies of each second by the intended send, and what the JVMs stood still."""
     for name in ("job", "broker"):
         yield from jvm_pauses.rows(name, folder.logs / f"{name}.gc.log")
@@ -93,12 +92,9 @@ def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> N
         }
         for name, values_us in figures.items():
             histograms.write(folder.histograms / f"{name}.hlog", histograms.by_second(alerts.intended_us, values_us))
-    begin_ns = observed.starts_unix_ns.get("measured", 0)
-    end_ns = observed.measured_until_unix_ns
+    begin_ns, end_ns = observed.starts_unix_ns.get("measured", 0), observed.measured_until_unix_ns
     for name, metric in (("send_lag", SEND_LAG), ("frame_delay", FRAME_DELAY)):
-        intervals: Iterator[TimedHistogram] = histograms.pushed(
-            folder.metrics, metric.name, from_unix_ns=begin_ns, to_unix_ns=end_ns
-        )
+        intervals = histograms.pushed(folder.metrics, metric.name, from_unix_ns=begin_ns, to_unix_ns=end_ns)
         histograms.write(folder.histograms / f"{name}.hlog", intervals)
 
 

@@ -7,6 +7,7 @@ is to a recorded load. The reject share and the tickers that reject are those of
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
+from string import ascii_uppercase
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,6 @@ REJECT_TICKERS = (
     *("GPS", "MYGN", "MDRX", "TTPH", "NI", "IVR", "SLH"),
 )
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
 # Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
 _NAME_STRIDE = 293_339
@@ -66,10 +66,8 @@ class Universe:
     @property
     def hot(self) -> npt.NDArray[np.bool_]:
         """Whether the symbol is one of those that have most orders of their kind, bool (n,)."""
-        flags = np.zeros(len(self), np.bool_)
-        for ids in (self.accepting_ids, self.probe_ids):
-            flags[ids[: hot_count(ids)]] = True
-        return flags
+        hot_ids = [ids[: hot_count(ids)] for ids in (self.accepting_ids, self.probe_ids)]
+        return np.isin(np.arange(len(self)), np.concatenate(hot_ids))
 
     @property
     def readiness_ids(self) -> Int64s:
@@ -137,7 +135,7 @@ def _letters(number: int) -> str:
     number += 1
     while number:
         number, letter = divmod(number - 1, 26)
-        name = _LETTERS[letter] + name
+        name = ascii_uppercase[letter] + name
     return name
 
 

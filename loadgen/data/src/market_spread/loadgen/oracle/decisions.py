@@ -104,17 +104,13 @@ class DecisionJudge(InputJudge):
         decisions, counts, sentences = self._decisions, self._counts, self._sentences
         first = np.zeros(len(decisions), np.bool_)
         first[self._by_id[np.diff(self._ids, prepend=-1) != 0]] = True
-        self._note(
-            "unknown", first & ~self._known, decisions, lambda _: "it has a decision, but the input has no such order"
-        )
+        unknown = "it has a decision, but the input has no such order"
+        self._note("unknown", first & ~self._known, decisions, lambda _: unknown)
         self._note("duplicated", ~first, decisions, lambda i: f"another decision {_said(decisions, i)}")
         if not self._duplicates_allowed:
-            self._note(
-                "stale",
-                _goes_back(decisions),
-                decisions,
-                lambda i: f"it was judged on quote {decisions.quote_sequence[i]}, after a newer one was used",
-            )
+            number = decisions.quote_sequence
+            back = "it was judged on quote {}, after a newer one was used".format
+            self._note("stale", _goes_back(decisions), decisions, lambda i: back(number[i]))
         if counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
             counts["stale"] += counts[_LATE]
             sentences["stale"] = (sentences["stale"] + sentences[_LATE])[:SENTENCES_MAX]

@@ -23,6 +23,7 @@ WHOLE_RUN = ((-(2**62), 2**62),)
 _NEAR_US = 1_000_000
 _SKEW_US_MAX = 1_000_000
 
+_ACCEPTED = "it is accepted, but has an alert"
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
 
@@ -125,11 +126,7 @@ class Oracle(InputJudge):
             delay_us=delays.longest_us,
             sentences={
                 "missing": _sentences(missing, orders, lambda _: "it is rejected, but has no alert"),
-                "unexpected": _sentences(
-                    unexpected,
-                    alerts,
-                    lambda i: "it is accepted, but has an alert" if known[i] else _UNKNOWN_ORDER,
-                ),
+                "unexpected": _sentences(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
                 "duplicated": _sentences(
                     duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
                 ),

@@ -29,6 +29,8 @@ _POLL_NS = 2_000_000_000
 # Without these there is no run; the broker may be someone else's, and executors come and go.
 _NEEDED = ("sender", "receiver", "job", "metrics-aggregator")
 _WATCHED = ("sender", "receiver", "metrics-aggregator", "kafka")
+# What a run's document has of each pod.
+_TOLD = ("component", "node", "image", "qos", "cpu_request", "restarts")
 
 _log = logging.getLogger(__name__)
 
@@ -121,13 +123,8 @@ class Release:
         pods = [
             {
                 "pod": pod.name,
-                "component": pod.component,
-                "node": pod.node,
-                "image": pod.image,
-                "qos": pod.qos,
-                "cpu_request": pod.cpu_request,
+                **{name: getattr(pod, name) for name in _TOLD},
                 "exclusive_cpus": pod.environment.get("EXCLUSIVE_CPUS"),
-                "restarts": pod.restarts,
             }
             for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
         ]

@@ -13,6 +13,7 @@ from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.loadgen.market import blocks
 from market_spread.loadgen.market.draws import Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
@@ -93,10 +94,13 @@ def test_another_seed_gives_other_bytes() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_length_of_blocks_does_not_matter(profile: AnyProfile) -> None:
+def test_the_length_of_blocks_does_not_matter(profile: AnyProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = replace(SHORT, profile=profile)
 
-    contents = {content(Market(parameters, START_NS, block_ns=ns)) for ns in (1_000_000, 20_000_000, 10_000_000_000)}
+    contents = set()
+    for block_ns in (1_000_000, 20_000_000, 10_000_000_000):
+        monkeypatch.setattr(blocks, "BLOCK_NS", block_ns)
+        contents.add(content(Market(parameters, START_NS)))
 
     assert len(contents) == 1
 

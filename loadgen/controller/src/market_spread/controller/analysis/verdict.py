@@ -98,13 +98,12 @@ def result_of(
     achieved = Achieved(latency_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
     asked = assess(workload.objectives, achieved)
     outage = _outage(plan, observed)
-    stamped = () if judged is None else stamps(observed, judged, workload.void.clock_ms, seen.hosts if seen else 0)
-    paced = (
-        []
-        if judged is None or latencies is None
+    stamped: tuple[Evidence, ...] = ()
+    paced: list[Evidence] = []
+    if judged is not None and latencies is not None:
+        stamped = stamps(observed, judged, workload.void.clock_ms, seen.hosts if seen else 0)
         # What stood still is behind afterwards: the cause comes first.
-        else [_stalled(plan, observed, stalls), _lag_growing(plan, observed, latencies.growth, steady, backlog)]
-    )
+        paced = [_stalled(plan, observed, stalls), _lag_growing(plan, observed, latencies.growth, steady, backlog)]
     verdicts = Verdicts(
         correct=correctness(observed, outage).with_evidence(*stamped[:1]),
         valid=validity(plan, observed, judged, steady, stalls, outage, seen).with_evidence(*stamped[1:]),

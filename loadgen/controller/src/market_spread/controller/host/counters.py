@@ -191,8 +191,8 @@ def _add(totals: dict[str, float], **more: float) -> None:
 
 def _netstat(path: Path, protocol: str) -> dict[str, float]:
     """Counts of a file that has a line of names and a line of values for each protocol."""
-    names, values = [line.split() for line in _lines(path) if line.startswith(f"{protocol}: ")] or ([], [])
-    counted = dict(zip(names, values, strict=False))
+    of_protocol = [line.split() for line in _lines(path) if line.startswith(f"{protocol}: ")]
+    counted = dict(zip(*of_protocol, strict=False)) if len(of_protocol) == 2 else {}
     return {ours: int(counted[name]) for name, ours in _TCP_NAMES.items() if name in counted}
 
 

@@ -46,7 +46,7 @@ def finish(
         folder.run_id,
         seen=seen,
         manifest_sha256=manifest.sha256 if manifest else None,
-        steps=state.steps,
+        steps=[*map(dict, state.steps)],
         resumed=state.resumed,
         self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
     )

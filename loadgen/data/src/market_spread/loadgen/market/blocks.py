@@ -11,15 +11,15 @@ BLOCK_NS = 20_000_000
 BLOCK_MESSAGES_MIN = 512
 
 
-def cut(stretch: Block, schedule_ns: Int64s, *, block_ns: int = BLOCK_NS) -> Iterator[Block]:
-    """The blocks of a stretch: each spans block_ns, or longer where that would be under 512 messages.
+def cut(stretch: Block, schedule_ns: Int64s) -> Iterator[Block]:
+    """The blocks of a stretch: each spans 20 ms, or longer where that would be under 512 messages.
 
     schedule_ns: intended times of all messages of the schedule in the stretch, ascending strictly, also of those that
     another shard sends.
     """
     first = 0
     while first < len(schedule_ns):
-        after = max(int(np.searchsorted(schedule_ns, schedule_ns[first] + block_ns)), first + BLOCK_MESSAGES_MIN)
+        after = max(int(np.searchsorted(schedule_ns, schedule_ns[first] + BLOCK_NS)), first + BLOCK_MESSAGES_MIN)
         end_ns = int(schedule_ns[after]) if after < len(schedule_ns) else stretch.end_ns
         begin_ns = int(schedule_ns[first])
         yield Block(end_ns, _between(stretch.quotes, begin_ns, end_ns), _between(stretch.orders, begin_ns, end_ns))

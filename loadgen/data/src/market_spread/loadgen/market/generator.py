@@ -10,7 +10,7 @@ from market_spread.common.load.schedule import NS_PER_S, Constant
 from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Columns, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN, Layout
-from market_spread.loadgen.market.blocks import BLOCK_NS, cut
+from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
@@ -41,11 +41,10 @@ class Market:
     only by making the choices, which `messages` and `messages_due` do at need, and remember.
     """
 
-    def __init__(self, parameters: MarketParameters, start_unix_ns: int, *, block_ns: int = BLOCK_NS) -> None:
+    def __init__(self, parameters: MarketParameters, start_unix_ns: int) -> None:
         self.symbols = universe(parameters.symbols, parameters.buckets, parameters.state_partitions)
         self._parameters = parameters
         self._start_ns = start_unix_ns
-        self._block_ns = block_ns
         self._profile = parameters.profile
         if parameters.phase is Phase.INITIAL:
             rate_per_s = parameters.profile.highest_per_s
@@ -81,7 +80,7 @@ class Market:
             quotes = self._quotes(draw.part(is_own & ~draw.is_order))
             orders = self._orders(draw.part(is_own & draw.is_order))
             whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
-            yield from cut(whole, self._start_ns + draw.offset_ns, block_ns=self._block_ns)
+            yield from cut(whole, self._start_ns + draw.offset_ns)
 
     def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)

@@ -266,11 +266,8 @@ def _firsts(alerts: Alerts) -> tuple[Bools, Int64s]:
 
 
 def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
-    result: Bools = (
-        (alerts.quote_sequence != alerts.quote_sequence[than])
-        | (alerts.bid != alerts.bid[than])
-        | (alerts.offer != alerts.offer[than])
-    )
+    columns = (alerts.quote_sequence, alerts.bid, alerts.offer)
+    result: Bools = np.any([column != column[than] for column in columns], axis=0)
     return result
 
 

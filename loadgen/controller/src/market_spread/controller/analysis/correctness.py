@@ -6,8 +6,6 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.watch import Silence
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
 
-Conservation = dict[str, int]
-
 
 def correctness(observed: Observed, outage: Silence | None = None) -> Assessment:
     """Every alert as the oracle says, and no message lost or made up. outage: what may have ended the job."""
@@ -50,7 +48,7 @@ def _when(observed: Observed) -> str:
     return f" (step: {observed.failed_step}{when})"
 
 
-def conservation(observed: Observed) -> Conservation:
+def conservation(observed: Observed) -> dict[str, int]:
     """Messages of all phases: sent = processed + invalid + in flight."""
     sent = observed.sent_before + observed.sent.messages_sent
     invalid = observed.received.invalid_records

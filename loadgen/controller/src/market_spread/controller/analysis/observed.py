@@ -122,11 +122,9 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     """
     assert observed.alerts is not None
     workload = plan.workload
-    replayed, paths = replays_of(plan, observed), None
-    if workload.job.replicas > 1:
-        paths = partial(path_of, workload=workload)
+    paths = partial(path_of, workload=workload) if workload.job.replicas > 1 else None
     delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
-    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replayed, paths=paths)
+    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replays_of(plan, observed), paths=paths)
     _add_input(oracle, plan, observed)
     return oracle.judgement()
 

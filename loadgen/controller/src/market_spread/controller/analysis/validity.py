@@ -264,11 +264,10 @@ def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence
 def _slower_between(steady: Steadiness, *, from_s: float) -> Evidence:
     """Neither warm-up nor lag, so it voids nothing; but the percentiles are of two levels, and a reader should know."""
     criterion, change = Criterion.SLOWER_BETWEEN, steady.of_kind(Unsteady.SLOWER_BETWEEN)
+    if steady.unknown:
+        return Evidence(criterion, None, f"not evaluated: {steady.unknown}")
     if change is None:
-        text = (
-            f"not evaluated: {steady.unknown}" if steady.unknown else "in no part of the load was it slower than around"
-        )
-        return Evidence(criterion, None if steady.unknown else True, text)
+        return Evidence(criterion, True, "in no part of the load was it slower than around")
     text = (
         f"from {change.begin_s - from_s:.0f} to {change.end_s - from_s:.0f} s of the load the median latency was "
         f"{change.size / 1000:,.1f} ms higher than around, {change.share:.0%} of the run's"

@@ -88,9 +88,8 @@ def result_of(
         steady = steadiness(*medians_by_second(judged.intended_us, judged.received_us - judged.intended_us))
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
-    partitions = state_partition_of(judged.symbol, workload) if judged is not None else None
     stalls = _stalls(plan, observed)
-    samples = _samples(plan, judged, partitions, latencies) | _decision_samples(plan, observed)
+    samples = _samples(plan, judged, latencies) | _decision_samples(plan, observed)
     estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}
     clusters = {path: {name: each.clusters for name, each in of.items()} for path, of in estimates.items()}
     latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
@@ -219,11 +218,12 @@ def _outage(plan: RunPlan, observed: Observed) -> Silence | None:
 
 
 def _samples(
-    plan: RunPlan, judged: Alerts | None, partitions: Int64s | None, latencies: LatencyHistograms | None
+    plan: RunPlan, judged: Alerts | None, latencies: LatencyHistograms | None
 ) -> dict[str, tuple[Int64s, Int64s]]:
     """Of each latency of the result, by its path there, when the orders were to be sent and how long it was."""
-    if judged is None or partitions is None or latencies is None:
+    if judged is None or latencies is None:
         return {}
+    partitions = state_partition_of(judged.symbol, plan.workload)
     latency_us = judged.received_us - judged.intended_us
     which = {
         "latency_between_boundaries_ns": ~meets(judged, latencies.boundaries),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
+from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates, Values
 
 SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name", pa.string()), ("value", pa.float64())])
 _FLUSH_S = 5
@@ -18,7 +18,6 @@ _CLOSE_S = 5.0
 _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 
-Values = Mapping[str, float]
 Row = tuple[int, str, str, float]
 
 

@@ -104,13 +104,12 @@ def carry_out(
         capture.close()
         environment.stop()
     result = finish(folder, plan, observed, state=capture.state)
-    looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict, reasons=result.reasons)
+    looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict)
     if observed.alerts is not None and environment.witnessed.exists():
         witnessed = alerts_of(decode_ledger(environment.witnessed.read_bytes()))
         from_us = judged_from_unix_ns(plan, observed) // 1000
-        figures = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
-        looked = replace(figures, verdict=looked.verdict, reasons=looked.reasons)
-    return looked, observed, result
+        looked = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
+    return replace(looked, verdict=result.verdict, reasons=result.reasons), observed, result
 
 
 def look_at(plan: RunPlan, *, runs_folder: Path, java: Java, console: Console) -> Looked:

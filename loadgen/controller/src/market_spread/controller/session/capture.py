@@ -87,11 +87,12 @@ class Capture:
 
     def describe(self, addresses: Addresses) -> None:
         """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
+        settings = WORKLOAD.to_mapping(self._plan.workload)
         sections: dict[str, Section] = {
             "code": code(),
             "packages": packages(),
             **(self._host.sections() if self._host is not None else {}),
-            "workload": workload_section(self._plan),
+            "workload": flat({name: value for name, value in settings.items() if name != "purpose"}),
             "data": data_section(self._plan),
             "measurement": MEASUREMENT,
         }
@@ -126,12 +127,6 @@ class Capture:
     def _keep(self, observed: Observed) -> None:
         evidence = {**self._environment.evidence(), "preflight": [asdict(check) for check in self.checks]}
         write_observation(self.folder, observed, evidence)
-
-
-def workload_section(plan: RunPlan) -> Section:
-    """Every setting of the workload by its name in the file."""
-    document = WORKLOAD.to_mapping(plan.workload)
-    return flat({name: value for name, value in document.items() if name != "purpose"})
 
 
 MEASUREMENT: Section = {

@@ -217,9 +217,7 @@ def release_of(
     # Only then is the cluster's client needed.
     from market_spread.controller.deploy.kubernetes.api import Cluster
 
-    cluster = Cluster.reached(context, namespace=namespace, in_cluster=in_cluster)
-
-    def environment(_run_id: str, _folder: Path) -> Environment:
-        return Release(cluster, release=release, workload=plan.workload, clock=SystemClock(), in_cluster=in_cluster)
-
-    return environment
+    cluster, clock = Cluster.reached(context, namespace=namespace, in_cluster=in_cluster), SystemClock()
+    return lambda _run_id, _folder: Release(
+        cluster, release=release, workload=plan.workload, clock=clock, in_cluster=in_cluster
+    )

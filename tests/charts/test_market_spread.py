@@ -356,7 +356,7 @@ def test_the_tests_workload_is_one_for_this_job(profile: Profile, tmp_path: Path
     assert workload.market.rejected_orders > REJECTED_SHARE
     assert workload.job.mode == told["MODE"]
     assert workload.job.batch_s == float(told["BATCH_S"])
-    assert workload.job.shuffle_partitions == int(told["SHUFFLE_PARTITIONS"])
+    assert workload.state_partitions == int(told["SHUFFLE_PARTITIONS"])
     assert slots_of(workload) <= int(told["EXECUTORS"]) * int(told["EXECUTOR_SLOTS"])
 
 

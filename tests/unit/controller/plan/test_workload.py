@@ -93,7 +93,7 @@ def test_what_is_left_out_has_its_default(read: Callable[[str], Workload]) -> No
         ),
         decisions="rejected",
         frames=FrameKeys(messages=100, linger_ms=0.5),
-        job=JobKeys(mode="real-time", batch_s=5, shuffle_partitions=1, memory="2g", replicas=1),
+        job=JobKeys(mode="real-time", batch_s=5, shuffle_partitions=None, memory="2g", replicas=1),
         warm_up=WarmUpKeys(batches=30, duration_s=2, settle_s=0),
         limits=Limits(late_ms=10, late_share=0.001, stall_ms=2000, p99_ms=None),
         slo=Objectives(),
@@ -507,6 +507,24 @@ def test_compilers_are_by_mode_and_load_unless_told(
     workload = read_workload(QUICK, Overrides(rate_per_s=rate_per_s, duration_s=duration_s)).changed(job=job)
 
     assert workload.starts_fast is starts_fast
+
+
+@pytest.mark.parametrize(
+    ("symbols", "job", "partitions"),
+    [
+        (900, {}, 1),
+        (901, {}, 2),
+        (3_500, {}, 4),
+        (100_000, {}, 16),
+        (100_000, {"mode": "micro-batch"}, 1),
+        (100_000, {"shuffle_partitions": 3}, 3),
+        (350, {"mode": "micro-batch", "shuffle_partitions": 2}, 2),
+    ],
+)
+def test_state_has_as_many_partitions_as_its_symbols_take_unless_told(
+    symbols: int, job: dict[str, object], partitions: int
+) -> None:
+    assert read_workload(QUICK, Overrides(symbols=symbols)).changed(job=job).state_partitions == partitions
 
 
 def test_rate_alone_keeps_the_duration_and_duration_alone_the_rate() -> None:

@@ -35,7 +35,7 @@ def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] =
     where a second job goes on meanwhile.
     """
     job, paths = plan.workload.job, path_of(alerts.symbol, plan.workload)
-    of_input, of_state = np.divmod(paths, job.shuffle_partitions)
+    of_input, of_state = np.divmod(paths, plan.workload.state_partitions)
     everything = np.zeros(len(alerts), np.int64)
     once = ~read_again(alerts.intended_us, alerts.received_us, replays)
     counted = once | (job.replicas > 1)

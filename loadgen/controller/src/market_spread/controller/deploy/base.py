@@ -13,7 +13,7 @@ from market_spread.controller.run_folder.manifest import Section
 
 def slots_of(workload: Workload) -> int:
     """Tasks that run at the same time, in either mode as many as Real-Time Mode needs for both topics."""
-    return slots_needed(REAL_TIME, 2 * workload.market.partitions, workload.job.shuffle_partitions)
+    return slots_needed(REAL_TIME, 2 * workload.market.partitions, workload.state_partitions)
 
 
 class Environment(Protocol):

@@ -110,7 +110,7 @@ class RunPlan:
 
 def universe_of(workload: Workload) -> Universe:
     """The symbols of a workload's market; the same in either mode, so that both get the same messages."""
-    return universe(workload.market.symbols, workload.market.partitions, workload.job.shuffle_partitions)
+    return universe(workload.market.symbols, workload.market.partitions, workload.state_partitions)
 
 
 def plan_of_workload(workload: Workload) -> RunPlan:
@@ -127,7 +127,7 @@ def plan_of_workload(workload: Workload) -> RunPlan:
             order_share=workload.market.order_share,
             probes_per_s=workload.market.probes_per_s,
             changing_symbols=workload.market.changing_symbols,
-            state_partitions=workload.job.shuffle_partitions,
+            state_partitions=workload.state_partitions,
         )
         return PlannedLoad("market", MARKET.to_mapping(parameters))
 

@@ -17,7 +17,7 @@ def state_partition_of(symbols: Texts, workload: Workload) -> Int64s:
     Kafka partition, as a number chosen such that partition p is in the state partition p % partitions
     (streaming/modes/micro_batch/as_of_join.py).
     """
-    return path_of(symbols, workload) % workload.job.shuffle_partitions
+    return path_of(symbols, workload) % workload.state_partitions
 
 
 def path_of(symbols: Texts, workload: Workload) -> Int64s:
@@ -26,6 +26,6 @@ def path_of(symbols: Texts, workload: Workload) -> Int64s:
     It is that of its bucket times the partitions of the state, and its partition of the state.
     """
     cells = symbol_codes(symbols).view(np.uint8).reshape(-1, 8)[:, :SYMBOL_WIDTH]
-    partitions, bucket = workload.job.shuffle_partitions, buckets_of(cells, workload.market.partitions)
+    partitions, bucket = workload.state_partitions, buckets_of(cells, workload.market.partitions)
     is_by_bucket = workload.job.mode == MICRO_BATCH
     return bucket * partitions + (bucket % partitions if is_by_bucket else state_partitions_of(cells, partitions))

@@ -1,7 +1,7 @@
 """A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
 from dataclasses import dataclass, field, fields, replace
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -34,6 +34,9 @@ _BATCH_S_MAX = 3600
 JIT_AUTO, _FAST_START = "auto", "fast-start"
 # What the thorough compiler makes takes a quarter less CPU, but is not ready for a minute or two (docs/adr/0027).
 _FAST_START_S_MAX, _FAST_START_PER_S_MAX = 180, 50_000
+# Of each partition Spark keeps a thousand keys at hand in Real-Time Mode, and gets every other one from its store. More
+# partitions than this take more of the cores than they save (docs/adr/0028).
+_SYMBOLS_AT_HAND, _STATE_PARTITIONS_AUTO_MAX = 900, 16
 _ACKNOWLEDGE_P99_US = 100_000
 _UNACKNOWLEDGED_US = 1_000_000
 
@@ -93,7 +96,15 @@ class JobKeys:
             f"`{MICRO_BATCH}`: by default {BATCH_S_DEFAULT[MICRO_BATCH]:g}.",
         ),
     ] = BATCH_S_DEFAULT[REAL_TIME]
-    shuffle_partitions: Annotated[int, number(1, STATE_PARTITIONS_MAX, "Partitions of the state.")] = 1
+    shuffle_partitions: Annotated[
+        int | None,
+        number(
+            1,
+            STATE_PARTITIONS_MAX,
+            f"Partitions of the state. `{REAL_TIME}`: by default one for each {_SYMBOLS_AT_HAND} symbols, "
+            f"{_STATE_PARTITIONS_AUTO_MAX} at most; `{MICRO_BATCH}`: by default 1.",
+        ),
+    ] = None
     replicas: Annotated[
         int, number(1, 2, f"Jobs that read the same topics; 2 need batches of {REPLICAS_BATCH_S_MIN:g} s or more.")
     ] = 1
@@ -177,6 +188,14 @@ class Workload:
             return self.job.jit == _FAST_START
         is_short = self.load.duration_ns <= _FAST_START_S_MAX * 1_000_000_000
         return self.job.mode == REAL_TIME and is_short and self.load.highest_per_s <= _FAST_START_PER_S_MAX
+
+    @property
+    def state_partitions(self) -> int:
+        """How many partitions the job's state has."""
+        if self.job.shuffle_partitions is not None:
+            return self.job.shuffle_partitions
+        wanted = ceil(self.market.symbols / _SYMBOLS_AT_HAND) if self.job.mode == REAL_TIME else 1
+        return min(wanted, _STATE_PARTITIONS_AUTO_MAX)
 
     @property
     def objectives(self) -> Objectives:

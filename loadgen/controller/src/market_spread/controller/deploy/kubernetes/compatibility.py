@@ -18,7 +18,7 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
     for asked_by, value, wanted, remedy in (
         ("job.mode", told.get("MODE", "real-time"), job.mode, "job.mode"),
         ("job.batch_s", told.get("BATCH_S", f"{BATCH_S_DEFAULT[REAL_TIME]:g}"), f"{job.batch_s:g}", "job.batchS"),
-        ("job.shuffle_partitions", partitions, str(job.shuffle_partitions), "job.shufflePartitions"),
+        ("job.shuffle_partitions", partitions, str(workload.state_partitions), "job.shufflePartitions"),
         ("decisions", _decisions(told), workload.decisions, "job.decisions"),
         ("job.replicas", str(drivers), str(job.replicas), "job.replicas"),
     ):

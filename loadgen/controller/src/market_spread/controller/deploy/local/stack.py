@@ -229,7 +229,7 @@ class LocalStack:
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),
             class_path=jvm.class_path,
             batch_s=job.batch_s,
-            shuffle_partitions=job.shuffle_partitions,
+            shuffle_partitions=self.workload.state_partitions,
             driver_memory=job.memory,
             warm_up_batches=self.workload.warm_up.batches,
             java_options=jvm.options(log_option(self.folder / f"{name}.gc.log"), compilers),

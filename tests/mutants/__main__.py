@@ -50,7 +50,7 @@ def on_real_ones(names: Sequence[str], kept: Path | None) -> str:
     for session in (session for session in SESSIONS if not names or session.name in names):
         with tempfile.TemporaryDirectory() as folder:
             for wrong, result in carried_out(session, Path(folder), kept):
-                is_wrong = wrong is not None or session.rig is not None
+                is_wrong = session.rig is not None if wrong is None else wrong.verdict is not Verdict.PASSED
                 good = wrong.is_found(result) if wrong else session.is_right(result)
                 name = f"{session.name}/{wrong.name}" if wrong else session.name
                 print(

@@ -174,6 +174,10 @@ WAYS = (
         lambda _, age_us: np.where(_between(age_us, 2, 11), 11 * _SECOND_US - age_us, 0),
     ),
     _slow(
+        "some_keys_stop", "alerts of some keys come 9 s late, at the end of that time", Criterion.STALLED,
+        lambda alerts, age_us: np.where((_kind(alerts) == 1) & _between(age_us, 2, 11), 11 * _SECOND_US - age_us, 0),
+    ),
+    _slow(
         "late_keys", "alerts of all but some keys come 9 s late", Criterion.LATENCY_P95,
         lambda alerts, _: np.where(_kind(alerts) > 0, 9 * _SECOND_US, 0),
     ),

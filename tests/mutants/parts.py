@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from market_spread.common import documents
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.codec import HIGHEST_US
 from market_spread.common.hdr.histogram import HdrCounts
@@ -22,7 +23,6 @@ from market_spread.common.wire.layout import ALERT
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle import oracle
 from market_spread.metrics_aggregator.http.security import Hosts
-from market_spread.receiver import ledger
 from market_spread.receiver.ledger import INVALID, Ledger
 from market_spread.receiver.receiving import Receiving
 from market_spread.sender.frame_queue import FramePlan
@@ -215,7 +215,7 @@ def _kill_between_two_writes_loses_nothing() -> bool:
     (alert,) = recorded(System().run(hand_made(1))[:1])
     records = [Record(0, b"no alert"), Record(1, alert.value)]
     with tempfile.TemporaryDirectory() as folder:
-        with suppress(_KilledError), patch.object(ledger, "os", _OneWrite()):
+        with suppress(_KilledError), patch.object(documents, "os", _OneWrite()):
             received(Path(folder), records)
         found = received(Path(folder), records)
     return (found.alerts, found.alerts_unreadable) == (1, 1)

@@ -44,7 +44,7 @@ from market_spread.loadgen.columns import Alerts, Decisions, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, DECISIONS, Ledger, ledger_path
 from market_spread.receiver.tally import Tally
-from tests.mutants import rig
+from tests.mutants import loop, rig
 from tests.mutants import wrong as simulated
 from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
 from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
@@ -58,7 +58,7 @@ _CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A wrong system of a session. verdict, decisive: what it must be called, and by one of which criteria.
+    """A system of a session, wrong unless it must pass. verdict, decisive: what it is called, by one of which criteria.
 
     topic: where its receiver reads; clock: that of its receiver; spoil: makes its receiver a wrong one. decided: what
     becomes of all decisions, which go to `decisions`; the alerts are the right ones then.
@@ -82,6 +82,8 @@ class Wrong:
         """Whether the verdict is the right one, for a reason that names the fault."""
         if self.decided is not None:
             return self.decided.is_found(result)
+        if self.verdict is Verdict.PASSED:
+            return result.verdict is self.verdict
         return result.verdict is self.verdict and bool(self.decisive & set(result.decisive))
 
 
@@ -119,6 +121,10 @@ def _spoil_duplicates(receiving: receiver.Receiving) -> None:
 
 
 OF_THE_JOB = tuple(Wrong(each.name, each.sentence, each.topic, Verdict.FAILED, OUTPUT) for each in VARIANTS)
+OF_THE_LOOP = tuple(
+    Wrong(each.name, each.sentence, each.topic(), Verdict.PASSED if each is loop.Job else Verdict.FAILED, OUTPUT)
+    for each in loop.JOBS
+)
 # Only where each order has two alerts.
 OF_A_PAIR = (
     Wrong(
@@ -204,6 +210,7 @@ SESSIONS = (
     Session("output", "a right job, and wrong ways of its alerts", _of_way(of_time=False)),
     Session("time", "a right job, and ways that are late or stamp falsely", _of_way(of_time=True)),
     Session("decisions", "a right job that tells all decisions, and wrong ones beside them", OF_THE_DECISIONS),
+    Session("states", "a right job, and beside it a loop with a right state and wrong ones", OF_THE_LOOP),
     Session("micro-batch", "a right job in micro-batch mode", mode="micro-batch", batch_s=2),
     Session(
         "pair", "two right jobs, one of which is killed and comes back",
@@ -321,6 +328,7 @@ class _Beside:
         self._ways = tuple(way for way in WAYS if way.name in names)
         self._receivings: list[tuple[Wrong, receiver.Receiving]] = []
         self._on_the_way: _OnTheWay | None = None
+        self._loop: loop.Loop | None = None
         self._bootstrap_servers = ""
 
     def start(self, addresses: Addresses) -> None:
@@ -341,12 +349,16 @@ class _Beside:
             self._receivings.append((wrong, receiving))
         if self._ways:
             self._on_the_way = _OnTheWay(addresses.bootstrap_servers, self._ways)
+        if jobs := [job for job in loop.JOBS if job.topic() in own]:
+            self._loop = loop.Loop(addresses.bootstrap_servers, jobs)
         self._bootstrap_servers = addresses.bootstrap_servers
 
     def observed(self, right: Observed) -> Iterator[tuple[Wrong, Observed]]:
         """What a run would have observed with each of them."""
         if self._on_the_way is not None:
             self._on_the_way.drain()
+        if self._loop is not None:
+            self._loop.drain()
         self._decide(decisions_of(right))
         for wrong, receiving in self._receivings:
             receiving.drain(30)
@@ -370,6 +382,8 @@ class _Beside:
     def close(self) -> None:
         if self._on_the_way is not None:
             self._on_the_way.close()
+        if self._loop is not None:
+            self._loop.close()
         for _, receiving in self._receivings:
             receiving.stop()
 

@@ -30,6 +30,7 @@ class PeerStack(LocalStack):
         return {**super().sections(addresses), "peer": {"name": self.peer.name}}
 
     def _start_job(self, replica: int, port: int = 0) -> None:
+        self._make_topics()  # a peer ends where there are none
         folder = self.folder / "peer"
         command = self.peer.command(
             Place(self.broker.bootstrap_servers, self.workload.market.partitions, folder.resolve(), self.java)

@@ -96,9 +96,7 @@ class LocalStack:
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         for replica in range(self._replicas):
             self._start_job(replica)  # its JVM takes longest; then it waits for the topics
-        self.broker.wait()
-        topics = topic_partitions(self.workload.market.partitions, self.workload.decisions)
-        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
+        self._make_topics()
         receiving = ReceiverConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("receiver"),
@@ -208,6 +206,12 @@ class LocalStack:
         """End what is left of it, and start it from its checkpoint, at its port: who has asked it can ask it again."""
         self.children[_job_name(replica)].stop()
         self._start_job(replica, self._job_ports[replica])
+
+    def _make_topics(self) -> None:
+        """Those that are not there, as soon as the broker answers."""
+        self.broker.wait()
+        topics = topic_partitions(self.workload.market.partitions, self.workload.decisions)
+        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
 
     def _address_of_job(self, replica: int) -> str:
         self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]

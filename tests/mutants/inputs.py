@@ -33,6 +33,7 @@ class Input:
 def hand_made(seed: int) -> Input:
     """60 symbols take turns at being wide for 80% of 6 s, close to the rule's bounds; 20 are tight, one has no quote.
 
+    Every fifth takes 120 s in place of 6, so that what a job does that is seconds behind can be judged.
     Half of the 60 are below a dollar, where 5% of the mid decides, the others above, where 5 cents do; now and then a
     quote is crossed, is 0/0, or an older one is sent again.
     """
@@ -43,8 +44,9 @@ def hand_made(seed: int) -> Input:
     intended_us = np.concatenate(
         [INITIAL_US + np.arange(len(names)) * 20, BEGIN_US + np.arange(count) * _SECOND_US // _QUOTES_PER_S]
     )
-    phase_us = (intended_us + ids * _PERIOD_US // _PROBES) % _PERIOD_US
-    wide = (ids < _PROBES) & (phase_us < 0.8 * _PERIOD_US)
+    period_us = np.where(ids % 5 == 4, 20 * _PERIOD_US, _PERIOD_US)
+    phase_us = (intended_us + ids * period_us // _PROBES) % period_us
+    wide = (ids < _PROBES) & (phase_us < 0.8 * period_us)
     bid, offer = _prices(drawn, ids, wide)
     sequence = np.arange(1, len(ids) + 1)
     quotes = Quotes(names[ids], bid, offer, sequence, intended_us)

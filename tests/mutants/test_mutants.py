@@ -78,7 +78,7 @@ def test_slow_system_is_failed_by_its_latency_and_its_alerts_are_right(mutant: M
     observed, found = result(mutant.system, generated(1, seconds=mutant.system.seconds))
 
     assert observed.judgement is not None
-    assert observed.judgement.ok, observed.judgement
+    assert not observed.judgement.faulty, observed.judgement
     assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 

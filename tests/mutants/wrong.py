@@ -217,6 +217,14 @@ _state(
     "quotes that accept do not change the state",
     _only(lambda quotes, _: rejected(quotes.bid, quotes.offer) | _firsts(quotes)),
 )
+for _mode, _later_us in ((REAL_TIME, 3_000_000), (MICRO_BATCH, 2_000_000)):
+    _state(
+        f"accepting_lost_{_mode.replace('-', '_')}_seconds_behind",
+        f"and all is read {_later_us // 1_000_000} s later, in {_mode} mode: it passed once",
+        _only(lambda quotes, _: rejected(quotes.bid, quotes.offer) | _firsts(quotes)),
+        mode=_mode,
+        later_us=_later_us,
+    )
 _state(
     "some_keys_only",
     "quotes of some symbols are lost",

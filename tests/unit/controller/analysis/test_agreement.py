@@ -91,7 +91,7 @@ def test_duplicates_that_come_after_the_last_status_are_no_disagreement(
     of_other = dataclasses.replace(observed.alerts, quote_sequence=observed.alerts.quote_sequence + 1)
     observed.alerts = Alerts.concatenate([observed.alerts, of_other])
     counts: dict[str, Any] = dict.fromkeys(
-        ("orders", "expected", "received", "missing", "unexpected", "duplicated", "wrong"), 0
+        ("orders", "expected", "accepted", "received", "missing", "unexpected", "duplicated", "wrong"), 0
     )
     others: dict[str, Any] = dict.fromkeys(("stale", "undecided", "unchecked", "delay_us"), 0)
     observed.judgement = Judgement(**counts, **others, replayed=ALERTS, disagreeing=ALERTS, sentences={})

@@ -82,6 +82,12 @@ def test_what_falling_behind_brings_about_excuses_nothing(behind: Criterion, con
     assert (conclusion.verdict, conclusion.latencies_void) == (Verdict.FAILED, False)
 
 
+def test_a_latency_beyond_its_objective_excuses_undecided_orders_and_no_cold_begin() -> None:
+    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED)).verdict is Verdict.FAILED
+    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED, Criterion.STOLEN)).verdict is Verdict.VOID
+    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.NOT_STEADY)).verdict is Verdict.VOID
+
+
 @pytest.mark.parametrize("slow", [Criterion.LAG_GROWING, Criterion.STALLED, Criterion.LATENCY_P99, Criterion.RATE])
 def test_slowness_on_a_spoiled_machine_is_the_machines(slow: Criterion) -> None:
     assert conclude(verdicts_of(slow, Criterion.STOLEN)).verdict is Verdict.VOID

@@ -54,7 +54,8 @@ STARTS_NS = {
 }
 SENT, SENT_BEFORE = 6_000, 12_352
 GOOD = Judgement(
-    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, replayed=0, disagreeing=0,
+    orders=3_000, expected=600, accepted=150, received=600, missing=0, unexpected=0, duplicated=0,
+    replayed=0, disagreeing=0,
     wrong=0, stale=0, undecided=0, unchecked=0, delay_us=200,
     sentences={"missing": (), "unexpected": (), "duplicated": (), "wrong": ()},
 )  # fmt: skip
@@ -208,6 +209,12 @@ VOID = {
         judged(expected=299, undecided=601, unchecked=601),
         "nothing can be said of 601 of the 900 orders that can be rejected: their verdict changed within the delays, "
         "of up to 200 us, and they have no alert; at most 67% may be so; let verdicts change less often",
+    ),
+    "no order that must be accepted": (
+        judged(expected=299, undecided=601, accepted=0),
+        "a job that never accepts could pass: 601 of the 900 orders that can be rejected can be accepted as well, as "
+        "their verdict changed within the delays, of up to 200 us, and no other order of their symbols is certain to "
+        "be accepted; let verdicts change less often",
     ),
     "no orders": (judged(orders=0, expected=0), "the input has no orders"),
 }

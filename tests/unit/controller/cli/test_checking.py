@@ -10,7 +10,8 @@ from market_spread.controller.cli.checking import judgement_table, verdict_of
 from market_spread.loadgen.oracle.judgement import Judgement
 
 GOOD = Judgement(
-    orders=3_000, expected=600, received=600, missing=0, unexpected=0, duplicated=0, replayed=7, disagreeing=2,
+    orders=3_000, expected=600, accepted=150, received=600, missing=0, unexpected=0, duplicated=0,
+    replayed=7, disagreeing=2,
     wrong=0, stale=3, undecided=0, unchecked=0, delay_us=200,
     sentences={"missing": (), "unexpected": (), "duplicated": (), "wrong": ()},
 )  # fmt: skip

@@ -93,8 +93,12 @@ _LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criteri
 # What is certain, unless the rig did one of these: it lost messages itself, or its clock was moved.
 _CERTAIN = dict.fromkeys(_ALWAYS, frozenset[Criterion]()) | dict.fromkeys(_LOST, _LOST_BY_RIG)
 _CERTAIN[Criterion.JOB_STAMPS] = frozenset({Criterion.CLOCK_ERROR})
-# What a system that stands still or falls behind brings about; alone it is the rig's.
-_CONSEQUENCES = frozenset({Criterion.UNDECIDED, Criterion.NOT_STEADY})
+# What a system that stands still or falls behind brings about, or one that takes too long; alone it is the rig's.
+_BEHIND = frozenset({Criterion.STALLED, Criterion.LAG_GROWING})
+_CONSEQUENCES = {
+    Criterion.UNDECIDED: _BEHIND | {each for each in Criterion if each.value.startswith("latency_")},
+    Criterion.NOT_STEADY: _BEHIND,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +179,13 @@ def conclude(verdicts: Verdicts) -> Conclusion:
 
     What is certainly the system's fault fails the run, whatever else spoiled it. Where the rig spoiled it, what the
     system seems to have done too slowly counts for nothing. A system that stalls or falls behind also causes what would
-    otherwise be laid to the rig (undecided orders, unsteady latencies). False stamps excuse no slowness, as they spoil
-    the stages alone: what was too slow is told by the rig's clocks.
+    otherwise be laid to the rig (undecided orders, unsteady latencies); one that misses an objective for its latency,
+    undecided orders. False stamps excuse no slowness, as they spoil the stages alone: what was too slow is told by the
+    rig's clocks.
     """
     system = [*verdicts.correct.failing, *verdicts.objectives.failing]
-    behind = any(each.criterion in (Criterion.STALLED, Criterion.LAG_GROWING) for each in system)
-    rig = [each for each in verdicts.valid.failing if not (behind and each.criterion in _CONSEQUENCES)]
+    of_system = {each.criterion for each in system}
+    rig = [each for each in verdicts.valid.failing if not _CONSEQUENCES.get(each.criterion, frozenset()) & of_system]
     of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}
     certain = [each for each in system if not _CERTAIN.get(each.criterion, of_rig) & of_rig]
     if rig and certain:

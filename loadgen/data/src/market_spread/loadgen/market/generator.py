@@ -22,6 +22,9 @@ LOT = 10
 
 # Each probe is wide and then tight once in this time, each at a moment of its own; in a run of 15 s most have changed.
 TURN_NS = 20 * NS_PER_S
+# By the last digit of its index, some take longer: where a job is seconds behind, or reads seconds again, a verdict
+# must last as long for an order to be decided by it.
+_TURNS_LONGER = np.array([1, 1, 1, 1, 4, 1, 1, 1, 1, 16])
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 # A quote's kind is the sum of these.
@@ -54,8 +57,9 @@ class Market:
         self._kinds[self.symbols.rejecting_ids] |= _WIDE
         self._kinds[self.symbols.probe_ids] |= _WIDE
         self._half_spreads = self.symbols.price // 39  # of a cheap symbol: 40 spreads are two mids near its price
-        turns = np.arange(len(self.symbols.probe_ids)) * _GOLDEN_RATIO % 1
-        self._turn_begins_ns = (turns * TURN_NS).astype(np.int64)
+        probes = np.arange(len(self.symbols.probe_ids))
+        self._turn_ns = TURN_NS * _TURNS_LONGER[probes % 10]
+        self._turn_begins_ns = (probes * _GOLDEN_RATIO % 1 * self._turn_ns).astype(np.int64)
         # At equal distances, so that there are hot ones among them.
         accepting, changing = self.symbols.accepting_ids, parameters.changing_symbols
         self._changing_ids = accepting[np.arange(changing, dtype=np.int64) * len(accepting) // max(1, changing)]
@@ -106,8 +110,9 @@ class Market:
         if self._parameters.phase is Phase.MEASURED:
             first = self.symbols.probe_ids[0]
             probes = np.flatnonzero(ids >= first)
-            into_turn_ns = (draw.offset_ns[probes] + self._turn_begins_ns[ids[probes] - first]) % TURN_NS
-            kinds[probes] -= into_turn_ns >= round((1 - self._parameters.tight_share) * TURN_NS)
+            turn_ns = self._turn_ns[ids[probes] - first]
+            into_turn_ns = (draw.offset_ns[probes] + self._turn_begins_ns[ids[probes] - first]) % turn_ns
+            kinds[probes] -= into_turn_ns >= np.rint((1 - self._parameters.tight_share) * turn_ns)
         if len(self._changing_ids):
             changing = np.flatnonzero(np.isin(ids, self._changing_ids))
             kinds[changing] |= (draw.words[2, changing] >> np.uint64(63)).astype(np.int64)

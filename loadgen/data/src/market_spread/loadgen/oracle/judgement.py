@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 UNCHECKED_SHARE_MAX = 2 / 3
+# Where more than so many and so large a share are undecided, some other order must be accepted for certain: else a job
+# that never accepts would pass.
+_UNDECIDED_SHARE = 1 / 2
+_UNDECIDED_FEW = 100
 SENTENCES_MAX = 10
 
 
@@ -11,7 +15,8 @@ SENTENCES_MAX = 10
 class Judgement:
     """The oracle's judgement of a run's alerts.
 
-    orders: in the input. expected: orders that are rejected for certain. received: orders with an alert. missing:
+    orders: in the input. expected: orders that are rejected for certain; accepted: those that are accepted for certain,
+    of symbols that reject at other times or have an alert. received: orders with an alert. missing:
     expected, but without alert. unexpected: orders with an alert that are accepted for certain, or not in the input.
     wrong: alerts that say something else than the input. duplicated: alerts after an order's first, without a replay
     that explains them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults
@@ -25,6 +30,7 @@ class Judgement:
 
     orders: int
     expected: int
+    accepted: int
     received: int
     missing: int
     unexpected: int
@@ -50,6 +56,12 @@ class Judgement:
                 f"nothing can be said of {self.unchecked} of the {rejectable} orders that can be rejected: their "
                 f"verdict changed within the delays, of up to {self.delay_us} us, and they have no alert; "
                 f"at most {UNCHECKED_SHARE_MAX:.0%} may be so; let verdicts change less often"
+            )
+        if not self.accepted and self.undecided > max(_UNDECIDED_SHARE * rejectable, _UNDECIDED_FEW):
+            return (
+                f"a job that never accepts could pass: {self.undecided} of the {rejectable} orders that can be rejected"
+                f" can be accepted as well, as their verdict changed within the delays, of up to {self.delay_us} us,"
+                " and no other order of their symbols is certain to be accepted; let verdicts change less often"
             )
         return None
 

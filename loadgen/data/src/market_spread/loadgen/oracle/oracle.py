@@ -113,6 +113,7 @@ class Oracle(InputJudge):
         return Judgement(
             orders=self._order_count,
             expected=found.expected,
+            accepted=found.certainly_accepted,
             received=len(self._alerted_ids),
             missing=int(missing.sum()),
             unexpected=int(unexpected.sum()),
@@ -176,6 +177,7 @@ class Oracle(InputJudge):
         checks.append(replace(no_older, failed=no_older.failed & of_one_state))
         return _BoundOutcome(
             expected=int((window.rejecting & ~window.accepting).sum()),
+            certainly_accepted=int((window.accepting & ~window.rejecting).sum()),
             undecided=int(undecided.sum()),
             unchecked=int((undecided & silent).sum()),
             missing=window.rejecting & ~window.accepting & silent,
@@ -216,6 +218,7 @@ class _BoundOutcome:
     """What a bound of the delays makes of the run. missing: of the orders; accepted, wrong: of the known alerts."""
 
     expected: int
+    certainly_accepted: int
     undecided: int
     unchecked: int
     missing: Bools

@@ -8,13 +8,15 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.jvms import local_jvms
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A real one, for all who name their topics so that no other test has them."""
     folder, jars = tmp_path_factory.mktemp("broker"), JarCache().paths("broker")
-    broker = Broker(folder=folder, java=find_java(), jars=jars, clock=SystemClock())
+    option = local_jvms(find_java(), JarCache()).broker_option
+    broker = Broker(folder=folder, java=find_java(), jars=jars, clock=SystemClock(), archive_option=option)
     broker.start()
     yield broker
     broker.stop()

@@ -20,7 +20,7 @@ from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.probe import kafka_round_trip
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
-from market_spread.controller.deploy.local.job_jvm import job_jvm
+from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, read_workload
@@ -116,7 +116,7 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
 
 def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresses:
     """Sender, receiver and job, each told of the broker as in a cluster."""
-    jvm = job_jvm(find_java(), JarCache())
+    jvm = local_jvms(find_java(), JarCache())
     common = {"bootstrap_servers": broker.bootstrap_servers, **broker.settings}
     job = JobConfig(
         **common,  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         master="local[2]",
         checkpoint=str(folder / "checkpoint"),
         class_path=jvm.class_path,
-        java_options=jvm.options(),
+        java_options=jvm.job_options(),
         batch_s=0,
         driver_memory="1g",
         local_folder=folder / "spark",
@@ -137,7 +137,7 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         ports_file=services.ports_file("receiver"),
         data_folder=folder / "ledgers",
     )
-    services.start("job", "market_spread.streaming.driver", job, environment=jvm.environment)
+    services.start("job", "market_spread.streaming.driver", job, environment=jvm.job_environment)
     services.start("sender", "market_spread.sender", sender)
     services.start("receiver", "market_spread.receiver", receiver)
     addresses: dict[str, Any] = {

@@ -18,7 +18,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.job_jvm import job_jvm
+from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.streaming.driver.config import JobConfig
 from tests.support.waiting import eventually
@@ -42,7 +42,7 @@ class Jobs:
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.local_folder = folder / "spark"
         self.broker = broker
-        self._jvm = job_jvm(find_java(), JarCache())
+        self._jvm = local_jvms(find_java(), JarCache())
         self._services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
 
     def stop(self) -> None:
@@ -90,7 +90,7 @@ class Jobs:
             warm_up_batches=warm_up_batches,
             shuffle_partitions=state_partitions,
         )
-        self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvm.environment)
+        self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvm.job_environment)
         return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
 
     def wait_for_commit(self, client: JobClient, topic: str) -> None:
@@ -114,7 +114,7 @@ class Jobs:
         """Run each, in micro-batch mode, until it has committed all that its topics hold; one after the other."""
         # Not in the folder of jobs, where tests look at what these leave.
         config = replace(self._config(queries[0]), local_folder=self.local_folder.with_name("restarts"))
-        environment = {**inherited_environment(), **to_environment(config), **self._jvm.environment}
+        environment = {**inherited_environment(), **to_environment(config), **self._jvm.job_environment}
         changes = [
             {"application": query.application, "checkpoint": str(query.checkpoint), "topics": query.topics}
             for query in queries
@@ -135,7 +135,7 @@ class Jobs:
             master="local[2]",
             checkpoint=str(query.checkpoint),
             class_path=self._jvm.class_path,
-            java_options=self._jvm.options(),
+            java_options=self._jvm.job_options(),
             batch_s=0,
             shuffle_partitions=1,
             driver_memory="1g",

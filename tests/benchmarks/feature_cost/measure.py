@@ -25,7 +25,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, KafkaBroker
 from market_spread.common.processes import cpu_us
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.job_jvm import job_jvm
+from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.services import Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
@@ -58,7 +58,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         java, jars = find_java(), JarCache()
-        self._jvm = job_jvm(java, jars)
+        self._jvm = local_jvms(java, jars)
         self._broker = Broker(folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=_CLOCK)
         self._numbers = count()
 
@@ -127,7 +127,7 @@ class Bench:
     def _running(
         self, step: Step, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
     ) -> Iterator[psutil.Process]:
-        environment = {**self._jvm.environment, "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
+        environment = {**self._jvm.job_environment, "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
         services = Services(folder, clock=_CLOCK, on_started=lambda name, pid: None)
         try:
             if step.application:
@@ -157,7 +157,7 @@ class Bench:
             "topics": topics,
             "folder": str(folder),
             "class_path": self._jvm.class_path,
-            "java_options": self._jvm.options(),
+            "java_options": self._jvm.job_options(),
             "memory": _MEMORY,
             "partitions": partitions,
             "state_partitions": state_partitions,
@@ -192,7 +192,7 @@ class Bench:
             master=f"local[{slots(mode, partitions=partitions, state_partitions=state_partitions)}]",
             checkpoint=str(services.folder / "checkpoint"),
             class_path=self._jvm.class_path,
-            java_options=self._jvm.options(),
+            java_options=self._jvm.job_options(),
             batch_s=0 if mode == MICRO_BATCH else step.batch_s,
             shuffle_partitions=state_partitions,
             driver_memory=_MEMORY,

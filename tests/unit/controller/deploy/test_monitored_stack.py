@@ -10,7 +10,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
-from market_spread.controller.deploy.local.job_jvm import JobJvm
+from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
@@ -52,7 +52,9 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Child, "start", Started.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
-    monkeypatch.setattr(stack, "job_jvm", lambda java, jars: JobJvm(java, "connector.jar", Path("/classes.jsa")))
+    monkeypatch.setattr(
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+    )
 
 
 def processes(folder: Path, *, monitored: bool) -> LocalStack:

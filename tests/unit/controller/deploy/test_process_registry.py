@@ -14,7 +14,7 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack
-from market_spread.controller.deploy.local.job_jvm import JobJvm
+from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.registry import RegisteredStack
 from market_spread.controller.deploy.local.stack import LocalStack
@@ -59,7 +59,9 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     monkeypatch.setattr(Child, "start", FakeChild.start)
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
-    monkeypatch.setattr(stack, "job_jvm", lambda java, jars: JobJvm(java, "connector.jar", Path("/classes.jsa")))
+    monkeypatch.setattr(
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+    )
     told: list[tuple[str, int, list[str]]] = []
 
     LocalStack(

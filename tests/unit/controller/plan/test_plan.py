@@ -72,7 +72,7 @@ def test_warm_up_probes_every_bucket_and_has_order_ids_of_its_own(plan: RunPlan)
 
 def test_warm_up_comes_at_the_highest_rate_of_the_load(plan: RunPlan) -> None:
     assert plan.warm_up is not None
-    assert plan.warm_up.parameters["profile"] == {"profile": "constant", "messages_per_s": 2_000, "duration_s": 12}
+    assert plan.warm_up.parameters["profile"] == {"profile": "constant", "messages_per_s": 2_000, "duration_s": 8}
 
 
 def test_load_that_traveled_as_json_has_the_same_bytes(plan: RunPlan) -> None:

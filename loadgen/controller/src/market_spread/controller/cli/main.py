@@ -63,14 +63,14 @@ for command in (compare, ab, sweep, history, selftest):
 
 @main.command(epilog="Example: market-spread setup")
 def setup() -> None:
-    """Find Java, download the pinned jars and archive the classes of Spark's JVM, once."""
+    """Find Java, download the pinned jars and archive the classes of the JVMs of broker and job, once."""
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
-    from market_spread.controller.deploy.local.job_jvm import job_jvm
+    from market_spread.controller.deploy.local.jvms import local_jvms
 
     java, jars = find_java(java_home()), JarCache()
     fetched = jars.fetch(java)
-    job_jvm(java, jars)
+    local_jvms(java, jars)
     click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
 
 

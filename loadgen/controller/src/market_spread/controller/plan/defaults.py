@@ -10,5 +10,5 @@ DEFAULT_WORKLOAD = Workload(
     market=MarketKeys(symbols=350, partitions=1),
     frames=FrameKeys(messages=200, linger_ms=2),
     job=JobKeys(),
-    warm_up=WarmUpKeys(batches=12, duration_s=12, settle_s=5),
+    warm_up=WarmUpKeys(batches=12, duration_s=8, settle_s=5),
 )

@@ -14,7 +14,7 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.job_jvm import JobJvm, job_jvm
+from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.streaming import Pipeline, PipelineError
 from market_spread.streaming.applications.registry import find
@@ -82,13 +82,20 @@ def run_pipeline(
     folder = Path(tempfile.mkdtemp(prefix="market-spread-pipeline-"))
     with ExitStack() as ending:
         ending.callback(shutil.rmtree, folder, ignore_errors=True)
-        broker = Broker(folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock)
+        jvms = local_jvms(java, jars)
+        broker = Broker(
+            folder=folder / "broker",
+            java=java,
+            jars=jars.paths("broker"),
+            clock=clock,
+            archive_option=jvms.broker_option,
+        )
         services = Services(folder, clock=clock, on_started=lambda name, pid: None)
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
         say("starting broker and job")
         broker.launch()
-        _start_job(services, application, mode, pipeline, broker, job_jvm(java, jars))  # it waits for the topics
+        _start_job(services, application, mode, pipeline, broker, jvms)  # it waits for the topics
         broker.wait()
         kafka = KafkaBroker(broker.bootstrap_servers, "pipeline")
         kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
@@ -109,7 +116,7 @@ def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[byte
 
 
 def _start_job(
-    services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, jvm: JobJvm
+    services: Services, application: str, mode: str, pipeline: Pipeline, broker: Broker, jvms: LocalJvms
 ) -> None:
     path, is_file, function = application.rpartition(":")
     file = Path(path).resolve()
@@ -120,8 +127,8 @@ def _start_job(
         mode=mode,
         master=f"local[{slots_needed(REAL_TIME, len(pipeline.sources), 1)}]",
         checkpoint=str(services.folder / "checkpoint"),
-        class_path=jvm.class_path,
-        java_options=jvm.options(),
+        class_path=jvms.class_path,
+        java_options=jvms.job_options(),
         batch_s=BATCH_S_MIN[mode],
         driver_memory="1g",
         local_folder=services.folder / "spark",
@@ -131,7 +138,7 @@ def _start_job(
         warm_up_timeout_s=_PROCESSED_WITHIN_S,
     )
     # Where Spark's workers find what the application's file imports from beside it.
-    environment = {**jvm.environment, **({"PYTHONPATH": str(file.parent)} if is_file else {})}
+    environment = {**jvms.job_environment, **({"PYTHONPATH": str(file.parent)} if is_file else {})}
     services.start("job", "market_spread.streaming.driver", config, environment=environment)
 
 

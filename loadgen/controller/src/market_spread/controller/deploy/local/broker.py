@@ -31,7 +31,7 @@ class Broker:
     """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data.
 
     jars: those of the group `broker`; port: 0 takes a free one; metrics_agent: the jar of the group `metrics`, for a
-    broker that is to be scraped by Prometheus.
+    broker that is to be scraped by Prometheus; archive_option: what its JVM is told of its archive of classes.
     """
 
     folder: Path
@@ -40,6 +40,7 @@ class Broker:
     clock: Clock
     port: int = 0
     metrics_agent: Path | None = None
+    archive_option: str = ""
     child: Child | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +74,7 @@ class Broker:
             options.append(f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}")
         self.child = Child.start(
             "broker",
-            [*self._command(), *filter(None, options), "kafka.Kafka", properties],
+            [*self._command(), *filter(None, [self.archive_option, *options]), "kafka.Kafka", properties],
             environment=inherited_environment(),
             log=self.folder / "broker.log",
             outlives_parent=outlives_parent,

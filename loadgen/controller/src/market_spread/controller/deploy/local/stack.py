@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.effective_config import jvm_options, jvm_section, stable
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
-from market_spread.controller.deploy.local.job_jvm import job_jvm
+from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.prometheus import Targets, write_configuration
 from market_spread.controller.deploy.local.services import Services
@@ -80,6 +81,10 @@ class LocalStack:
             self.folder, clock=self.clock, on_started=self.on_started, outlives_parent=self.outlives_parent
         )
 
+    @cached_property
+    def _jvms(self) -> LocalJvms:
+        return local_jvms(self.java, self.jars)
+
     @property
     def children(self) -> dict[str, Child]:
         """The running processes besides the broker, by their names."""
@@ -87,6 +92,7 @@ class LocalStack:
 
     def start(self) -> Addresses:
         """Start all; returns when all answer. UsageError with the reason of the first that does not."""
+        self.broker.archive_option = self._jvms.broker_option
         recording = AggregatorConfig(
             ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self.runs_folder
         )
@@ -218,7 +224,7 @@ class LocalStack:
         return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        name, job, jvm = _job_name(replica), self.workload.job, job_jvm(self.java, self.jars)
+        name, job, jvm = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
@@ -236,13 +242,13 @@ class LocalStack:
             shuffle_partitions=self.workload.state_partitions,
             driver_memory=job.memory,
             warm_up_batches=self.workload.warm_up.batches,
-            java_options=jvm.options(log_option(self.folder / f"{name}.gc.log"), compilers),
+            java_options=jvm.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
             replica=replica,
             replicas=job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
-        environment = dict(jvm.environment)
+        environment = dict(jvm.job_environment)
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
         self._services.start(name, "market_spread.streaming.driver", config, environment=environment)

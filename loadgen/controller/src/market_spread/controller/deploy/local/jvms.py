@@ -1,0 +1,111 @@
+"""The JVMs of broker and job on this machine, and the archives that spare them the loading of classes."""
+
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from market_spread.common.config import home_folder, inherited_environment
+from market_spread.common.errors import UsageError
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import Java
+
+_MAKE_TIMEOUT_S = 300
+_PAIRS_KEPT = 3
+_REHEARSAL = "market_spread.controller.deploy.local.rehearsal"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJvms:
+    """What the JVMs of broker and job are started with. Each reads its archive, unless a jar has changed since.
+
+    class_path: of Spark's Kafka connector; in a job's it comes before Spark's own jars.
+    """
+
+    java: Java
+    class_path: str
+    job_archive: Path
+    broker_archive: Path
+
+    @property
+    def job_environment(self) -> dict[str, str]:
+        """What Spark needs to find this Java."""
+        return {"JAVA_HOME": str(self.java.executable.resolve().parent.parent)}
+
+    def job_options(self, *more: str | None) -> str:
+        """The options of a job's JVM, with its archive, as one text."""
+        archive = shlex.quote(f"-XX:SharedArchiveFile={self.job_archive}")
+        return " ".join(option for option in (archive, *more) if option)
+
+    @property
+    def broker_option(self) -> str:
+        """The option of a broker's JVM with its archive."""
+        return f"-XX:SharedArchiveFile={self.broker_archive}"
+
+
+def connector_path(jars: JarCache) -> str:
+    """The class path of Spark's Kafka connector."""
+    return os.pathsep.join(str(path) for path in jars.paths("connector"))
+
+
+def local_jvms(
+    java: Java, jars: JarCache, folder: Path | None = None, make: Callable[[LocalJvms], None] | None = None
+) -> LocalJvms:
+    """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in half a minute, once.
+
+    Archives are in the folder, by default in the user's cache, where only the last ones used stay; make: how they are
+    made, by default by a rehearsal. UsageError if a jar is missing or the archives cannot be made.
+    """
+    folder = folder or home_folder("class-archives")
+    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
+    jvms = LocalJvms(java, connector_path(jars), folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
+    archives = (jvms.job_archive, jvms.broker_archive)
+    if not all(archive.exists() for archive in archives):
+        folder.mkdir(parents=True, exist_ok=True)
+        (make or _rehearse)(jvms)
+    for archive in archives:
+        with suppress(FileNotFoundError):  # another process made room
+            os.utime(archive)
+    for old in sorted(folder.glob("*.jsa"), key=lambda path: -path.stat().st_mtime)[2 * _PAIRS_KEPT :]:
+        old.unlink(missing_ok=True)
+    return jvms
+
+
+def _jars_of_spark() -> list[Path]:
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        raise UsageError("PySpark is not installed; install everything with: make setup")
+    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))  # in the class path's order: the folder's
+
+
+def _key(java: Java, jars: Sequence[Path]) -> str:
+    """Of these very files, in this order: a JVM compares them, by inode, size and time, with those of the archive."""
+    stats = [path.stat() for path in jars]
+    files = [(path.name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in zip(jars, stats, strict=True)]
+    return hashlib.sha256(repr((java.build, files)).encode()).hexdigest()[:16]
+
+
+def _rehearse(jvms: LocalJvms) -> None:
+    made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
+    command = [sys.executable, "-m", _REHEARSAL, *map(str, made.values())]
+    # As Java itself would compile: with what an environment asks for, other classes would be met.
+    own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
+    try:
+        subprocess.run(
+            command, env={**inherited_environment(), **own}, timeout=_MAKE_TIMEOUT_S, check=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        for archive, unfinished in made.items():
+            unfinished.rename(archive)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (str(getattr(error, "output", None) or "").strip() or str(error)).splitlines()[-1]
+        raise UsageError(f"the archives of classes {jvms.job_archive.parent} could not be made: {said}") from error
+    finally:
+        for unfinished in made.values():
+            unfinished.unlink(missing_ok=True)

@@ -1,0 +1,75 @@
+"""The JVMs of job and broker on this machine read their classes from the archives that were made for their jars."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.clock import SystemClock
+from market_spread.common.jvm.jars import JarCache
+from market_spread.common.jvm.java import find_java
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.jvms import local_jvms
+
+ARCHIVE = "shared objects file (top)"
+CLASSES = (
+    "org.apache.spark.sql.SparkSession",
+    "org.apache.spark.sql.kafka010.KafkaMicroBatchStream",
+    "org.apache.kafka.clients.consumer.KafkaConsumer",
+    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+)
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.driver.extraClassPath", sys.argv[1])
+    .config("spark.driver.extraJavaOptions", sys.argv[2])
+    .config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+for name in sys.argv[3:]:
+    spark._jvm.java.lang.Class.forName(name)
+spark.stop()
+"""
+
+
+def test_classes_of_spark_and_of_the_connector_come_from_the_archive(tmp_path: Path) -> None:
+    jvms = local_jvms(find_java(), JarCache())
+    log = tmp_path / "classes.log"
+    options = jvms.job_options(f"-Xlog:class+load:file={log}", f"-Djava.io.tmpdir={tmp_path}")
+
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, jvms.class_path, options, *CLASSES],
+        check=True, capture_output=True, timeout=120, env={**os.environ, **jvms.job_environment},
+    )  # fmt: skip
+
+    sources = sources_of(log)
+    assert {sources[name] for name in CLASSES} == {ARCHIVE}
+
+
+def test_nearly_all_classes_of_a_broker_come_from_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, jars = tmp_path / "classes.log", JarCache()
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={log}")
+    broker = Broker(
+        folder=tmp_path / "broker",
+        java=find_java(),
+        jars=jars.paths("broker"),
+        clock=SystemClock(),
+        archive_option=local_jvms(find_java(), jars).broker_option,
+    )
+
+    broker.start()
+    broker.stop()
+
+    sources = sources_of(log)
+    assert sources["kafka.server.BrokerServer"] == ARCHIVE
+    assert sum("shared objects file" in source for source in sources.values()) > 0.9 * len(sources)
+
+
+def sources_of(log: Path) -> dict[str, str]:
+    """From where each class of a log of the JVM came."""
+    entries = (line.partition("] ")[2].partition(" source: ") for line in log.read_text().splitlines())
+    return {name.rpartition(" ")[2]: source for name, _, source in entries}

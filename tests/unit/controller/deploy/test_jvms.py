@@ -1,0 +1,82 @@
+"""The archives of the JVMs of job and broker: made once, again when they do not fit, and kept by use."""
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from market_spread.common.errors import UsageError
+from market_spread.common.jvm.jars import Jar, JarCache
+from market_spread.common.jvm.java import Java
+from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
+
+JAVA = Java(Path("/opt/java/bin/java"), 17, "17.0.15+6")
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.made: list[Path] = []
+
+    def __call__(self, jvms: LocalJvms) -> None:
+        self.made.append(jvms.job_archive)
+        for archive in (jvms.job_archive, jvms.broker_archive):
+            archive.write_bytes(b"classes")
+
+
+def jars_with(folder: Path, content: bytes) -> JarCache:
+    sha256 = hashlib.sha256(content).hexdigest()
+    jars = tuple(Jar(group, "org.example", group, "1", sha256) for group in ("connector", "broker"))
+    folder.mkdir(exist_ok=True)
+    for jar in jars:
+        (folder / jar.file_name).write_bytes(content)
+    return JarCache(folder, jars)
+
+
+def test_an_archive_is_made_once_and_given_to_the_jvm(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+
+    first, second = (local_jvms(JAVA, jars, tmp_path / "archives", make) for _ in range(2))
+
+    assert first == second
+    assert make.made == [first.job_archive]
+    assert first.job_options("-Xlog:gc", None) == f"-XX:SharedArchiveFile={first.job_archive} -Xlog:gc"
+    assert first.broker_option == f"-XX:SharedArchiveFile={first.broker_archive}"
+    assert first.class_path == str(tmp_path / "jars" / "org.example+connector-1.jar")
+
+
+def test_another_jar_or_another_java_gets_an_archive_of_its_own(tmp_path: Path) -> None:
+    make, folder = Maker(), tmp_path / "archives"
+    local_jvms(JAVA, jars_with(tmp_path / "jars", b"one"), folder, make)
+    local_jvms(JAVA, jars_with(tmp_path / "jars", b"another"), folder, make)
+    local_jvms(replace(JAVA, build="17.0.16+8"), jars_with(tmp_path / "jars", b"another"), folder, make)
+
+    assert len(set(make.made)) == 3
+
+
+def test_those_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    for age_s in range(5):
+        made = local_jvms(replace(JAVA, build=f"{age_s}"), jars, tmp_path / "archives", make)
+        for archive in (made.job_archive, made.broker_archive):
+            os.utime(archive, (1_000_000 + age_s, 1_000_000 + age_s))
+
+    assert {path for path in make.made if path.exists()} == set(make.made[2:])
+    assert len(list((tmp_path / "archives").iterdir())) == 6
+
+
+def test_a_missing_jar_is_an_error_and_makes_nothing(tmp_path: Path) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    (tmp_path / "jars" / "org.example+connector-1.jar").unlink()
+
+    with pytest.raises(UsageError, match="make setup"):
+        local_jvms(JAVA, jars, tmp_path / "archives", make)
+    assert not make.made
+
+
+def test_an_archive_that_another_process_removed_leaves_no_empty_one(tmp_path: Path) -> None:
+    """An empty file would be given to every JVM, and never be made again."""
+    jvms = local_jvms(JAVA, jars_with(tmp_path / "jars", b"one"), tmp_path / "archives", lambda jvms: None)
+
+    assert not jvms.job_archive.exists()

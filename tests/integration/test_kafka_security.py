@@ -116,7 +116,7 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
 
 def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresses:
     """Sender, receiver and job, each told of the broker as in a cluster."""
-    jvm = local_jvms(find_java(), JarCache())
+    jvms = local_jvms(find_java(), JarCache())
     common = {"bootstrap_servers": broker.bootstrap_servers, **broker.settings}
     job = JobConfig(
         **common,  # type: ignore[arg-type]
@@ -124,8 +124,8 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         mode="micro-batch",
         master="local[2]",
         checkpoint=str(folder / "checkpoint"),
-        class_path=jvm.class_path,
-        java_options=jvm.job_options(),
+        class_path=jvms.class_path,
+        java_options=jvms.job_options(),
         batch_s=0,
         driver_memory="1g",
         local_folder=folder / "spark",
@@ -137,7 +137,7 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         ports_file=services.ports_file("receiver"),
         data_folder=folder / "ledgers",
     )
-    services.start("job", "market_spread.streaming.driver", job, environment=jvm.job_environment)
+    services.start("job", "market_spread.streaming.driver", job, environment=jvms.job_environment)
     services.start("sender", "market_spread.sender", sender)
     services.start("receiver", "market_spread.receiver", receiver)
     addresses: dict[str, Any] = {

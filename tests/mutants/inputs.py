@@ -33,7 +33,7 @@ class Input:
 def hand_made(seed: int) -> Input:
     """60 symbols take turns at being wide for 80% of 6 s, close to the rule's bounds; 20 are tight, one has no quote.
 
-    Every fifth takes 120 s in place of 6, so that what a job does that is seconds behind can be judged.
+    Every fifth takes 120 s in place of 6, so that a job that is seconds behind can be judged.
     Half of the 60 are below a dollar, where 5% of the mid decides, the others above, where 5 cents do; now and then a
     quote is crossed, is 0/0, or an older one is sent again.
     """

@@ -42,7 +42,7 @@ class Jobs:
     def __init__(self, folder: Path, broker: Broker) -> None:
         self.local_folder = folder / "spark"
         self.broker = broker
-        self._jvm = local_jvms(find_java(), JarCache())
+        self._jvms = local_jvms(find_java(), JarCache())
         self._services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
 
     def stop(self) -> None:
@@ -90,7 +90,7 @@ class Jobs:
             warm_up_batches=warm_up_batches,
             shuffle_partitions=state_partitions,
         )
-        self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvm.job_environment)
+        self._services.start("job", "market_spread.streaming.driver", config, environment=self._jvms.job_environment)
         return JobClient(f"127.0.0.1:{self._services.ports('job')['grpc']}")
 
     def wait_for_commit(self, client: JobClient, topic: str) -> None:
@@ -114,7 +114,7 @@ class Jobs:
         """Run each, in micro-batch mode, until it has committed all that its topics hold; one after the other."""
         # Not in the folder of jobs, where tests look at what these leave.
         config = replace(self._config(queries[0]), local_folder=self.local_folder.with_name("restarts"))
-        environment = {**inherited_environment(), **to_environment(config), **self._jvm.job_environment}
+        environment = {**inherited_environment(), **to_environment(config), **self._jvms.job_environment}
         changes = [
             {"application": query.application, "checkpoint": str(query.checkpoint), "topics": query.topics}
             for query in queries
@@ -134,8 +134,8 @@ class Jobs:
             mode=MICRO_BATCH,
             master="local[2]",
             checkpoint=str(query.checkpoint),
-            class_path=self._jvm.class_path,
-            java_options=self._jvm.job_options(),
+            class_path=self._jvms.class_path,
+            java_options=self._jvms.job_options(),
             batch_s=0,
             shuffle_partitions=1,
             driver_memory="1g",

@@ -58,7 +58,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         java, jars = find_java(), JarCache()
-        self._jvm = local_jvms(java, jars)
+        self._jvms = local_jvms(java, jars)
         self._broker = Broker(folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=_CLOCK)
         self._numbers = count()
 
@@ -127,7 +127,7 @@ class Bench:
     def _running(
         self, step: Step, mode: str, topics: Mapping[str, str], folder: Path, partitions: int, state_partitions: int
     ) -> Iterator[psutil.Process]:
-        environment = {**self._jvm.job_environment, "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
+        environment = {**self._jvms.job_environment, "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parent)])}
         services = Services(folder, clock=_CLOCK, on_started=lambda name, pid: None)
         try:
             if step.application:
@@ -156,8 +156,8 @@ class Bench:
             "bootstrap_servers": self._broker.bootstrap_servers,
             "topics": topics,
             "folder": str(folder),
-            "class_path": self._jvm.class_path,
-            "java_options": self._jvm.job_options(),
+            "class_path": self._jvms.class_path,
+            "java_options": self._jvms.job_options(),
             "memory": _MEMORY,
             "partitions": partitions,
             "state_partitions": state_partitions,
@@ -191,8 +191,8 @@ class Bench:
             mode=mode,
             master=f"local[{slots(mode, partitions=partitions, state_partitions=state_partitions)}]",
             checkpoint=str(services.folder / "checkpoint"),
-            class_path=self._jvm.class_path,
-            java_options=self._jvm.job_options(),
+            class_path=self._jvms.class_path,
+            java_options=self._jvms.job_options(),
             batch_s=0 if mode == MICRO_BATCH else step.batch_s,
             shuffle_partitions=state_partitions,
             driver_memory=_MEMORY,

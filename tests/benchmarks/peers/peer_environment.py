@@ -21,6 +21,8 @@ HERE = Path(__file__).parent
 class PeerStack(LocalStack):
     """All processes of a run on this machine, with a peer in place of the Spark job."""
 
+    job_waits_for_topics = False
+
     def __init__(self, peer: Peer, **arguments: Any) -> None:
         """arguments: those of `LocalStack`; of its workload only the partitions say something to a peer."""
         super().__init__(**arguments)
@@ -30,7 +32,6 @@ class PeerStack(LocalStack):
         return {**super().sections(addresses), "peer": {"name": self.peer.name}}
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        self._make_topics()  # a peer ends where there are none
         folder = self.folder / "peer"
         command = self.peer.command(
             Place(self.broker.bootstrap_servers, self.workload.market.partitions, folder.resolve(), self.java)

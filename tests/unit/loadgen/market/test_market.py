@@ -326,8 +326,7 @@ def test_probes_are_wide_until_the_measured_phase() -> None:
 def test_probes_take_turns_at_moments_of_their_own(seed: int) -> None:
     """Wide for 16 s, tight for 4, whatever the seed: a state that is not kept up to date gets verdicts wrong.
 
-    One in ten is tight for 16 of 80 s and one for 64 of 320 s, so that a job that takes seconds cannot pass without a
-    state either.
+    One in twenty is tight for 16 of 80 s, one for 64 of 320 s: a job that is seconds behind needs a right state, too.
     """
     parameters = replace(PARAMETERS, seed=seed, profile=Constant(40_000, 15))
     market = Market(parameters, START_NS)
@@ -337,14 +336,14 @@ def test_probes_take_turns_at_moments_of_their_own(seed: int) -> None:
     is_probe = probe >= 0
 
     offset_s = (stream.intended_ns[is_probe] - START_NS) / 1e9
-    turn_s = np.select([probe[is_probe] % 10 == 4, probe[is_probe] % 10 == 9], [80, 320], 20)
+    turn_s = np.select([probe[is_probe] % 20 == 3, probe[is_probe] % 20 == 8], [80, 320], 20)
     into_turn_s = (offset_s + turn_s * (probe[is_probe] * 0.6180339887498949 % 1)) % turn_s
     is_wide = rejects(quotes)[is_probe]
     changes = sum(int(np.diff(is_wide[probe[is_probe] == i]).sum()) for i in range(100))
 
     assert (is_wide == (into_turn_s < 0.8 * turn_s))[np.abs(into_turn_s - 0.8 * turn_s) > 1e-6].all()
     assert 0.78 < is_wide.mean() < 0.82
-    assert changes > 120
+    assert changes > 130
     for second in range(15):
         assert 0.7 < is_wide[offset_s // 1 == second].mean() < 0.9
 
@@ -491,7 +490,7 @@ def test_a_wrong_rule_is_wrong_on_a_hundred_orders_of_15_s(met: Met, mutant: str
 def test_a_state_that_is_not_kept_up_to_date_is_wrong_on_a_fifth_of_the_probes(met: Met) -> None:
     is_wide = _bounds()(met.bid, met.offer)[met.is_probe]
 
-    assert 0.76 < is_wide.mean() < 0.84
+    assert 0.78 < is_wide.mean() < 0.82
 
 
 @pytest.mark.parametrize("symbols", [2_926, 100_000])

@@ -46,6 +46,8 @@ class NullStack(LocalStack):
 
     delay_us: int = DELAY_US
 
+    job_waits_for_topics = False
+
     @property
     def witnessed(self) -> Path:
         """What the witness has seen, once it has ended."""
@@ -56,7 +58,6 @@ class NullStack(LocalStack):
         super().stop_all_but_aggregator()
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        self._make_topics()  # unlike a job, neither of the two waits for them
         servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
         config = NullConfig(
             bootstrap_servers=servers,

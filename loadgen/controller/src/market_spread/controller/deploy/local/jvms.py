@@ -57,7 +57,7 @@ def connector_path(jars: JarCache) -> str:
 def local_jvms(
     java: Java, jars: JarCache, folder: Path | None = None, make: Callable[[LocalJvms], None] | None = None
 ) -> LocalJvms:
-    """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in half a minute, once.
+    """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in 45 s, once.
 
     Archives are in the folder, by default in the user's cache, where only the last ones used stay; make: how they are
     made, by default by a rehearsal. UsageError if a jar is missing or the archives cannot be made.
@@ -94,7 +94,7 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
     command = [sys.executable, "-m", _REHEARSAL, *map(str, made.values())]
-    # As Java itself would compile: with what an environment asks for, other classes would be met.
+    # Without the options that an environment gives to every JVM: they may change which classes are loaded.
     own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
     try:
         subprocess.run(

@@ -5,6 +5,7 @@ Real-Time Mode, its Kafka connector and its state store make as they run.
 Usage: python -m market_spread.controller.deploy.local.rehearsal JOB_ARCHIVE BROKER_ARCHIVE
 """
 
+import shlex
 import sys
 import tempfile
 from contextlib import ExitStack, closing
@@ -49,19 +50,19 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
         broker.launch()
-        jvm = LocalJvms(java, connector_path(jars), job_archive, broker_archive)
+        jvms = LocalJvms(java, connector_path(jars), job_archive, broker_archive)
         config = JobConfig(
             bootstrap_servers=broker.bootstrap_servers,
             ports_file=services.ports_file("job"),
             master="local[3]",
             checkpoint=str(folder / "checkpoint"),
-            class_path=jvm.class_path,
-            java_options=_archiving(job_archive),
+            class_path=jvms.class_path,
+            java_options=shlex.quote(_archiving(job_archive)),
             driver_memory="1g",
             local_folder=folder / "spark",
             warm_up_batches=3,
         )
-        services.start("job", "market_spread.streaming.driver", config, environment=jvm.job_environment)
+        services.start("job", "market_spread.streaming.driver", config, environment=jvms.job_environment)
         broker.wait()
         kafka = KafkaBroker(broker.bootstrap_servers)
         kafka.create_topics(topic_partitions(1, REJECTED_DECISIONS), appended=(TOPICS.alerts,))
@@ -76,6 +77,8 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
             services.check_alive()
             if client.job_status().phase == Phase.PHASE_RUNNING:
                 break
+        else:
+            raise UsageError(f"the job did not run within {_WITHIN_S} s")
         client.drain_job({(topic, 0): len(sent) for topic, sent in frames.items()}, _WITHIN_S)
         pids = [services.children["job"].pid, *([broker.child.pid] if broker.child else [])]
         families = [[process, *process.children(recursive=True)] for process in map(psutil.Process, pids)]

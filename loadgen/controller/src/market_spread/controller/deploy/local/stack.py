@@ -61,6 +61,7 @@ class LocalStack:
 
     is_new = True
     job_outage_s = 0.0
+    job_waits_for_topics = True  # else it is started after them
 
     def __post_init__(self) -> None:
         self._replicas = self.workload.job.replicas
@@ -100,9 +101,12 @@ class LocalStack:
         self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
+        if not self.job_waits_for_topics:
+            self._make_topics()
         for replica in range(self._replicas):
-            self._start_job(replica)  # its JVM takes longest; then it waits for the topics
-        self._make_topics()
+            self._start_job(replica)  # before the topics: its JVM takes longest
+        if self.job_waits_for_topics:
+            self._make_topics()
         receiving = ReceiverConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             ports_file=self._services.ports_file("receiver"),
@@ -224,7 +228,7 @@ class LocalStack:
         return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        name, job, jvm = _job_name(replica), self.workload.job, self._jvms
+        name, job, jvms = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         config = JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
@@ -237,18 +241,18 @@ class LocalStack:
             mode=job.mode,
             master=f"local[{slots_of(self.workload)}]",
             checkpoint=str(self.folder / name.replace("job", "checkpoint")),
-            class_path=jvm.class_path,
+            class_path=jvms.class_path,
             batch_s=job.batch_s,
             shuffle_partitions=self.workload.state_partitions,
             driver_memory=job.memory,
             warm_up_batches=self.workload.warm_up.batches,
-            java_options=jvm.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
+            java_options=jvms.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
             replica=replica,
             replicas=job.replicas,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
-        environment = dict(jvm.job_environment)
+        environment = dict(jvms.job_environment)
         if config.ui_port is not None:
             environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
         self._services.start(name, "market_spread.streaming.driver", config, environment=environment)

@@ -37,6 +37,24 @@ def test_java_on_the_path_is_found_with_its_version(tmp_path: Path, answer: str,
     assert (java.executable, java.version) == (executable, version)
 
 
+def test_a_build_is_the_same_with_options_that_change_how_it_describes_itself(tmp_path: Path) -> None:
+    build = (
+        "OpenJDK Runtime Environment (build 17.0.15+6-Debian)\nOpenJDK 64-Bit Server VM (build 17.0.15+6-Debian, mixed"
+    )
+    plain = f'openjdk version "17.0.15" 2025-04-15\n{build} mode, sharing)'
+    with_options = (
+        f"NOTE: Picked up JDK_JAVA_OPTIONS: -XX:TieredStopAtLevel=1\n{plain.replace('mode', 'mode, emulated-client')}"
+    )
+    java_in(tmp_path / "plain", plain)
+    java_in(tmp_path / "options", with_options)
+    java_in(tmp_path / "other", plain.replace("15+6", "16+8"))
+
+    builds = [find_java(search_path=str(tmp_path / name)).build for name in ("plain", "options", "other")]
+
+    assert builds[0] == builds[1] == "17.0.15+6-Debian, 17.0.15+6-Debian"
+    assert builds[2] != builds[0]
+
+
 def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
     java_in(tmp_path / "path", 'openjdk version "17.0.1"')
     at_home = java_in(tmp_path / "home" / "bin", 'openjdk version "21.0.1"')

@@ -14,7 +14,7 @@ REMEDY = f"install Java {VERSION_MIN} or newer, on Debian: apt-get install openj
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that is new enough; version: the major one; build: all that it says of itself."""
+    """A Java that is new enough; version: the major one; build: of which build it is, whatever options it is given."""
 
     executable: Path
     version: int
@@ -36,4 +36,4 @@ def find_java(java_home: str | None = None, search_path: str | None = None) -> J
     version = int(match.group(1))
     if version < VERSION_MIN:
         raise UsageError(f"{found} is Java {version}; {REMEDY}")
-    return Java(Path(found), version, answer.stderr)
+    return Java(Path(found), version, ", ".join(re.findall(r"\(build ([^,)]+)", answer.stderr)))

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,3 +81,15 @@ def test_an_archive_that_another_process_removed_leaves_no_empty_one(tmp_path: P
     jvms = local_jvms(JAVA, jars_with(tmp_path / "jars", b"one"), tmp_path / "archives", lambda jvms: None)
 
     assert not jvms.job_archive.exists()
+
+
+def test_what_cannot_be_made_is_told_and_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+
+    jvms = local_jvms(JAVA, jars_with(tmp_path / "jars", b"one"), tmp_path / "archives")
+
+    assert not jvms.job_archive.exists()
+    (record,) = caplog.records
+    assert record.message == "class_archives.not_made"

@@ -116,6 +116,7 @@ class FakeEngine:
         self.started: list[str] = []
         self.batches_s: list[float] = []
         self.ends_early = False
+        self.ends_lost = 0
         self.ended_at_s: list[float] = []
         self.kept_time_at_s: list[float] = []
 
@@ -144,7 +145,7 @@ class FakeEngine:
     def end_batch(self) -> bool:
         if self.ends_early:
             self.ended_at_s.append(round(self._clock.elapsed_s, 2))
-            self.queries[-1].ended_early += 1
+            self.queries[-1].ended_early += len(self.ended_at_s) > self.ends_lost
         return self.ends_early
 
     def keep_time(self) -> None:
@@ -650,6 +651,21 @@ def test_drain_ends_a_batch_as_soon_as_it_has_read_all_that_is_awaited(rig: Rig)
     (ended_at_s,) = rig.engine.ended_at_s
     assert ended_at_s == pytest.approx(8.5, abs=0.5)
     assert rig.engine.kept_time_at_s == [pytest.approx(ended_at_s + 0.25, abs=0.01)]
+
+
+def test_drain_asks_again_for_the_end_of_a_batch_that_could_not_hear_it(rig: Rig) -> None:
+    """The first ask, when all 10 records of the first batch are read, has no effect; the batch would end at 5 s."""
+    rig.engine.plan(batches=[0, 1])
+    rig.engine.ends_early = True
+    rig.engine.ends_lost = 1
+    rig.engine.live = (10, 10)
+    drain = Drain(rig.supervisor, {("nbbo", 0): 10})
+    rig.stop_at(4.5)
+
+    rig.run()
+
+    assert drain.awaited() == {("nbbo", 0): 10}
+    assert rig.engine.ended_at_s == pytest.approx([0, 3.1], abs=0.3)
 
 
 def test_drain_does_not_take_what_a_failed_batch_had_read_for_read(rig: Rig) -> None:

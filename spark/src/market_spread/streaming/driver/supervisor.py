@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 
 # Each poll takes the driver and its JVM a millisecond or two of CPU.
 _POLL_S = 0.25
+_ASK_AGAIN_NS = 3_000_000_000  # a commit takes less
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
 # What Spark may raise; an OSError means that the JVM has ended.
@@ -201,7 +202,7 @@ class Supervisor:
         batch_before = self.state.progress.batch_id
         first_batch_after_stop: int | None = None
         live_at_ns = self._read = 0
-        ends_early = False
+        end_asked_ns: int | None = None
         try:
             while query.isActive:
                 self._note_commits(query)
@@ -209,9 +210,9 @@ class Supervisor:
                     live_at_ns = self.clock.monotonic_ns() + self._read_live_counts()
                 has_ended = self.state.progress.batch_id > batch_before
                 batch_before = self.state.progress.batch_id
-                if has_ended and ends_early:
+                if has_ended and end_asked_ns is not None:
                     self.engine.keep_time()
-                    ends_early = False
+                    end_asked_ns = None
                 if has_ended and (realigns or self.schedule.has_drifted(self.clock.unix_ns())):
                     return True
                 if self._stop_by_ns is not None:
@@ -221,8 +222,10 @@ class Supervisor:
                     committed = self.state.progress.batch_id > first_batch_after_stop
                     if committed or self.clock.monotonic_ns() >= self._stop_by_ns:
                         return False
-                if not ends_early and (self._stop_by_ns is not None or self._is_awaited()):
-                    ends_early = self.engine.end_batch()
+                # A batch that was still being planned took its deadline from the clock that was set ahead.
+                may_ask = end_asked_ns is None or self.clock.monotonic_ns() - end_asked_ns >= _ASK_AGAIN_NS
+                if may_ask and (self._stop_by_ns is not None or self._is_awaited()) and self.engine.end_batch():
+                    end_asked_ns = self.clock.monotonic_ns()
                 self.clock.sleep_ns(round(_POLL_S * 1e9))
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")

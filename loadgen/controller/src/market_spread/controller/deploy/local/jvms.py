@@ -1,6 +1,7 @@
 """The JVMs of broker and job on this machine, and the archives that spare them the loading of classes."""
 
 import hashlib
+import logging
 import os
 import shlex
 import subprocess
@@ -15,10 +16,12 @@ from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
+from market_spread.common.logs import log_event
 
 _MAKE_TIMEOUT_S = 300
 _PAIRS_KEPT = 3
 _REHEARSAL = "market_spread.controller.deploy.local.rehearsal"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def local_jvms(
     """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in 45 s, once.
 
     Archives are in the folder, by default in the user's cache, where only the last ones used stay; make: how they are
-    made, by default by a rehearsal. UsageError if a jar is missing or the archives cannot be made.
+    made, by default by a rehearsal. JVMs do without those that cannot be made. UsageError if a jar is missing.
     """
     folder = folder or home_folder("class-archives")
     key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
@@ -105,7 +108,7 @@ def _rehearse(jvms: LocalJvms) -> None:
             unfinished.rename(archive)
     except (OSError, subprocess.SubprocessError) as error:
         said = (str(getattr(error, "output", None) or "").strip() or str(error)).splitlines()[-1]
-        raise UsageError(f"the archives of classes {jvms.job_archive.parent} could not be made: {said}") from error
+        log_event(_log, "class_archives.not_made", logging.WARNING, folder=str(jvms.job_archive.parent), reason=said)
     finally:
         for unfinished in made.values():
             unfinished.unlink(missing_ok=True)

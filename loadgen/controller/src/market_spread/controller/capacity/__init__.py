@@ -1,0 +1,1 @@
+"""A capacity plan from measured costs."""

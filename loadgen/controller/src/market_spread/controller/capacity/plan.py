@@ -1,0 +1,116 @@
+"""From the costs of a load to a plan: partitions, processes, CPU, network, disk, and how late alerts may be."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf, nan
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
+from market_spread.controller.capacity.costs import TERMS, Load, Model
+from market_spread.controller.compare.figures import short_number
+from market_spread.controller.plan.workload import Workload
+from market_spread.controller.views.model import Page, Sentences, Table
+from market_spread.loadgen.market.parameters import STATE_PARTITIONS_MAX
+
+# By figure the process whose costs it follows from; what it follows from, and what it does not know.
+REASONS = json.loads(Path(__file__).with_name("figures.json").read_text())
+# Cores that are left to processes, two of 18 being the system's; network and disk (EBS), bits a second; inf: not known.
+MACHINES = {"c4.8xlarge": (16, 10e9, 4e9), "this": (os.cpu_count() or 1, inf, inf)}
+_BUSY = 0.7  # so far threads, and the cores, network and disk of nodes, are planned to be busy
+_READING = 0.25  # of the job's CPU is spent before the state: 0.60 of 2.44 us a message (docs/performance.md)
+_EXECUTOR_CORES = 7  # as in charts/market-spread/values-c4.8xlarge.yaml
+_MESSAGE_BYTES, _FRAME_BYTES = (NBBO.width + ORDER.width) / 2, 80  # the latter are Kafka's, of a frame sent alone
+_DRAWING_S = 0.18e-6  # a message, of each of several senders, whosesoever it is (docs/scaling.md)
+
+
+class Figure(NamedTuple):
+    """A figure with its 95% interval, None where there is none; extrapolated: in which terms (`Model.beyond`)."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    extrapolated: Mapping[str, tuple[float, float]]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans a workload's rate and symbols on machines; core_speed: of their cores, as a multiple of the measured."""
+
+    model: Model
+    workload: Workload
+    machine: tuple[int, float, float]
+    core_speed: float = 1.0
+
+    def figures(self) -> list[Figure]:
+        """The plan. The interval of a number of things is what the bounds of the CPU would take."""
+        loads = [self.cut(bound) for bound in range(3)]
+        beyond = {process: self.model.beyond(process, loads[0]) for process in TERMS}
+        found = (self._needs(load, bound) for bound, load in enumerate(loads))
+        return [
+            Figure(name, value, low, high, beyond[process], why)
+            for (name, (process, why)), value, low, high in zip(REASONS.items(), *found, strict=True)
+        ]
+
+    def cut(self, bound: int) -> Load:
+        """The least partitions whose readers and tasks of the state are busy as planned, at a bound of their cost.
+
+        UsageError if there are not as many partitions as that takes.
+        """
+        market, per_s = self.workload.market, self.workload.load.highest_per_s
+        alerts_per_s = per_s * market.order_share * market.rejected_orders + market.probes_per_s
+        partitions, parts = 1, self.workload.state_partitions
+        while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
+            load = Load.of(per_s, alerts_per_s, market.symbols, self.workload.frames, partitions, parts)
+            threads = self._cores("job", load, bound) / _BUSY
+            wanted = max(partitions, ceil(_READING * threads / 2)), max(parts, ceil((1 - _READING) * threads))
+            if wanted == (partitions, parts):
+                return load
+            partitions, parts = wanted
+        raise UsageError(f"--rate {per_s} takes more partitions than there can be; use a lower one, or larger frames")
+
+    def _cores(self, process: str, load: Load, bound: int) -> float:
+        return self.model.costs[process].cores(load)[bound] / self.core_speed
+
+    def _needs(self, load: Load, bound: int) -> list[float | None]:
+        """The figures in the order of their reasons, at a bound of the cost."""
+        job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
+        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.frames_per_s * _FRAME_BYTES)
+        cores, network, disk = (_BUSY * each for each in self.machine)
+        executors, brokers = ceil(job / _BUSY / _EXECUTOR_CORES), ceil(max(broker / cores, bits / network, bits / disk))
+        drawing = load.messages_per_s * _DRAWING_S / self.core_speed
+        senders = ceil((sender - drawing) / (_BUSY - drawing)) if drawing < _BUSY else nan
+        sender += (senders - 1) * drawing
+        nodes = brokers + ceil(job / cores) + np.ceil((sender + receiver) / cores)
+        of_job = [load.partitions, load.state_partitions, load.numbers()["tasks"], job, executors]
+        found = [*of_job, broker, brokers, sender, senders, receiver, bits / 1e9, bits / 8e6, float(nodes)]
+        for name in list(REASONS)[len(found) :]:
+            runs = [run.latencies[name] for run in self.model.fitted if name in run.latencies] or [nan]
+            found.append(float(np.percentile(runs, (50, 0, 100)[bound])))
+        return [None if np.isnan(each) else each for each in found]
+
+    def page(self) -> Page:
+        """The plan for people: figures, what each follows from, the costs, and how well they predict."""
+        figures, load = self.figures(), self.cut(0)
+        rows, said = [], []
+        for of in figures:
+            shown = ("–" if value is None else short_number(value) for value in of[1:4])
+            rows.append((of.name, *shown, "extrapolated" if of.extrapolated else ""))
+            said.append(f"{of.name}: {of.why}")
+        for process, costs in self.model.costs.items():
+            us = (f"{1e6 * each:,.3g} us for {term}" for term, each in zip(costs.terms, costs.seconds, strict=True))
+            off = max(map(abs, self.model.errors(process)), default=nan)
+            beyond = self.model.beyond(process, load).items()
+            far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
+            said.append(f"{process}: {', '.join(us)}; held-out runs predicted within {off:.0%}{''.join(far)}")
+        said = [each.replace("_per_s", " a second").replace("_", " ") for each in said]
+        title = f"{load.messages_per_s:,} messages/s, {load.symbols:,} symbols, cores of speed {self.core_speed:g}"
+        head = ("figure", "planned", "low", "high", "")
+        return Page("", title, (Table("", head, tuple(rows)), Sentences(tuple(said))))

@@ -1,0 +1,145 @@
+"""Costs that are fitted: those that are known are found again, and a wrong model shows in runs that it has not seen."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from market_spread.common.errors import UsageError
+from market_spread.controller.capacity import costs as module
+from market_spread.controller.capacity.costs import SHIPPED, TERMS, Costs, Model, read
+from tests.unit.controller.capacity.synthetic import CUTS, SECONDS, cores, load, observation, observations
+
+MILLIONS = load(3_000_000, 3334, 220, 35_000, 2, 16)
+
+
+@pytest.mark.parametrize("process", TERMS)
+def test_known_costs_are_found_again(process: str) -> None:
+    found = Costs.fit(process, observations()[: len(CUTS)])
+
+    assert found.seconds == pytest.approx(SECONDS[process], rel=1e-6)
+    assert found.cores(MILLIONS) == pytest.approx([cores(MILLIONS, process)] * 3, rel=1e-3)
+
+
+@pytest.mark.parametrize("process", TERMS)
+def test_run_in_a_slow_moment_does_not_move_the_fit(process: str) -> None:
+    speeds = [1.0] * len(CUTS)
+    speeds[4] = 3.0
+
+    found = Costs.fit(process, observations(speeds)[: len(CUTS)])
+
+    assert found.cores(load(*CUTS[0]))[0] == pytest.approx(cores(load(*CUTS[0]), process), rel=0.03)
+    assert found.seconds[-1] == pytest.approx(SECONDS[process][-1], rel=0.05)
+
+
+def test_machine_that_drifts_widens_the_interval_and_leaves_the_cost_in_it() -> None:
+    drift = 1 + 0.2 * np.sin(np.arange(len(CUTS)) * 1.7)
+    steady, drifting = (Costs.fit("job", observations(list(speeds))[: len(CUTS)]) for speeds in ([1.0] * 12, drift))
+
+    value, low, high = drifting.cores(load(*CUTS[3]))
+
+    assert value == pytest.approx(cores(load(*CUTS[3]), "job"), rel=0.15)
+    assert low < cores(load(*CUTS[3]), "job") < high
+    assert high - low > 5 * np.ptp(steady.cores(load(*CUTS[3])))
+
+
+def test_interval_holds_the_cost_of_a_run_as_often_as_it_says() -> None:
+    chance, held = np.random.default_rng(7), 0
+    for _ in range(40):
+        speeds = np.exp(0.08 * chance.normal(size=len(CUTS)))
+        _, low, high = Costs.fit("broker", observations(list(speeds))[: len(CUTS)]).cores(load(*CUTS[2]))
+        held += low <= cores(load(*CUTS[2]), "broker") * np.exp(0.08 * chance.normal()) <= high
+
+    assert held >= 33
+
+
+def test_no_cost_is_less_than_nothing() -> None:
+    speeds = [1.0 if cut[1] <= 1000 else 0.5 for cut in CUTS]
+
+    found = Costs.fit("job", observations(speeds)[: len(CUTS)])
+
+    assert (found.seconds >= 0).all()
+    assert (found.draws >= 0).all()
+
+
+def test_wrong_model_shows_in_the_held_out_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = observations()
+    right = Model.fit(runs, "real-time")
+    monkeypatch.setitem(module.TERMS, "job", ("always", "messages_per_s"))
+    wrong = Model.fit(runs, "real-time")
+
+    assert max(map(abs, right.errors("job"))) < 1e-6
+    assert max(map(abs, wrong.errors("job"))) > 0.25
+
+
+def test_held_out_runs_are_no_part_of_the_fit() -> None:
+    spoiled = [
+        observation(each.load, 9.0, held_out=True) if each.held_out else each for each in observations()
+    ]  # fmt: skip
+
+    found = Model.fit(spoiled, "real-time")
+
+    assert found.costs["job"].seconds == pytest.approx(SECONDS["job"], rel=1e-6)
+    assert found.errors("job") == pytest.approx([-8 / 9] * 3)
+
+
+def test_what_lies_beyond_the_fitted_runs_is_told() -> None:
+    found = Model.fit(observations(), "real-time")
+
+    assert found.beyond("receiver", MILLIONS) == {}
+    assert found.beyond("sender", MILLIONS) == {
+        "frames_per_s": (3334, 3000),
+        "messages_per_s": (3_000_000, 150_000),
+    }
+    assert found.beyond("job", load(*CUTS[0])) == {}
+
+
+@pytest.mark.parametrize(("mode", "count"), [("micro-batch", 12), ("real-time", 5)])
+def test_too_few_runs_of_a_mode_are_refused(mode: str, count: int) -> None:
+    with pytest.raises(UsageError, match=f"runs are of {mode} mode; make 6 or more, each of another load"):
+        Model.fit(observations()[:count], mode)
+
+
+def test_misses_and_hand_overs_follow_from_the_cut() -> None:
+    one, sixteen = load(20_000, 1000, 0, 3500, 1, 1).numbers(), load(20_000, 1000, 0, 3500, 1, 16).numbers()
+
+    assert one["misses_per_s"] == pytest.approx(20_000 * (1 - 900 / 3500))
+    assert sixteen["misses_per_s"] == 0
+    assert one["hand_overs_per_s"] == 1000
+    # Twenty messages meet 11.6 of 16 partitions.
+    assert sixteen["hand_overs_per_s"] == pytest.approx(1000 * 16 * (1 - (15 / 16) ** 20))
+    # A writer sends no more often than every millisecond.
+    assert load(20_000, 9000, 0, 350, 1, 1).numbers()["hand_overs_per_s"] == 2000
+    assert (one["tasks"], sixteen["tasks"]) == (3, 18)
+
+
+@pytest.mark.parametrize("process", TERMS)
+def test_shipped_fit_predicts_the_held_out_runs(process: str) -> None:
+    found = Model.fit(read(SHIPPED), "real-time")
+
+    assert len(found.held_out) >= 3
+    assert max(map(abs, found.errors(process))) <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "Expecting property name"),
+        ('{"rows": []}', "'runs'"),
+        ('{"runs": [{"load": {}}]}', "missing"),
+        ("[]", "no JSON"),
+    ],
+)
+def test_file_that_holds_no_measured_runs_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "runs.json").write_text(text)
+
+    with pytest.raises(UsageError, match=f"runs.json has no measured runs .*{said}.*; write it with tests/benchmarks"):
+        read(tmp_path / "runs.json")
+
+
+def test_shipped_runs_say_where_they_come_from() -> None:
+    for each in read(SHIPPED):
+        assert each.run["machine"]
+        assert len(each.run["commit"]) == 40
+        assert each.run["run_id"][:8].isdecimal()
+        assert each.cores.keys() == TERMS.keys()

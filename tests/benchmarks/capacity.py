@@ -33,12 +33,12 @@ from market_spread.controller.plan.workload import Overrides, overridden, read_w
 RUNS = Path("runs/capacity")
 _HELD_OUT = "held-out"
 _PREFIX = "capacity-"
-_STEP_S, _SETTLE_S = 12, 4
+_STEP_S, _SETTLE_S, _ALONE_S = 12, 4, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A run of the grid, whose rate changes in steps, so that several rates meet the same moment of the machine.
+    """A run of the grid. Its rate changes in steps, so that several rates meet the same moment of the machine.
 
     held_out: the fit does not see it. state_partitions: None for the default.
     """
@@ -59,10 +59,11 @@ class Grid:
         if self.state_partitions is not None:
             job["shuffle_partitions"] = self.state_partitions
         steps = [{"profile": "constant", "messages_per_s": rate, "duration_s": _STEP_S} for rate in self.rates_per_s]
+        load = {"profile": "steps", "steps": steps} if len(steps) > 1 else {**steps[0], "duration_s": _ALONE_S}
         return {
             "name": f"{_PREFIX}{f'{_HELD_OUT}-' if self.held_out else ''}{name}",
             "seed": 1,
-            "load": {"profile": "steps", "steps": steps},
+            "load": load,
             "market": {
                 "symbols": self.symbols,
                 "rejected_orders": "1 in 70000",
@@ -71,15 +72,18 @@ class Grid:
             },
             "frames": {"messages": self.frame_messages, "linger_ms": self.linger_ms},
             "job": job,
-            "warm_up": {"batches": 12, "duration_s": 22, "settle_s": 5},
+            "warm_up": {"batches": 12, "duration_s": 40, "settle_s": 5},
             # CPU is measured, so a late frame does no harm.
             "limits": {"late_ms": 1000, "late_share": 0.05},
             "void": {"foreign_share": 0.5, "drift_share": 6},
         }
 
 
-# In the order in which they are carried out. The first rate is high, so that Java compiles then, and is left out.
+# In the order in which they are carried out. In the first two steps of several Java still compiles: they are left out.
 GRID = {
+    "tiny": Grid((20_000,), 10, probes_per_s=400),
+    "buckets": Grid((60_000,), 200, linger_ms=5, symbols=3500),
+    "missed": Grid((40_000,), 200, symbols=3500, state_partitions=1),
     "plain": Grid((80_000, 20_000, 120_000, 5_000, 60_000), 200),
     "linger": Grid((60_000, 40_000, 8_000, 90_000, 15_000), 200, linger_ms=3, held_out=True),
     "misses": Grid((40_000, 10_000, 50_000, 5_000, 25_000), 200, linger_ms=5, symbols=3500, state_partitions=1),
@@ -111,11 +115,10 @@ def run(name: str) -> None:
 
 
 def observations(run: RecordedRun) -> list[Observation]:
-    """What the model is fitted to: every step of a load but the first, without the time in which it settles."""
+    """What the model is fitted to: the steps of a load, without the time in which they settle."""
     figures, facts = run.figures, run.facts
     workload = read_workload(run.folder / "workload.yaml")
     load, market, frames = workload.load, workload.market, workload.frames
-    assert isinstance(load, Steps)
     timeline = Timeline.read(run.folder / "timeline.parquet")
     steps = json.loads((run.folder / "result.json").read_text())["steps"]
     (started,) = (step["started"] for step in steps if step["name"] == "measuring")
@@ -124,11 +127,13 @@ def observations(run: RecordedRun) -> list[Observation]:
         "p99 between commits, ms": figures.get("latency_between_boundaries_ns.p99"),
         "pause of a commit, ms": figures.get("boundary_gap_ns_median"),
     }
+    parts = load.steps if isinstance(load, Steps) else (load,)
+    length_s, settle_s, left_out = (_STEP_S, _SETTLE_S, 2) if len(parts) > 1 else (_ALONE_S, _ALONE_S / 2, 0)
     found = []
-    for place, step in enumerate(load.steps):
-        from_s = begin_s + place * _STEP_S
+    for place, step in enumerate(parts):
+        from_s = begin_s + place * length_s
         cores = {
-            name: float(timeline.series(name, "cpus").within(from_s + _SETTLE_S, from_s + _STEP_S - 1).values.mean())
+            name: float(timeline.series(name, "cpus").within(from_s + settle_s, from_s + length_s - 1).values.mean())
             for name in TERMS
         }
         observation = Observation(
@@ -140,17 +145,22 @@ def observations(run: RecordedRun) -> list[Observation]:
             },
             mode=workload.job.mode,
             held_out=_HELD_OUT in run.workload,
-            load=Load.of(
-                step.rate_per_s, figures["alerts_received"] / figures["duration_s"], market.symbols, frames,
-                market.partitions, workload.state_partitions,
+            load=Load(
+                messages_per_s=step.rate_per_s,
+                alerts_per_s=figures["alerts_received"] / figures["duration_s"],
+                frame_messages=frames.messages,
+                linger_ms=frames.linger_ms,
+                symbols=market.symbols,
+                partitions=market.partitions,
+                state_partitions=workload.state_partitions,
             ),
             cores=cores,
             latencies={name: value / 1e6 for name, value in latencies_ns.items() if value is not None},
-        )  # fmt: skip
+        )
         found.append(observation)
-    expected = sum(each.load.frames_per_s * _STEP_S for each in found)
+    expected = sum(each.load.numbers()["frames_per_s"] * length_s for each in found)
     print(f"{run.run_id}: {figures['frames_sent']:,.0f} frames, {expected:,.0f} expected")
-    return found[1:]
+    return found[left_out:]
 
 
 def write(path: Path) -> None:

@@ -13,20 +13,22 @@ SECONDS = {
     "sender": (0.05, 100e-6, 2e-6),
     "receiver": (0.02, 500e-6),
 }
-# Messages, frames, alerts, symbols, partitions, partitions of the state.
+# Messages and alerts a second, messages of a frame, linger (ms), symbols, partitions, partitions of the state.
 CUTS = [
-    (5_000, 1000, 160, 350, 1, 1), (20_000, 2000, 320, 350, 1, 1), (60_000, 400, 160, 3500, 1, 4),
-    (100_000, 1000, 160, 350, 1, 1), (20_000, 2000, 800, 350, 2, 1), (40_000, 1000, 160, 3500, 1, 1),
-    (10_000, 100, 160, 350, 1, 1), (60_000, 3000, 160, 350, 1, 1), (150_000, 400, 160, 350, 1, 1),
-    (20_000, 200, 160, 350, 1, 1), (30_000, 1000, 160, 35_000, 1, 16), (40_000, 2000, 800, 350, 2, 1),
+    (5_000, 160, 200, 2, 350, 1, 1), (20_000, 320, 10, 2, 350, 1, 1), (60_000, 160, 200, 5, 3500, 1, 4),
+    (100_000, 160, 200, 2, 350, 1, 1), (20_000, 800, 200, 2, 350, 2, 1), (40_000, 160, 200, 2, 3500, 1, 1),
+    (10_000, 160, 100, 20, 350, 1, 1), (60_000, 160, 20, 2, 350, 1, 1), (150_000, 160, 900, 5, 350, 1, 1),
+    (20_000, 160, 200, 10, 350, 1, 1), (30_000, 160, 200, 2, 35_000, 1, 16), (40_000, 800, 50, 2, 350, 2, 1),
 ]  # fmt: skip
-HELD_OUT = [(30_000, 700, 160, 350, 1, 1), (80_000, 2000, 400, 350, 2, 1), (50_000, 500, 160, 7000, 1, 4)]
+HELD_OUT = [(30_000, 160, 200, 3, 350, 1, 1), (80_000, 400, 100, 2, 350, 2, 1), (50_000, 160, 200, 4, 7000, 1, 4)]
 
 
-def load(messages: float, frames: float, alerts: float, symbols: int, partitions: int, parts: int) -> Load:
+def load(
+    messages: float, alerts: float, of_frame: int, linger_ms: float, symbols: int, partitions: int, parts: int
+) -> Load:
     return Load(
-        messages_per_s=messages, frames_per_s=frames, alerts_per_s=alerts, symbols=symbols, partitions=partitions,
-        state_partitions=parts,
+        messages_per_s=messages, alerts_per_s=alerts, frame_messages=of_frame, linger_ms=linger_ms, symbols=symbols,
+        partitions=partitions, state_partitions=parts,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from market_spread.controller.capacity import costs as module
 from market_spread.controller.capacity.costs import SHIPPED, TERMS, Costs, Model, read
 from tests.unit.controller.capacity.synthetic import CUTS, SECONDS, cores, load, observation, observations
 
-MILLIONS = load(3_000_000, 3334, 220, 35_000, 2, 16)
+MILLIONS = load(3_000_000, 220, 900, 5, 35_000, 8, 16)
 
 
 @pytest.mark.parametrize("process", TERMS)
@@ -88,7 +88,7 @@ def test_what_lies_beyond_the_fitted_runs_is_told() -> None:
 
     assert found.beyond("receiver", MILLIONS) == {}
     assert found.beyond("sender", MILLIONS) == {
-        "frames_per_s": (3334, 3000),
+        "frames_per_s": (pytest.approx(6039, abs=1), pytest.approx(3467, abs=1)),
         "messages_per_s": (3_000_000, 150_000),
     }
     assert found.beyond("job", load(*CUTS[0])) == {}
@@ -101,16 +101,33 @@ def test_too_few_runs_of_a_mode_are_refused(mode: str, count: int) -> None:
 
 
 def test_misses_and_hand_overs_follow_from_the_cut() -> None:
-    one, sixteen = load(20_000, 1000, 0, 3500, 1, 1).numbers(), load(20_000, 1000, 0, 3500, 1, 16).numbers()
+    one, sixteen = (load(20_000, 0, 200, 2, 3500, 1, parts).numbers() for parts in (1, 16))
 
     assert one["misses_per_s"] == pytest.approx(20_000 * (1 - 900 / 3500))
     assert sixteen["misses_per_s"] == 0
-    assert one["hand_overs_per_s"] == 1000
+    assert one["hand_overs_per_s"] == pytest.approx(1000)
     # Twenty messages meet 11.6 of 16 partitions.
     assert sixteen["hand_overs_per_s"] == pytest.approx(1000 * 16 * (1 - (15 / 16) ** 20))
     # A writer sends no more often than every millisecond.
-    assert load(20_000, 9000, 0, 350, 1, 1).numbers()["hand_overs_per_s"] == 2000
+    assert load(20_000, 0, 1, 2, 350, 1, 1).numbers()["hand_overs_per_s"] == pytest.approx(2000)
     assert (one["tasks"], sixteen["tasks"]) == (3, 18)
+
+
+@pytest.mark.parametrize(
+    ("rate", "frames"),
+    [
+        (20_000, 400),  # fifty messages at each linger, for either topic
+        (2, 2),  # each message alone
+        (360_000, 600),  # a frame full, and half of the time a few messages more
+        (1_000_000, 1200),  # 2,500 messages, and 2,700 fit into three
+    ],
+)
+def test_frames_close_by_their_linger_or_as_they_are_full(rate: int, frames: float) -> None:
+    assert load(rate, 0, 900, 5, 350, 1, 1).numbers()["frames_per_s"] == pytest.approx(frames, rel=0.02)
+
+
+def test_frames_without_linger_hold_a_message() -> None:
+    assert load(20_000, 0, 900, 0, 350, 1, 1).numbers()["frames_per_s"] == pytest.approx(20_000, rel=0.01)
 
 
 @pytest.mark.parametrize("process", TERMS)

@@ -40,7 +40,7 @@ def test_known_costs_make_the_known_plan() -> None:
     found = by_name(planner())
     load = planner().cut(0)
     job = cores(load, "job")
-    bytes_per_s = 3_000_000 * 57 + load.frames_per_s * 80
+    bytes_per_s = 3_000_000 * 57 + load.numbers()["frames_per_s"] * 80
 
     def value(name: str) -> float | None:
         return found[name].value
@@ -70,27 +70,29 @@ def test_symbols_ask_for_partitions_of_the_state_at_any_rate() -> None:
     assert [planner(1000, symbols).cut(0).state_partitions for symbols in (350, 3500, 100_000)] == [1, 4, 16]
 
 
-def test_frames_close_by_their_linger_at_a_low_rate() -> None:
-    # Ten messages a millisecond and topic, in 5 ms.
-    assert planner(20_000, 350).cut(0).frames_per_s == pytest.approx(400)
-    assert planner(200, 350).cut(0).frames_per_s == 200
-
-
 def test_each_sender_more_draws_the_messages_of_all() -> None:
-    found = by_name(planner())
-    alone, drawing = cores(planner().cut(0), "sender"), 3_000_000 * 0.18e-6
+    found = by_name(planner(2_000_000))
+    alone, of_each = cores(planner(2_000_000).cut(0), "sender"), 0.05 + 2_000_000 * 0.18e-6
     senders = found["senders"].value
 
-    assert senders == ceil((alone - drawing) / (0.7 - drawing))
-    assert found["CPU of the senders, cores"].value == pytest.approx(alone + (senders - 1) * drawing, rel=1e-6)
+    assert senders == ceil((alone - of_each) / (0.7 - of_each))
+    assert found["CPU of the senders, cores"].value == pytest.approx(alone + (senders - 1) * of_each, rel=1e-6)
+    assert by_name(planner(1000))["senders"].value == 1
 
 
 def test_no_number_of_senders_draws_more_than_one_can() -> None:
-    found = by_name(planner(5_000_000))
+    found = by_name(planner(4_000_000))
 
     assert found["senders"].value is None
-    assert found["nodes"].value is None
+    assert found["CPU of the senders, cores"].value is None
     assert found["brokers"].value is not None
+    assert by_name(replace(planner(4_000_000), core_speed=2.0))["senders"].value is not None
+
+
+def test_nodes_hold_the_brokers_and_the_job() -> None:
+    found = by_name(planner())
+
+    assert found["nodes of brokers and job"].value == 1 + ceil(cores(planner().cut(0), "job") / 0.7 / 16)
 
 
 def test_twice_the_core_speed_takes_half_the_cores() -> None:

@@ -28,16 +28,18 @@ def test_plan_has_its_figures_with_intervals_and_reasons() -> None:
 
 
 def test_plan_as_json_has_the_same_figures() -> None:
-    figures = json.loads(plan(*LOAD, "--json").output)
+    document = json.loads(plan(*LOAD, "--core-speed", "2", "--json").output)
 
-    job = next(each for each in figures if each["name"] == "CPU of the job, cores")
+    assert (document["machine"], document["core_speed"]) == ("c4.8xlarge", 2)
+    job = next(each for each in document["figures"] if each["name"] == "CPU of the job, cores")
     assert 0 < job["low"] <= job["value"] <= job["high"]
     assert job["extrapolated"]["messages_per_s"][0] == 3_000_000
 
 
 def test_plan_takes_the_frames_of_a_workload() -> None:
     def records(*words: object) -> float:
-        (job,) = (each for each in json.loads(plan(*words, *LOAD, "--json").output) if each["name"] == "tasks at once")
+        figures = json.loads(plan(*words, *LOAD, "--json").output)["figures"]
+        (job,) = (each for each in figures if each["name"] == "tasks at once")
         return float(job["extrapolated"]["records_per_s"][0])
 
     # Of quick a frame has 200 messages at most, by default 900.

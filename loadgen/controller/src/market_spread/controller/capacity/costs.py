@@ -13,7 +13,6 @@ from scipy.stats import poisson
 
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
-from market_spread.controller.plan.workload import FrameKeys
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,40 +31,34 @@ _HUBER, _TURNS, _DEVIATION_MIN = 1.345, 30, 1e-4  # residuals beyond so many dev
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is offered, and how it is cut. Tasks run at once; a record of Kafka is a frame, or an alert."""
+    """What is offered, and how it is cut."""
 
     messages_per_s: float
-    frames_per_s: float
     alerts_per_s: float
+    frame_messages: int
+    linger_ms: float
     symbols: int
     partitions: int
     state_partitions: int
 
-    @classmethod
-    def of(
-        cls, per_s: float, alerts_per_s: float, symbols: int, frames: FrameKeys, partitions: int, state_partitions: int
-    ) -> Self:
-        """With the frames that messages make which come by chance: at each linger, one or as many as they fill."""
-        ticks_per_s, readers = 1000 / max(frames.linger_ms, 0.001), 2 * partitions
-        met = per_s / readers / ticks_per_s
-        of_tick = poisson.sf(np.arange(ceil(2 * met / frames.messages) + 2) * frames.messages, met).sum()
-        return cls(
-            messages_per_s=per_s, frames_per_s=readers * ticks_per_s * float(of_tick), alerts_per_s=alerts_per_s,
-            symbols=symbols, partitions=partitions, state_partitions=state_partitions,
-        )  # fmt: skip
-
     def numbers(self) -> dict[str, float]:
-        """By name; misses: of messages whose symbol is not at hand; hand-overs: buffers from readers to the state."""
-        parts, of_frame = self.state_partitions, self.messages_per_s / self.frames_per_s
-        flushes_per_s = min(self.frames_per_s, 2 * self.partitions * _FLUSHES_PER_S)
+        """By name. Misses are messages whose symbol is not at hand, hand-overs buffers from readers to the state.
+
+        Messages come by chance, and at each linger the frames leave that they fill, the last one in part.
+        """
+        readers, parts, ticks_per_s = 2 * self.partitions, self.state_partitions, 1000 / max(self.linger_ms, 0.001)
+        met = self.messages_per_s / readers / ticks_per_s
+        fills = np.arange(ceil(2 * met / self.frame_messages) + 2) * self.frame_messages
+        frames_per_s = readers * ticks_per_s * float(poisson.sf(fills, met).sum())
+        parts_of_frame = parts * (1 - (1 - 1 / parts) ** (self.messages_per_s / frames_per_s))
         return {
             "always": 1,
-            "tasks": 2 * self.partitions + parts,
+            "tasks": readers + parts,
             "messages_per_s": self.messages_per_s,
-            "frames_per_s": self.frames_per_s,
+            "frames_per_s": frames_per_s,
             "alerts_per_s": self.alerts_per_s,
-            "records_per_s": self.frames_per_s + self.alerts_per_s,
-            "hand_overs_per_s": flushes_per_s * parts * (1 - (1 - 1 / parts) ** of_frame),
+            "records_per_s": frames_per_s + self.alerts_per_s,
+            "hand_overs_per_s": parts_of_frame * min(frames_per_s, readers * _FLUSHES_PER_S),
             "misses_per_s": self.messages_per_s * max(0.0, 1 - _SYMBOLS_AT_HAND * parts / self.symbols),
         }
 

@@ -64,11 +64,18 @@ class Planner:
 
         UsageError if there are not as many partitions as that takes.
         """
-        market, per_s = self.workload.market, self.workload.load.highest_per_s
-        alerts_per_s = per_s * market.order_share * market.rejected_orders + market.probes_per_s
+        frames, market, per_s = self.workload.frames, self.workload.market, self.workload.load.highest_per_s
         partitions, parts = 1, self.workload.state_partitions
         while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
-            load = Load.of(per_s, alerts_per_s, market.symbols, self.workload.frames, partitions, parts)
+            load = Load(
+                messages_per_s=per_s,
+                alerts_per_s=per_s * market.order_share * market.rejected_orders + market.probes_per_s,
+                frame_messages=frames.messages,
+                linger_ms=frames.linger_ms,
+                symbols=market.symbols,
+                partitions=partitions,
+                state_partitions=parts,
+            )
             threads = self._cores("job", load, bound) / _BUSY
             wanted = max(partitions, ceil(_READING * threads / 2)), max(parts, ceil((1 - _READING) * threads))
             if wanted == (partitions, parts):
@@ -82,15 +89,18 @@ class Planner:
     def _needs(self, load: Load, bound: int) -> list[float | None]:
         """The figures in the order of their reasons, at a bound of the cost."""
         job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
-        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.frames_per_s * _FRAME_BYTES)
+        numbers = load.numbers()
+        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + numbers["frames_per_s"] * _FRAME_BYTES)
         cores, network, disk = (_BUSY * each for each in self.machine)
         executors, brokers = ceil(job / _BUSY / _EXECUTOR_CORES), ceil(max(broker / cores, bits / network, bits / disk))
-        drawing = load.messages_per_s * _DRAWING_S / self.core_speed
-        senders = ceil((sender - drawing) / (_BUSY - drawing)) if drawing < _BUSY else nan
-        sender += (senders - 1) * drawing
-        nodes = brokers + ceil(job / cores) + np.ceil((sender + receiver) / cores)
-        of_job = [load.partitions, load.state_partitions, load.numbers()["tasks"], job, executors]
-        found = [*of_job, broker, brokers, sender, senders, receiver, bits / 1e9, bits / 8e6, float(nodes)]
+        each = (
+            self.model.costs["sender"].seconds[0] / self.core_speed + load.messages_per_s * _DRAWING_S / self.core_speed
+        )
+        senders = max(1, ceil((sender - each) / (_BUSY - each))) if each < _BUSY else nan
+        sender += (senders - 1) * each
+        nodes = brokers + ceil(job / cores)
+        of_job = [load.partitions, load.state_partitions, numbers["tasks"], job, executors]
+        found = [*of_job, broker, brokers, sender, senders, receiver, bits / 1e9, bits / 8e6, nodes]
         for name in list(REASONS)[len(found) :]:
             runs = [run.latencies[name] for run in self.model.fitted if name in run.latencies] or [nan]
             found.append(float(np.percentile(runs, (50, 0, 100)[bound])))

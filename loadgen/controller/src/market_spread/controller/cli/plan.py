@@ -40,5 +40,5 @@ def plan(
     base = read_workload(workload) if workload else DEFAULT_WORKLOAD.changed(frames={"messages": 900, "linger_ms": 5})
     offered = overridden(base, Overrides(**changes))
     planner = Planner(Model.fit(read(measured or SHIPPED), offered.job.mode), offered, MACHINES[machine], core_speed)
-    document = json.dumps([each._asdict() for each in planner.figures()], indent=2) + "\n" if as_json else None
-    put_out(planner.page(), instead=document)
+    document = {"machine": machine, "core_speed": core_speed, "figures": [of._asdict() for of in planner.figures()]}
+    put_out(planner.page(), instead=json.dumps(document, indent=2) + "\n" if as_json else None)

@@ -33,7 +33,7 @@ from market_spread.controller.plan.workload import Overrides, overridden, read_w
 RUNS = Path("runs/capacity")
 _HELD_OUT = "held-out"
 _PREFIX = "capacity-"
-_STEP_S, _SETTLE_S, _ALONE_S = 12, 4, 40
+_STEP_S, _SETTLE_S, _ALONE_S = 15, 4, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,13 @@ GRID = {
     "misses": Grid((40_000, 10_000, 50_000, 5_000, 25_000), 200, linger_ms=5, symbols=3500, state_partitions=1),
     "partitions": Grid((60_000, 10_000, 90_000, 5_000, 30_000), 200, partitions=2, probes_per_s=1000),
     "many": Grid((30_000, 8_000, 40_000, 4_000, 16_000), 200, symbols=35_000),
-    "both": Grid((60_000, 25_000, 80_000, 12_000), 100, linger_ms=4, partitions=2, probes_per_s=500, held_out=True),
+    "both": Grid(
+        (60_000, 25_000, 80_000, 12_000, 40_000), 100, linger_ms=4, partitions=2, probes_per_s=500, held_out=True
+    ),
     "small": Grid((30_000, 10_000, 40_000, 5_000, 20_000), 20),
-    "cached": Grid((40_000, 15_000, 50_000, 8_000), 200, linger_ms=4, symbols=7000, state_partitions=4, held_out=True),
+    "cached": Grid(
+        (40_000, 15_000, 50_000, 8_000, 25_000), 200, linger_ms=4, symbols=7000, state_partitions=4, held_out=True
+    ),
     "large": Grid((100_000, 20_000, 150_000, 5_000, 60_000), 400, linger_ms=10, symbols=1400),
 }
 
@@ -128,13 +132,12 @@ def observations(run: RecordedRun) -> list[Observation]:
         "pause of a commit, ms": figures.get("boundary_gap_ns_median"),
     }
     parts = load.steps if isinstance(load, Steps) else (load,)
-    length_s, settle_s, left_out = (_STEP_S, _SETTLE_S, 2) if len(parts) > 1 else (_ALONE_S, _ALONE_S / 2, 0)
-    found = []
-    for place, step in enumerate(parts):
-        from_s = begin_s + place * length_s
+    found, from_s, left_out = [], begin_s, 2 if len(parts) > 1 else 0
+    for step in parts:
+        settled_s = from_s + (_SETTLE_S if left_out else step.duration_s / 2)
+        from_s += step.duration_s
         cores = {
-            name: float(timeline.series(name, "cpus").within(from_s + settle_s, from_s + length_s - 1).values.mean())
-            for name in TERMS
+            name: float(timeline.series(name, "cpus").within(settled_s, from_s - 1).values.mean()) for name in TERMS
         }
         observation = Observation(
             run={
@@ -158,7 +161,7 @@ def observations(run: RecordedRun) -> list[Observation]:
             latencies={name: value / 1e6 for name, value in latencies_ns.items() if value is not None},
         )
         found.append(observation)
-    expected = sum(each.load.numbers()["frames_per_s"] * length_s for each in found)
+    expected = sum(of.load.numbers()["frames_per_s"] * step.duration_s for of, step in zip(found, parts, strict=True))
     print(f"{run.run_id}: {figures['frames_sent']:,.0f} frames, {expected:,.0f} expected")
     return found[left_out:]
 

@@ -8,7 +8,7 @@ from market_spread.controller.capacity.costs import TERMS, Load, Observation
 
 # Seconds of CPU, by the terms of each process.
 SECONDS = {
-    "job": (0.02, 150e-6, 50e-6, 2e-6, 6e-6),
+    "job": (0.3, 0.02, 50e-6, 2e-6, 6e-6),
     "broker": (0.05, 100e-6, 0.5e-6),
     "sender": (0.05, 100e-6, 2e-6),
     "receiver": (0.02, 500e-6),

@@ -69,7 +69,7 @@ def test_wrong_model_shows_in_the_held_out_runs(monkeypatch: pytest.MonkeyPatch)
     wrong = Model.fit(runs, "real-time")
 
     assert max(map(abs, right.errors("job"))) < 1e-6
-    assert max(map(abs, wrong.errors("job"))) > 0.25
+    assert max(map(abs, wrong.errors("job"))) > 0.15
 
 
 def test_held_out_runs_are_no_part_of_the_fit() -> None:
@@ -100,16 +100,11 @@ def test_too_few_runs_of_a_mode_are_refused(mode: str, count: int) -> None:
         Model.fit(observations()[:count], mode)
 
 
-def test_misses_and_hand_overs_follow_from_the_cut() -> None:
+def test_misses_and_tasks_follow_from_the_cut() -> None:
     one, sixteen = (load(20_000, 0, 200, 2, 3500, 1, parts).numbers() for parts in (1, 16))
 
     assert one["misses_per_s"] == pytest.approx(20_000 * (1 - 900 / 3500))
     assert sixteen["misses_per_s"] == 0
-    assert one["hand_overs_per_s"] == pytest.approx(1000)
-    # Twenty messages meet 11.6 of 16 partitions.
-    assert sixteen["hand_overs_per_s"] == pytest.approx(1000 * 16 * (1 - (15 / 16) ** 20))
-    # A writer sends no more often than every millisecond.
-    assert load(20_000, 0, 1, 2, 350, 1, 1).numbers()["hand_overs_per_s"] == pytest.approx(2000)
     assert (one["tasks"], sixteen["tasks"]) == (3, 18)
 
 

@@ -19,12 +19,12 @@ Floats = npt.NDArray[np.float64]
 SHIPPED = Path(__file__).with_name("measured.json")
 # What the cores of a process are a sum of: numbers of a load.
 TERMS: dict[str, Sequence[str]] = {
-    "job": ("tasks", "records_per_s", "hand_overs_per_s", "messages_per_s", "misses_per_s"),
+    "job": ("always", "tasks", "records_per_s", "messages_per_s", "misses_per_s"),
     "broker": ("always", "records_per_s", "messages_per_s"),
     "sender": ("always", "frames_per_s", "messages_per_s"),
     "receiver": ("always", "alerts_per_s"),
 }
-_SYMBOLS_AT_HAND, _FLUSHES_PER_S = 900, 1000  # of a partition of the state (docs/adr/0028), of a writer of the shuffle
+SYMBOLS_AT_HAND = 900  # of a partition of the state (docs/adr/0028)
 _DRAWS, _SEED = 1000, 20_240_229
 _HUBER, _TURNS, _DEVIATION_MIN = 1.345, 30, 1e-4  # residuals beyond so many deviations weigh less
 
@@ -42,7 +42,7 @@ class Load:
     state_partitions: int
 
     def numbers(self) -> dict[str, float]:
-        """By name. Misses are messages whose symbol is not at hand, hand-overs buffers from readers to the state.
+        """By name. Misses are messages whose symbol is not at hand.
 
         Messages come by chance, and at each linger the frames leave that they fill, the last one in part.
         """
@@ -50,7 +50,6 @@ class Load:
         met = self.messages_per_s / readers / ticks_per_s
         fills = np.arange(ceil(2 * met / self.frame_messages) + 2) * self.frame_messages
         frames_per_s = readers * ticks_per_s * float(poisson.sf(fills, met).sum())
-        parts_of_frame = parts * (1 - (1 - 1 / parts) ** (self.messages_per_s / frames_per_s))
         return {
             "always": 1,
             "tasks": readers + parts,
@@ -58,8 +57,7 @@ class Load:
             "frames_per_s": frames_per_s,
             "alerts_per_s": self.alerts_per_s,
             "records_per_s": frames_per_s + self.alerts_per_s,
-            "hand_overs_per_s": parts_of_frame * min(frames_per_s, readers * _FLUSHES_PER_S),
-            "misses_per_s": self.messages_per_s * max(0.0, 1 - _SYMBOLS_AT_HAND * parts / self.symbols),
+            "misses_per_s": self.messages_per_s * max(0.0, 1 - SYMBOLS_AT_HAND * parts / self.symbols),
         }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
-from market_spread.controller.capacity.costs import TERMS, Load, Model
+from market_spread.controller.capacity.costs import SYMBOLS_AT_HAND, TERMS, Load, Model
 from market_spread.controller.compare.figures import short_number
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.views.model import Page, Sentences, Table
@@ -50,22 +50,27 @@ class Planner:
     core_speed: float = 1.0
 
     def figures(self) -> list[Figure]:
-        """The plan. The interval of a number of things is what the bounds of the CPU would take."""
-        loads = [self.cut(bound) for bound in range(3)]
-        beyond = {process: self.model.beyond(process, loads[0]) for process in TERMS}
-        found = (self._needs(load, bound) for bound, load in enumerate(loads))
+        """The plan. Partitions have the bounds that those of the job's CPU make, everything else that at this cut."""
+        cuts = [self.cut(bound) for bound in range(3)]
+        tasks = ((of.partitions, of.state_partitions, of.numbers()["tasks"]) for of in cuts)
+        found = [(at[0], min(at), max(at)) for at in zip(*tasks, strict=True)]
+        found += zip(*(self._needs(cuts[0], bound) for bound in range(3)), strict=True)
+        beyond = {process: self.model.beyond(process, cuts[0]) for process in TERMS}
         return [
-            Figure(name, value, low, high, beyond[process], why)
-            for (name, (process, why)), value, low, high in zip(REASONS.items(), *found, strict=True)
+            Figure(name, *at, beyond[process], why)
+            for (name, (process, why)), at in zip(REASONS.items(), found, strict=True)
         ]
 
     def cut(self, bound: int) -> Load:
-        """The least partitions whose readers and tasks of the state are busy as planned, at a bound of their cost.
+        """The cheaper one at a bound of the cost: by the default partitions of the state, or by all symbols at hand."""
+        starts = (self.workload.state_partitions, ceil(self.workload.market.symbols / SYMBOLS_AT_HAND))
+        cuts = (self._cut(bound, parts) for parts in starts)
+        return min(cuts, key=lambda load: self._cores("job", load, bound))
 
-        UsageError if there are not as many partitions as that takes.
-        """
+    def _cut(self, bound: int, parts: int) -> Load:
+        """The least partitions whose readers and tasks of the state are busy as planned, the latter from parts on."""
         frames, market, per_s = self.workload.frames, self.workload.market, self.workload.load.highest_per_s
-        partitions, parts = 1, self.workload.state_partitions
+        partitions = 1
         while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
             load = Load(
                 messages_per_s=per_s,
@@ -87,24 +92,19 @@ class Planner:
         return self.model.costs[process].cores(load)[bound] / self.core_speed
 
     def _needs(self, load: Load, bound: int) -> list[float | None]:
-        """The figures in the order of their reasons, at a bound of the cost."""
+        """The figures behind those of tasks, in the order of their reasons, at a bound of the cost."""
         job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
-        numbers = load.numbers()
-        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + numbers["frames_per_s"] * _FRAME_BYTES)
+        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.numbers()["frames_per_s"] * _FRAME_BYTES)
         cores, network, disk = (_BUSY * each for each in self.machine)
         executors, brokers = ceil(job / _BUSY / _EXECUTOR_CORES), ceil(max(broker / cores, bits / network, bits / disk))
-        each = (
-            self.model.costs["sender"].seconds[0] / self.core_speed + load.messages_per_s * _DRAWING_S / self.core_speed
-        )
+        each = (self.model.costs["sender"].seconds[0] + load.messages_per_s * _DRAWING_S) / self.core_speed
         senders = max(1, ceil((sender - each) / (_BUSY - each))) if each < _BUSY else nan
-        sender += (senders - 1) * each
-        nodes = brokers + ceil(job / cores)
-        of_job = [load.partitions, load.state_partitions, numbers["tasks"], job, executors]
-        found = [*of_job, broker, brokers, sender, senders, receiver, bits / 1e9, bits / 8e6, nodes]
-        for name in list(REASONS)[len(found) :]:
+        found = [job, executors, broker, brokers, sender + (senders - 1) * each, senders, receiver]
+        found += [bits / 1e9, bits / 8e6, brokers + ceil(job / cores)]
+        for name in list(REASONS)[3 + len(found) :]:
             runs = [run.latencies[name] for run in self.model.fitted if name in run.latencies] or [nan]
             found.append(float(np.percentile(runs, (50, 0, 100)[bound])))
-        return [None if np.isnan(each) else each for each in found]
+        return [None if np.isnan(value) else value for value in found]
 
     def page(self) -> Page:
         """The plan for people: figures, what each follows from, the costs, and how well they predict."""
@@ -116,10 +116,13 @@ class Planner:
             said.append(f"{of.name}: {of.why}")
         for process, costs in self.model.costs.items():
             us = (f"{1e6 * each:,.3g} us for {term}" for term, each in zip(costs.terms, costs.seconds, strict=True))
-            off = max(map(abs, self.model.errors(process)), default=nan)
+            off = np.abs(self.model.errors(process) or [nan])
+            seen = (
+                f"held-out runs predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
+            )
             beyond = self.model.beyond(process, load).items()
             far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
-            said.append(f"{process}: {', '.join(us)}; held-out runs predicted within {off:.0%}{''.join(far)}")
+            said.append(f"{process}: {', '.join(us)}; {seen}{''.join(far)}")
         said = [each.replace("_per_s", " a second").replace("_", " ") for each in said]
         title = f"{load.messages_per_s:,} messages/s, {load.symbols:,} symbols, cores of speed {self.core_speed:g}"
         head = ("figure", "planned", "low", "high", "")

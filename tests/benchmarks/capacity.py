@@ -81,9 +81,9 @@ class Grid:
 
 # In the order in which they are carried out. In the first two steps of several Java still compiles: they are left out.
 GRID = {
-    "tiny": Grid((20_000,), 10, probes_per_s=400),
-    "buckets": Grid((60_000,), 200, linger_ms=5, symbols=3500),
-    "missed": Grid((40_000,), 200, symbols=3500, state_partitions=1),
+    "a": Grid((20_000,), 10, probes_per_s=400),
+    "b": Grid((60_000,), 200, linger_ms=5, symbols=3500),
+    "f": Grid((40_000,), 200, symbols=3500, state_partitions=1),
     "plain": Grid((80_000, 20_000, 120_000, 5_000, 60_000), 200),
     "linger": Grid((60_000, 40_000, 8_000, 90_000, 15_000), 200, linger_ms=3, held_out=True),
     "misses": Grid((40_000, 10_000, 50_000, 5_000, 25_000), 200, linger_ms=5, symbols=3500, state_partitions=1),

@@ -155,5 +155,5 @@ def test_page_says_what_is_extrapolated_and_how_good_the_fit_is(capsys: pytest.C
 
     assert "3,000,000 messages/s, 35,000 symbols, cores of speed 1" in said
     assert "3,000,000 messages a second, fitted up to 150,000" in said
-    assert "held-out runs predicted within 0%, the worst of 3 within 0%" in said
+    assert "held-out steps predicted within 0%, the worst of 3 within 0%" in said
     assert "500 us for alerts a second" in said

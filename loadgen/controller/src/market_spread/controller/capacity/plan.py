@@ -70,17 +70,12 @@ class Planner:
     def _cut(self, bound: int, parts: int) -> Load:
         """The least partitions whose readers and tasks of the state are busy as planned, the latter from parts on."""
         frames, market, per_s = self.workload.frames, self.workload.market, self.workload.load.highest_per_s
-        partitions = 1
+        alerts_per_s, partitions = per_s * market.order_share * market.rejected_orders + market.probes_per_s, 1
         while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
             load = Load(
-                messages_per_s=per_s,
-                alerts_per_s=per_s * market.order_share * market.rejected_orders + market.probes_per_s,
-                frame_messages=frames.messages,
-                linger_ms=frames.linger_ms,
-                symbols=market.symbols,
-                partitions=partitions,
-                state_partitions=parts,
-            )
+                messages_per_s=per_s, alerts_per_s=alerts_per_s, frame_messages=frames.messages,
+                linger_ms=frames.linger_ms, symbols=market.symbols, partitions=partitions, state_partitions=parts,
+            )  # fmt: skip
             threads = self._cores("job", load, bound) / _BUSY
             wanted = max(partitions, ceil(_READING * threads / 2)), max(parts, ceil((1 - _READING) * threads))
             if wanted == (partitions, parts):
@@ -118,7 +113,7 @@ class Planner:
             us = (f"{1e6 * each:,.3g} us for {term}" for term, each in zip(costs.terms, costs.seconds, strict=True))
             off = np.abs(self.model.errors(process) or [nan])
             seen = (
-                f"held-out runs predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
+                f"held-out steps predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
             )
             beyond = self.model.beyond(process, load).items()
             far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)

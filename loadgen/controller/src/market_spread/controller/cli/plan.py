@@ -13,7 +13,6 @@ from market_spread.controller.cli.options import FILE, json_option
 @click.argument("workload", type=FILE, required=False)
 @click.option("--rate", "rate_per_s", type=int, help="Messages per second, quotes and orders together.")
 @click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
-@click.option("--mode", help="Mode of the job: real-time or micro-batch.")
 @click.option("--machine", default="c4.8xlarge", help="What a node is: c4.8xlarge or this.")
 @click.option(
     "--core-speed", type=click.FloatRange(0.01, 100), default=1, help="Of its cores; the measured ones are 1."
@@ -25,8 +24,8 @@ def plan(
 ) -> None:
     """Plan partitions, processes and machines for a load, from measured costs.
 
-    The load is that of the WORKLOAD, by default quick's with frames of up to 900 messages and 5 ms. Each figure has an
-    interval, and says what it follows from and what it does not know.
+    Mode, frames and probes are those of the WORKLOAD, by default of quick with frames of up to 900 messages and 5 ms.
+    Each figure has an interval, and says what it follows from and what it does not know.
     """
     from market_spread.common.errors import UsageError
     from market_spread.controller.capacity.costs import SHIPPED, Model, read

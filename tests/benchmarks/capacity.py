@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts bes
 import yaml
 
 from market_spread.common.load.schedule import Steps
-from market_spread.controller.capacity.costs import SHIPPED, TERMS, Load, Observation
+from market_spread.controller.capacity.costs import SHIPPED, TERMS, Demand, Observation
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
@@ -148,7 +148,7 @@ def observations(run: RecordedRun) -> list[Observation]:
             },
             mode=workload.job.mode,
             held_out=_HELD_OUT in run.workload,
-            load=Load(
+            load=Demand(
                 messages_per_s=step.rate_per_s,
                 alerts_per_s=figures["alerts_received"] / figures["duration_s"],
                 frame_messages=frames.messages,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from market_spread.controller.capacity.costs import TERMS, Load, Observation
+from market_spread.controller.capacity.costs import TERMS, Demand, Observation
 
 # Seconds of CPU, by the terms of each process.
 SECONDS = {
@@ -25,18 +25,18 @@ HELD_OUT = [(30_000, 160, 200, 3, 350, 1, 1), (80_000, 400, 100, 2, 350, 2, 1), 
 
 def load(
     messages: float, alerts: float, of_frame: int, linger_ms: float, symbols: int, partitions: int, parts: int
-) -> Load:
-    return Load(
+) -> Demand:
+    return Demand(
         messages_per_s=messages, alerts_per_s=alerts, frame_messages=of_frame, linger_ms=linger_ms, symbols=symbols,
         partitions=partitions, state_partitions=parts,
     )  # fmt: skip
 
 
-def cores(of: Load, process: str, seconds: Mapping[str, Sequence[float]] = SECONDS) -> float:
+def cores(of: Demand, process: str, seconds: Mapping[str, Sequence[float]] = SECONDS) -> float:
     return float(np.dot([of.numbers()[term] for term in TERMS[process]], seconds[process]))
 
 
-def observation(of: Load, speed: float = 1.0, *, held_out: bool = False, p99_ms: float = 20.0) -> Observation:
+def observation(of: Demand, speed: float = 1.0, *, held_out: bool = False, p99_ms: float = 20.0) -> Observation:
     """A run whose machine took so many times the CPU."""
     return Observation(
         run={},

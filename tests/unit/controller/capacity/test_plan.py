@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.capacity.costs import TERMS, Model
-from market_spread.controller.capacity.plan import MACHINES, REASONS, Figure, Planner
+from market_spread.controller.capacity.plan import MACHINES, REASONS, PlannedFigure, Planner
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import Overrides, overridden
 from market_spread.controller.views.terminal import terminal_view
@@ -21,7 +21,7 @@ def planner(rate: int = 3_000_000, symbols: int = 35_000, machine: str = "c4.8xl
     return Planner(Model.fit(observations(), "real-time"), offered, MACHINES[machine], speed)
 
 
-def by_name(of: Planner) -> dict[str, Figure]:
+def by_name(of: Planner) -> dict[str, PlannedFigure]:
     return {each.name: each for each in of.figures()}
 
 

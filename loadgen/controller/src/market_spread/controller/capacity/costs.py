@@ -30,7 +30,7 @@ _HUBER, _TURNS, _DEVIATION_MIN = 1.345, 30, 1e-4  # residuals beyond so many dev
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class Demand:
     """What is offered, and how it is cut."""
 
     messages_per_s: float
@@ -71,7 +71,7 @@ class Observation:
     run: Mapping[str, str]
     mode: str
     held_out: bool
-    load: Load
+    load: Demand
     cores: Mapping[str, float]
     latencies: Mapping[str, float]
 
@@ -104,7 +104,7 @@ class Costs:
         draws = np.array([nnls(rows * root[:, np.newaxis], each * root)[0] for each in drawn])
         return cls(TERMS[process], found / scales, draws / scales, residuals)
 
-    def cores(self, load: Load) -> tuple[float, float, float]:
+    def cores(self, load: Demand) -> tuple[float, float, float]:
         """The cores that the load takes, and the bounds within which 95% of the runs of it are to lie."""
         row, noise = _row(self.terms, load), np.random.default_rng(_SEED + 1).choice(self.residuals, _DRAWS)
         low, high = np.percentile(self.draws @ row * (1 + noise), [2.5, 97.5])
@@ -132,7 +132,7 @@ class Model:
         """How far the prediction for each held-out run is above the cores that it took, as a share of these."""
         return [self.costs[process].cores(run.load)[0] / run.cores[process] - 1 for run in self.held_out]
 
-    def beyond(self, process: str, load: Load) -> dict[str, tuple[float, float]]:
+    def beyond(self, process: str, load: Demand) -> dict[str, tuple[float, float]]:
         """The terms of a process in which the load is beyond all fitted runs: its number, and the most of theirs."""
         most = np.max([_row(TERMS[process], run.load) for run in self.fitted], axis=0).tolist()
         at = zip(TERMS[process], _row(TERMS[process], load).tolist(), most, strict=True)
@@ -143,13 +143,13 @@ def read(path: Path) -> list[Observation]:
     """The runs of a file of tests/benchmarks/capacity.py. UsageError if it is none."""
     try:
         runs = json_object(path.read_bytes())["runs"]
-        return [Observation(**{**each, "load": Load(**each["load"])}) for each in runs]
+        return [Observation(**{**each, "load": Demand(**each["load"])}) for each in runs]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{path} has no measured runs ({error}); write it with tests/benchmarks/capacity.py"
         ) from error
 
 
-def _row(terms: Sequence[str], load: Load) -> Floats:
+def _row(terms: Sequence[str], load: Demand) -> Floats:
     numbers = load.numbers()
     return np.array([numbers[term] for term in terms], np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
-from market_spread.controller.capacity.costs import SYMBOLS_AT_HAND, TERMS, Load, Model
+from market_spread.controller.capacity.costs import SYMBOLS_AT_HAND, TERMS, Demand, Model
 from market_spread.controller.compare.figures import short_number
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.views.model import Page, Sentences, Table
@@ -29,7 +29,7 @@ _MESSAGE_BYTES, _FRAME_BYTES = (NBBO.width + ORDER.width) / 2, 80  # the latter 
 _DRAWING_S = 0.18e-6  # a message, of each of several senders, whosesoever it is (docs/scaling.md)
 
 
-class Figure(NamedTuple):
+class PlannedFigure(NamedTuple):
     """A figure with its 95% interval, None where there is none; extrapolated: in which terms (`Model.beyond`)."""
 
     name: str
@@ -49,7 +49,7 @@ class Planner:
     machine: tuple[int, float, float]
     core_speed: float = 1.0
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[PlannedFigure]:
         """The plan. Partitions have the bounds that those of the job's CPU make, everything else that at this cut."""
         cuts = [self.cut(bound) for bound in range(3)]
         tasks = ((of.partitions, of.state_partitions, of.numbers()["tasks"]) for of in cuts)
@@ -57,22 +57,22 @@ class Planner:
         found += zip(*(self._needs(cuts[0], bound) for bound in range(3)), strict=True)
         beyond = {process: self.model.beyond(process, cuts[0]) for process in TERMS}
         return [
-            Figure(name, *at, beyond[process], why)
+            PlannedFigure(name, *at, beyond[process], why)
             for (name, (process, why)), at in zip(REASONS.items(), found, strict=True)
         ]
 
-    def cut(self, bound: int) -> Load:
+    def cut(self, bound: int) -> Demand:
         """The cheaper one at a bound of the cost: by the default partitions of the state, or by all symbols at hand."""
         starts = (self.workload.state_partitions, ceil(self.workload.market.symbols / SYMBOLS_AT_HAND))
         cuts = (self._cut(bound, parts) for parts in starts)
         return min(cuts, key=lambda load: self._cores("job", load, bound))
 
-    def _cut(self, bound: int, parts: int) -> Load:
+    def _cut(self, bound: int, parts: int) -> Demand:
         """The least partitions whose readers and tasks of the state are busy as planned, the latter from parts on."""
         frames, market, per_s = self.workload.frames, self.workload.market, self.workload.load.highest_per_s
         alerts_per_s, partitions = per_s * market.order_share * market.rejected_orders + market.probes_per_s, 1
         while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
-            load = Load(
+            load = Demand(
                 messages_per_s=per_s, alerts_per_s=alerts_per_s, frame_messages=frames.messages,
                 linger_ms=frames.linger_ms, symbols=market.symbols, partitions=partitions, state_partitions=parts,
             )  # fmt: skip
@@ -83,10 +83,10 @@ class Planner:
             partitions, parts = wanted
         raise UsageError(f"--rate {per_s} takes more partitions than there can be; use a lower one, or larger frames")
 
-    def _cores(self, process: str, load: Load, bound: int) -> float:
+    def _cores(self, process: str, load: Demand, bound: int) -> float:
         return self.model.costs[process].cores(load)[bound] / self.core_speed
 
-    def _needs(self, load: Load, bound: int) -> list[float | None]:
+    def _needs(self, load: Demand, bound: int) -> list[float | None]:
         """The figures behind those of tasks, in the order of their reasons, at a bound of the cost."""
         job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
         bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.numbers()["frames_per_s"] * _FRAME_BYTES)

@@ -7,7 +7,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.capacity.costs import TERMS, Model
-from market_spread.controller.capacity.plan import MACHINES, REASONS, PlannedFigure, Planner
+from market_spread.controller.capacity.plan import REASONS, PlannedFigure, Planner
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import Overrides, overridden
 from market_spread.controller.views.terminal import terminal_view
@@ -18,7 +18,7 @@ WORKLOAD = DEFAULT_WORKLOAD.changed(frames={"messages": 900, "linger_ms": 5})
 
 def planner(rate: int = 3_000_000, symbols: int = 35_000, machine: str = "c4.8xlarge", speed: float = 1.0) -> Planner:
     offered = overridden(WORKLOAD, Overrides(rate_per_s=rate, symbols=symbols))
-    return Planner(Model.fit(observations(), "real-time"), offered, MACHINES[machine], speed)
+    return Planner(Model.fit(observations(), "real-time"), offered, machine, speed)
 
 
 def by_name(of: Planner) -> dict[str, PlannedFigure]:
@@ -153,7 +153,7 @@ def test_page_says_what_is_extrapolated_and_how_good_the_fit_is(capsys: pytest.C
     Console(width=500).print(terminal_view(planner().page()), highlight=False)
     said = capsys.readouterr().out
 
-    assert "3,000,000 messages/s, 35,000 symbols, cores of speed 1" in said
+    assert "3,000,000 messages/s, 35,000 symbols, on c4.8xlarge at core speed 1" in said
     assert "3,000,000 messages a second, fitted up to 150,000" in said
     assert "held-out steps predicted within 0%, the worst of 3 within 0%" in said
     assert "500 us for alerts a second" in said

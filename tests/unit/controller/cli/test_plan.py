@@ -21,7 +21,7 @@ def test_plan_has_its_figures_with_intervals_and_reasons() -> None:
     found = plan(*LOAD)
 
     assert found.exit_code == 0
-    assert "3,000,000 messages/s, 35,000 symbols, cores of speed 1" in found.output
+    assert "3,000,000 messages/s, 35,000 symbols, on c4.8xlarge at core speed 1" in found.output
     for name in ("partitions of each topic", "executors", "brokers", "senders", "network in, and out", "disk", "p99"):
         assert f"\n{name}" in found.output
         assert f"• {name}" in found.output

@@ -42,11 +42,11 @@ class PlannedFigure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans a workload's rate and symbols on machines; core_speed: of their cores, as a multiple of the measured."""
+    """Plans a workload's rate and symbols on one of MACHINES; core_speed: as a multiple of the measured cores'."""
 
     model: Model
     workload: Workload
-    machine: tuple[int, float, float]
+    machine: str
     core_speed: float = 1.0
 
     def figures(self) -> list[PlannedFigure]:
@@ -90,7 +90,7 @@ class Planner:
         """The figures behind those of tasks, in the order of their reasons, at a bound of the cost."""
         job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
         bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.numbers()["frames_per_s"] * _FRAME_BYTES)
-        cores, network, disk = (_BUSY * each for each in self.machine)
+        cores, network, disk = (_BUSY * each for each in MACHINES[self.machine])
         executors, brokers = ceil(job / _BUSY / _EXECUTOR_CORES), ceil(max(broker / cores, bits / network, bits / disk))
         each = (self.model.costs["sender"].seconds[0] + load.messages_per_s * _DRAWING_S) / self.core_speed
         senders = max(1, ceil((sender - each) / (_BUSY - each))) if each < _BUSY else nan
@@ -110,7 +110,10 @@ class Planner:
             rows.append((of.name, *shown, "extrapolated" if of.extrapolated else ""))
             said.append(f"{of.name}: {of.why}")
         for process, costs in self.model.costs.items():
-            us = (f"{1e6 * each:,.3g} us for {term}" for term, each in zip(costs.terms, costs.seconds, strict=True))
+            us = (
+                f"{short_number(1e6 * each)} us for {term}"
+                for term, each in zip(costs.terms, costs.seconds, strict=True)
+            )
             off = np.abs(self.model.errors(process) or [nan])
             seen = (
                 f"held-out steps predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
@@ -119,6 +122,6 @@ class Planner:
             far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
             said.append(f"{process}: {', '.join(us)}; {seen}{''.join(far)}")
         said = [each.replace("_per_s", " a second").replace("_", " ") for each in said]
-        title = f"{load.messages_per_s:,} messages/s, {load.symbols:,} symbols, cores of speed {self.core_speed:g}"
-        head = ("figure", "planned", "low", "high", "")
-        return Page("", title, (Table("", head, tuple(rows)), Sentences(tuple(said))))
+        where = f"on {self.machine} at core speed {self.core_speed:g}"
+        parts = Table("", ("figure", "planned", "low", "high", ""), tuple(rows)), Sentences(tuple(said))
+        return Page("", f"{load.messages_per_s:,} messages/s, {load.symbols:,} symbols, {where}", parts)

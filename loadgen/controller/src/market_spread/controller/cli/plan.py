@@ -38,6 +38,6 @@ def plan(
         raise UsageError(f"--machine {machine}; use one of {', '.join(MACHINES)}")
     base = read_workload(workload) if workload else DEFAULT_WORKLOAD.changed(frames={"messages": 900, "linger_ms": 5})
     offered = overridden(base, Overrides(**changes))
-    planner = Planner(Model.fit(read(measured or SHIPPED), offered.job.mode), offered, MACHINES[machine], core_speed)
+    planner = Planner(Model.fit(read(measured or SHIPPED), offered.job.mode), offered, machine, core_speed)
     document = {"machine": machine, "core_speed": core_speed, "figures": [of._asdict() for of in planner.figures()]}
     put_out(planner.page(), instead=json.dumps(document, indent=2) + "\n" if as_json else None)

@@ -53,6 +53,15 @@ def test_interval_holds_the_cost_of_a_run_as_often_as_it_says() -> None:
     assert held >= 33
 
 
+def test_residuals_make_up_for_the_terms_that_were_fitted_to_them() -> None:
+    runs = observations([1 + 0.1 * (-1) ** place for place in range(len(CUTS))])[: len(CUTS)]
+
+    found = Costs.fit("job", runs)
+
+    off = np.array([1 - found.cores(run.load)[0] / run.cores["job"] for run in runs])
+    assert found.residuals == pytest.approx(off * np.sqrt(len(runs) / (len(runs) - len(TERMS["job"]))))
+
+
 def test_no_cost_is_less_than_nothing() -> None:
     speeds = [1.0 if cut[1] <= 1000 else 0.5 for cut in CUTS]
 

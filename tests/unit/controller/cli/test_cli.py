@@ -22,8 +22,8 @@ from market_spread.controller.session.replay import plan_of_files
 from tests.support.paths import QUICK
 
 COMMANDS = [
-    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline", "probe"),
-    *("replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
+    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline"),
+    *("plan", "probe", "replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
 ]
 
 

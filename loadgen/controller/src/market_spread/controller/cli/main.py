@@ -17,6 +17,7 @@ from market_spread.controller.cli.ab import ab
 from market_spread.controller.cli.compare import compare
 from market_spread.controller.cli.history import history
 from market_spread.controller.cli.options import FILE, FOLDER, Command, folder_option, json_option
+from market_spread.controller.cli.plan import plan
 from market_spread.controller.cli.selftest import selftest
 from market_spread.controller.cli.sweep import sweep
 from market_spread.controller.exits import Commands, interrupt_once
@@ -57,7 +58,7 @@ def main() -> None:
     """
 
 
-for command in (compare, ab, sweep, history, selftest):
+for command in (compare, ab, sweep, plan, history, selftest):
     main.add_command(command)
 
 

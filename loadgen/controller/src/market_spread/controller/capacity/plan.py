@@ -1,0 +1,127 @@
+"""From the costs of a load to a plan: partitions, processes, CPU, network, disk, and how late alerts may be."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf, nan
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
+from market_spread.controller.capacity.costs import SYMBOLS_AT_HAND, TERMS, Demand, Model
+from market_spread.controller.compare.figures import short_number
+from market_spread.controller.plan.workload import Workload
+from market_spread.controller.views.model import Page, Sentences, Table
+from market_spread.loadgen.market.parameters import STATE_PARTITIONS_MAX
+
+# By figure the process whose costs it follows from; what it follows from, and what it does not know.
+REASONS = json.loads(Path(__file__).with_name("figures.json").read_text())
+# Cores that are left to processes, two of 18 being the system's; network and disk (EBS), bits a second; inf: not known.
+MACHINES = {"c4.8xlarge": (16, 10e9, 4e9), "this": (os.cpu_count() or 1, inf, inf)}
+_BUSY = 0.7  # so far threads, and the cores, network and disk of nodes, are planned to be busy
+_READING = 0.25  # of the job's CPU is spent before the state: 0.60 of 2.44 us a message (docs/performance.md)
+_EXECUTOR_CORES = 7  # as in charts/market-spread/values-c4.8xlarge.yaml
+_MESSAGE_BYTES, _FRAME_BYTES = (NBBO.width + ORDER.width) / 2, 80  # the latter are Kafka's, of a frame sent alone
+_DRAWING_S = 0.18e-6  # a message, of each of several senders, whosesoever it is (docs/scaling.md)
+
+
+class PlannedFigure(NamedTuple):
+    """A figure with its 95% interval, None where there is none; extrapolated: in which terms (`Model.beyond`)."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    extrapolated: Mapping[str, tuple[float, float]]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans a workload's rate and symbols on one of MACHINES; core_speed: as a multiple of the measured cores'."""
+
+    model: Model
+    workload: Workload
+    machine: str
+    core_speed: float = 1.0
+
+    def figures(self) -> list[PlannedFigure]:
+        """The plan. Partitions have the bounds that those of the job's CPU make, everything else that at this cut."""
+        cuts = [self.cut(bound) for bound in range(3)]
+        tasks = ((of.partitions, of.state_partitions, of.numbers()["tasks"]) for of in cuts)
+        found = [(at[0], min(at), max(at)) for at in zip(*tasks, strict=True)]
+        found += zip(*(self._needs(cuts[0], bound) for bound in range(3)), strict=True)
+        beyond = {process: self.model.beyond(process, cuts[0]) for process in TERMS}
+        return [
+            PlannedFigure(name, *at, beyond[process], why)
+            for (name, (process, why)), at in zip(REASONS.items(), found, strict=True)
+        ]
+
+    def cut(self, bound: int) -> Demand:
+        """The cheaper one at a bound of the cost: by the default partitions of the state, or by all symbols at hand."""
+        starts = (self.workload.state_partitions, ceil(self.workload.market.symbols / SYMBOLS_AT_HAND))
+        cuts = (self._cut(bound, parts) for parts in starts)
+        return min(cuts, key=lambda load: self._cores("job", load, bound))
+
+    def _cut(self, bound: int, parts: int) -> Demand:
+        """The least partitions whose readers and tasks of the state are busy as planned, the latter from parts on."""
+        frames, market, per_s = self.workload.frames, self.workload.market, self.workload.load.highest_per_s
+        alerts_per_s, partitions = per_s * market.order_share * market.rejected_orders + market.probes_per_s, 1
+        while partitions <= BUCKETS_MAX and parts <= STATE_PARTITIONS_MAX:
+            load = Demand(
+                messages_per_s=per_s, alerts_per_s=alerts_per_s, frame_messages=frames.messages,
+                linger_ms=frames.linger_ms, symbols=market.symbols, partitions=partitions, state_partitions=parts,
+            )  # fmt: skip
+            threads = self._cores("job", load, bound) / _BUSY
+            wanted = max(partitions, ceil(_READING * threads / 2)), max(parts, ceil((1 - _READING) * threads))
+            if wanted == (partitions, parts):
+                return load
+            partitions, parts = wanted
+        raise UsageError(f"--rate {per_s} takes more partitions than there can be; use a lower one, or larger frames")
+
+    def _cores(self, process: str, load: Demand, bound: int) -> float:
+        return self.model.costs[process].cores(load)[bound] / self.core_speed
+
+    def _needs(self, load: Demand, bound: int) -> list[float | None]:
+        """The figures behind those of tasks, in the order of their reasons, at a bound of the cost."""
+        job, broker, sender, receiver = (self._cores(process, load, bound) for process in TERMS)
+        bits = 8 * (load.messages_per_s * _MESSAGE_BYTES + load.numbers()["frames_per_s"] * _FRAME_BYTES)
+        cores, network, disk = (_BUSY * each for each in MACHINES[self.machine])
+        executors, brokers = ceil(job / _BUSY / _EXECUTOR_CORES), ceil(max(broker / cores, bits / network, bits / disk))
+        each = (self.model.costs["sender"].seconds[0] + load.messages_per_s * _DRAWING_S) / self.core_speed
+        senders = max(1, ceil((sender - each) / (_BUSY - each))) if each < _BUSY else nan
+        found = [job, executors, broker, brokers, sender + (senders - 1) * each, senders, receiver]
+        found += [bits / 1e9, bits / 8e6, brokers + ceil(job / cores)]
+        for name in list(REASONS)[3 + len(found) :]:
+            runs = [run.latencies[name] for run in self.model.fitted if name in run.latencies] or [nan]
+            found.append(float(np.percentile(runs, (50, 0, 100)[bound])))
+        return [None if np.isnan(value) else value for value in found]
+
+    def page(self) -> Page:
+        """The plan for people: figures, what each follows from, the costs, and how well they predict."""
+        figures, load = self.figures(), self.cut(0)
+        rows, said = [], []
+        for of in figures:
+            shown = ("–" if value is None else short_number(value) for value in of[1:4])
+            rows.append((of.name, *shown, "extrapolated" if of.extrapolated else ""))
+            said.append(f"{of.name}: {of.why}")
+        for process, costs in self.model.costs.items():
+            us = (
+                f"{short_number(1e6 * each)} us for {term}"
+                for term, each in zip(costs.terms, costs.seconds, strict=True)
+            )
+            off = np.abs(self.model.errors(process) or [nan])
+            seen = (
+                f"held-out steps predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
+            )
+            beyond = self.model.beyond(process, load).items()
+            far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
+            said.append(f"{process}: {', '.join(us)}; {seen}{''.join(far)}")
+        said = [each.replace("_per_s", " a second").replace("_", " ") for each in said]
+        where = f"on {self.machine} at core speed {self.core_speed:g}"
+        parts = Table("", ("figure", "planned", "low", "high", ""), tuple(rows)), Sentences(tuple(said))
+        return Page("", f"{load.messages_per_s:,} messages/s, {load.symbols:,} symbols, {where}", parts)

@@ -13,7 +13,7 @@ from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
-from market_spread.controller.views.model import Page, Sentences, Table
+from market_spread.controller.views.output import Page, Sentences, Table
 from market_spread.controller.words import counted
 
 _BARS = "▁▂▃▄▅▆▇█"

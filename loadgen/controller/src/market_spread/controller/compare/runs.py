@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,43 @@ from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
-from market_spread.controller.compare.ab_order import Place, read_place
 from market_spread.controller.run_folder.manifest import flat
 
 RESULT_FILE = "result.json"
 MANIFEST_FILE = "manifest.json"
+PAIR_FILE = "pair.json"
 # Version 2 has no causes: what it calls void is void, and nothing more is read into it. What is read of 3 is as in 4.
 SCHEMA_VERSIONS = (2, 3, 4)
 
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a run: its pair, by number in a session of `ab`, and its arm. interrupted: by the user."""
+
+    session: str
+    number: int
+    arm: str
+    interrupted: bool = False
+
+    def write(self, folder: Path) -> None:
+        """Keep it with the run in the folder."""
+        (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n")
+
+
+def read_place(folder: Path) -> Place | None:
+    """The place of the run in the folder; None if it was made by itself. UsageError if the file is damaged."""
+    path = folder / PAIR_FILE
+    if not path.exists():
+        return None
+    try:
+        place = Place(**json_object(path.read_bytes()))
+        if [type(value) for value in asdict(place).values()] != [str, int, str, bool]:
+            raise TypeError(f"{place} is no place")
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: {error}; delete it, and the run is of no pair") from error
+    return place
 
 
 @dataclass(frozen=True, slots=True)

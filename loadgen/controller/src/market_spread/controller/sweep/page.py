@@ -9,11 +9,10 @@ import numpy as np
 
 from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.outcome import RateOutcome
-from market_spread.controller.sweep.search import RateLimit, round_rate
+from market_spread.controller.sweep.search import RateLimit, RateOutcome, round_rate
 from market_spread.controller.sweep.session import RatePoint
 from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis
-from market_spread.controller.views.model import Page, Picture, Sentences, Table
+from market_spread.controller.views.output import Page, Picture, Sentences, Table
 from market_spread.controller.words import counted
 
 SCHEMA_VERSION = 1

@@ -8,14 +8,22 @@ tried, for the curve of latency against rate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from market_spread.controller.sweep.limit import Limit, limit_of
-from market_spread.controller.sweep.outcome import RateOutcome
 
 CURVE_SHARES = (0.5, 0.8, 0.95)
 VOID_MAX = 3
 # The normal quantile at which a run holds its rate, or does not, in three cases of four.
 _THREE_QUARTERS = 0.67
+
+
+class RateOutcome(Enum):
+    """What a run at a rate says."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    VOID = "void"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 
 _TEXT = "text/plain; charset=utf-8"
 
@@ -25,10 +25,8 @@ class WebServer:
 
     def __init__(self, host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> None:
         """UsageError if the address cannot be bound."""
-        try:
+        with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
             self._server = ThreadingHTTPServer((host, port), _handler(pages))
-        except (OSError, OverflowError) as error:
-            raise UsageError(f"{host}:{port} cannot be served: {error}; use another port") from error
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="web", daemon=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
@@ -125,11 +125,8 @@ class Result:
     def write(self, folder: Path) -> Path:
         """Write it as `result.json`. UsageError if that fails."""
         path = folder / "result.json"
-        try:
-            write_whole(path, self.to_json())
-        except OSError as error:
-            raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
-        return path
+        with usage_errors(f"the result cannot be written to {path}"):
+            return write_whole(path, self.to_json())
 
 
 def outcome_text(verdict: str, cause: str | None, *, latencies_void: bool) -> str:

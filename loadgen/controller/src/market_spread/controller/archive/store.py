@@ -7,13 +7,14 @@ from typing import Any
 import fsspec
 
 from market_spread.common.documents import json_object
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.words import counted, in_columns
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
+_CHECK = "check the address and its rights"
 _COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
@@ -25,11 +26,9 @@ class RunStore:
     def __init__(self, address: str) -> None:
         """The address of a folder: a path, or `protocol://…`; the protocol's package must be installed."""
         self._address = address
-        try:
+        remedy = "install what it needs, or name a folder"
+        with usage_errors(f"the store {address} cannot be used", remedy, (ImportError, ValueError)):
             self._files, self._root = fsspec.core.url_to_fs(address)
-        except (ImportError, ValueError) as error:
-            sentence = f"the store {address} cannot be used: {error}; install what it needs, or name a folder"
-            raise UsageError(sentence) from error
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""
@@ -37,18 +36,15 @@ class RunStore:
 
     def text(self, run_id: str, name: str) -> str:
         """A file of a run. UsageError if there is none."""
-        try:
-            text: str = self._files.cat_file(f"{self._root}/{run_id}/{name}").decode()
-        except FileNotFoundError as error:
-            raise UsageError(
-                f"there is no {name} of a run {run_id} in {self._address}; "
-                f"market-spread list {self._address} shows the runs that there are"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"{name} of the run {run_id} cannot be read: {error}; take it from another copy"
-            ) from error
-        return text
+        what = f"{name} of the run {run_id} cannot be read"
+        with usage_errors(what, "take it from another copy", (OSError, ValueError)):
+            try:
+                return str(self._files.cat_file(f"{self._root}/{run_id}/{name}").decode())
+            except FileNotFoundError as error:
+                raise UsageError(
+                    f"there is no {name} of a run {run_id} in {self._address}; "
+                    f"market-spread list {self._address} shows the runs that there are"
+                ) from error
 
     def summaries(self) -> list[Summary]:
         """What a list says of each run; of one that has not ended, the step that it is at."""
@@ -63,26 +59,18 @@ class RunStore:
             for path in sorted(folder.rglob("*"), key=lambda path: (path.name == "result.json", path))
             if path.is_file() and path.suffix != ".unfinished" and path.relative_to(folder).parts[0] not in _NOT_COPIED
         ]
-        try:
+        with usage_errors(f"the run cannot be copied to {self._address}", _CHECK, (OSError, ValueError)):
             for path in files:
                 target = f"{self._root}/{folder.name}/{path.relative_to(folder).as_posix()}"
                 self._files.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
                 self._files.put_file(str(path), target)
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"the run cannot be copied to {self._address}: {error}; check the address and its rights"
-            ) from error
         return len(files), sum(path.stat().st_size for path in files)
 
     def _found(self, *names: str) -> list[str]:
-        try:
+        with usage_errors(f"the store {self._address} cannot be read", _CHECK):
             if not self._files.isdir(self._root):
                 raise UsageError(f"there is no folder {self._address}; name one that holds runs")
             return [str(path) for name in names for path in self._files.glob(f"{self._root}/*/{name}")]
-        except OSError as error:
-            raise UsageError(
-                f"the store {self._address} cannot be read: {error}; check the address and its rights"
-            ) from error
 
     def summary(self, run_id: str) -> Summary:
         """What a list says of the run; note: what is wrong with its documents, or that it is of another schema."""

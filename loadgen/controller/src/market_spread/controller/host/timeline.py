@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 from market_spread.controller.host.sampler import Row, batch_of
 
 Floats = npt.NDArray[np.float64]
@@ -70,11 +70,9 @@ class Timeline:
     @staticmethod
     def read(path: Path) -> "Timeline":
         """What was written. UsageError if it cannot be read."""
-        try:
-            table = pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise UsageError(f"the timeline {path} cannot be read: {error}; name the folder of another run") from error
-        return Timeline(_series_of(table))
+        kinds = (OSError, pa.ArrowException)
+        with usage_errors(f"the timeline {path} cannot be read", "name the folder of another run", kinds):
+            return Timeline(_series_of(pq.read_table(path)))
 
 
 def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:

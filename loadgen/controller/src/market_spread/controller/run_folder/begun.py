@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.documents import json_object, write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 
 
 def begin_or_go_on(
@@ -18,12 +18,10 @@ def begin_or_go_on(
     """
     folder = plan_file.parent
     if not plan_file.exists():
-        try:
+        with usage_errors(f"{folder} cannot be made", "name another --folder"):
             folder.mkdir(parents=True, exist_ok=True)
             for name, workload in workloads.items():
                 write_whole(folder / f"{name}.yaml", workload.read_text())
-        except OSError as error:
-            raise UsageError(f"{folder} cannot be made: {error.strerror}; name another --folder") from error
         return None
     for name, workload in workloads.items():
         kept = folder / f"{name}.yaml"

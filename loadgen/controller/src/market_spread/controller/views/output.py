@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 
 # Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
 TONES = {
@@ -183,10 +183,8 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
 
 def write_text(path: Path, text: str) -> None:
     """Write the file whole or not at all. UsageError if that fails."""
-    try:
+    with usage_errors(f"{path} cannot be written", "name another file"):
         write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; name another file") from error
 
 
 def _write_markdown(page: Page, path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.loadgen.faults import failed_any, sentence_of
@@ -51,13 +51,11 @@ def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Conv
     problems: list[Problem] = []
     nbbo, orders = out_folder / "nbbo.messages", out_folder / "orders.messages"
     order_ids = out_folder / "orders.messages.order-ids.csv"
-    try:
+    with usage_errors(f"{out_folder} cannot be written"):
         out_folder.mkdir(parents=True, exist_ok=True)
         with order_ids.open("w", encoding="ascii") as side_file:
             quote_count = write_native(nbbo, _quotes(nbbo_path, problems))
             order_count = write_native(orders, _orders(orders_path, problems, side_file))
-    except OSError as error:
-        raise UsageError(f"{out_folder} cannot be written: {error.strerror or error}") from error
     return Converted(nbbo, orders, order_ids, quote_count, order_count, tuple(problems))
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
@@ -40,9 +40,7 @@ def read_ledger(path: Path, *, warm_up_judged: bool = True) -> Alerts:
 
     UsageError if the file cannot be read or a line is damaged.
     """
-    try:
+    with usage_errors(str(path), kinds=(UsageError,)):
         lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
         alerts = Alerts.from_rows(lines.rows, lines.received_us)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
     return alerts if warm_up_judged else alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]

@@ -182,7 +182,7 @@ class System:
             received_us[own] = np.maximum.accumulate(received_us[own])
         return Alerts(
             theirs.order_id, theirs.symbol, theirs.side, theirs.account, theirs.quantity, theirs.price,
-            bid[leaves], offer[leaves], sequence[leaves], theirs.intended_us,
+            theirs.intended_us, bid[leaves], offer[leaves], sequence[leaves],
             sent_us[leaves], np.minimum(orders_us[leaves], emitted_us), emitted_us, received_us,
         )  # fmt: skip
 

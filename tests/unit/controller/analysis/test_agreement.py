@@ -49,8 +49,8 @@ def observed() -> Observed:
     zeros, intended_us = np.zeros(ALERTS, np.int64), ids * 1_000
     sent_us = intended_us + lags_us
     alerts = Alerts(
-        ids, np.full(ALERTS, b"A", "S6"), zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
-        intended_us, sent_us, sent_us + 1_000, sent_us + 2_000, sent_us + 3_000,
+        ids, np.full(ALERTS, b"A", "S6"), zeros.astype(np.uint8), zeros, zeros, zeros, intended_us, zeros, zeros,
+        zeros, sent_us, sent_us + 1_000, sent_us + 2_000, sent_us + 3_000,
     )  # fmt: skip
     return Observed(
         started=datetime(2026, 11, 21, tzinfo=UTC),

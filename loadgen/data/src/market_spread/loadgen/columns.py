@@ -99,19 +99,12 @@ class Orders(MessageColumns):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedOrders(MessageColumns):
-    """Orders with the quotes on which they were judged. symbol is `S6`, side uint8, the others int64."""
+class JudgedOrders(Orders):
+    """Orders with the quotes on which they were judged, int64 as well."""
 
-    order_id: Int64s
-    symbol: Texts
-    side: Letters
-    account: Int64s
-    quantity: Int64s
-    price: Int64s
     bid: Int64s
     offer: Int64s
     quote_sequence: Int64s
-    intended_us: Int64s
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ class DecisionJudge(InputJudge):
             ]
         return checks
 
-    def _note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:
+    def _note(self, kind: str, mask: Bools, messages: Orders, what: Callable[[int], str]) -> None:
         """Count the faults of a kind, and keep the first as sentences."""
         self._counts[kind] += int(mask.sum())
         said = self._sentences[kind]

@@ -274,7 +274,7 @@ def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
     return result
 
 
-def _sentences(mask: Bools, messages: Orders | Alerts, what: Callable[[int], str]) -> tuple[str, ...]:
+def _sentences(mask: Bools, messages: Orders, what: Callable[[int], str]) -> tuple[str, ...]:
     return tuple(
         f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}"
         for i in np.flatnonzero(mask)[:SENTENCES_MAX]

@@ -41,7 +41,7 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
         ("network_driver", driver, lambda: driver if driver and _drives(tree, driver) else "no device of it"),
     )
     found = [_housekeeping(profile.housekeeping_cpus, cpus)]
-    found += (_guarded(name, want, partial(_same, want, look)) for name, want, look in simple if want is not None)
+    found += (_guarded(name, want, look) for name, want, look in simple if want is not None)
     if verified.frequency_mhz is not None:
         found.append(_frequency(verified.frequency_mhz, tree, cpus.pinned))
     found += (_sysctl(tree, sysctl_setting(sysctl)) for sysctl in verified.sysctls)
@@ -50,19 +50,14 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
     return found
 
 
-def _guarded(name: str, wanted: str, look: Callable[[], _Found], how: str = AT_LAUNCH) -> SettingOutcome:
-    """The outcome of a look at the host."""
+def _guarded(name: str, wanted: str, look: Callable[[], _Found | str], how: str = AT_LAUNCH) -> SettingOutcome:
+    """The outcome of a look at the host; what is found alone is right if it is what is wanted."""
     try:
-        found, ok, errors = look()
+        told = look()
     except (OSError, ValueError) as error:
-        found, ok, errors = "unreadable", False, (f"{name} cannot be read: {error}",)
+        told = "unreadable", False, (f"{name} cannot be read: {error}",)
+    found, ok, errors = (told, told == wanted, ()) if isinstance(told, str) else told
     return SettingOutcome(name, wanted, found, how, ok=ok, errors=errors)
-
-
-def _same(wanted: str, look: Callable[[], str]) -> _Found:
-    """A look that is right if what is found is what is wanted."""
-    found = look()
-    return found, found == wanted, ()
 
 
 def _wanted(value: bool | int | None) -> str | None:

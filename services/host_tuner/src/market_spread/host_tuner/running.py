@@ -11,7 +11,6 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, UnavailableError
 from market_spread.common.logs import log_event
 from market_spread.common.telemetry.families import CONTENT_TYPE
-from market_spread.host_tuner.metrics import exposition
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
@@ -22,6 +21,44 @@ from market_spread.host_tuner.web import StatusPage
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
 
+from collections.abc import Mapping
+
+from market_spread.common.telemetry.families import as_text, numbers
+from market_spread.common.telemetry.metrics import (
+    HOST_APPLY_ERRORS,
+    HOST_DRIFT,
+    HOST_EXCLUSIVE_CPUS,
+    HOST_PUBLISH_ERRORS,
+    HOST_SETTING_OK,
+    HOST_VERIFIED,
+    HOST_WRITES,
+    Metric,
+)
+from market_spread.host_tuner.tuner import Counts
+
+
+def exposition(report: Report, counts: Counts, *, publish_errors: int, unix_ns: int) -> bytes:
+    """Figures of a look at the host, at that time, and counts since the tuner started."""
+    settings = [outcome.setting for outcome in report.outcomes]
+    by_setting: Mapping[Metric, Mapping[str, float]] = {
+        HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
+        HOST_DRIFT: counts.drifts,
+        HOST_WRITES: counts.written,
+        HOST_APPLY_ERRORS: counts.errors,
+    }
+    alone = {
+        HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+        HOST_PUBLISH_ERRORS: publish_errors,
+        HOST_VERIFIED: unix_ns / 1e9,
+    }
+    families = [numbers(metric, (), [((), value)]) for metric, value in alone.items()]
+    for metric, found in by_setting.items():
+        names = dict.fromkeys((*settings, *found))
+        families.append(numbers(metric, metric.labels, [((name,), found.get(name, 0)) for name in names]))
+    return as_text(families)
+
+
+_NOT_YET = StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
 
@@ -73,14 +110,12 @@ class HostWatch:
         }
 
     def _report_page(self) -> StatusPage:
-        if self._report is None:
-            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
-        return StatusPage(f"{self._report.table()}\n".encode())
+        return StatusPage(f"{self._report.table()}\n".encode()) if self._report else _NOT_YET
 
     def _health_page(self) -> StatusPage:
         age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9
         if self._report is None:
-            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+            return _NOT_YET
         if age_s > _INTERVALS_MAX * self._interval_s:
             return StatusPage(f"no look for {age_s:.0f} s\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
         return StatusPage(b"ok\n")

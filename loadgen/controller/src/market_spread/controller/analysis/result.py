@@ -9,10 +9,10 @@ from typing import Any
 
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
+from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
-from market_spread.controller.words import counted
 
 SCHEMA_VERSION = 4
 # Above the rows of latencies, where their intervals and clusters are in the cells.

@@ -17,6 +17,7 @@ from enum import Enum
 
 import numpy as np
 
+from market_spread.common.words import counted
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group, are_in_turn, pairs_of
 from market_spread.controller.compare.runs import RecordedRun
@@ -30,7 +31,6 @@ from market_spread.controller.statistics.inference import (
     rank_sum,
     unpaired_shift,
 )
-from market_spread.controller.words import counted
 
 RUNS_MIN = 8
 SIGNIFICANCE = 0.05

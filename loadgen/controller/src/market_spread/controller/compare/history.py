@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from market_spread.common.words import counted
 from market_spread.controller.compare.differences import NOT_THERE, marks_of
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group
@@ -14,7 +15,6 @@ from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
 from market_spread.controller.views.output import Page, Sentences, Table
-from market_spread.controller.words import counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _COURSE_MAX = 40

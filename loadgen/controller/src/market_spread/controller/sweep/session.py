@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import assess
 from market_spread.controller.compare.runs import RecordedRun, runs_below
@@ -19,7 +20,6 @@ from market_spread.controller.run_folder.begun import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step
 from market_spread.controller.views.output import write_text
-from market_spread.controller.words import counted
 
 PLAN_FILE = "sweep.json"
 

@@ -33,7 +33,7 @@ from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
 from market_spread.loadgen.oracle.judgement import Judgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN

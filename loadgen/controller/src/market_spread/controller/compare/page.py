@@ -7,9 +7,8 @@ from typing import Any
 
 from market_spread.common.words import counted
 from market_spread.controller.compare.comparison import Comparison, Contrast, Direction, Judged, void_counts
-from market_spread.controller.compare.differences import Difference, differences_of, warnings_of
 from market_spread.controller.compare.figures import PERCENTILES, Figure
-from market_spread.controller.compare.groups import Group
+from market_spread.controller.compare.groups import Difference, Group, differences_of, warnings_of
 from market_spread.controller.statistics.inference import ConfidenceInterval
 from market_spread.controller.views.charts import COLOURS, Axis, Chart, linear_axis
 from market_spread.controller.views.output import Page, Picture, Sentences, Table

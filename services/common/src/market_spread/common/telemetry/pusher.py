@@ -12,10 +12,9 @@ from market_spread.common.grpc.calls import MESSAGE_OPTIONS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
 from market_spread.common.telemetry.clock_error import host_id, read_clock_error
-from market_spread.common.telemetry.delivery import PushDelivery
+from market_spread.common.telemetry.delivery import PushDelivery, PushStream
 from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import PushStream
 from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 
 STOP_S = 2.0

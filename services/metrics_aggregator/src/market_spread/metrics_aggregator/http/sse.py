@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.metrics_aggregator.http.updates import Feed, Feeds, sse
-from market_spread.metrics_aggregator.self_metrics import Own
+from market_spread.metrics_aggregator.model.store import Own
 
 PING_S = 15.0
 BEHIND_MAX = 10

@@ -22,7 +22,7 @@ from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
-from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import Judgement
 from market_spread.sender.framing import Framer
 from market_spread.v1.control_pb2 import PartitionSent, ReceiverStatusResponse, SenderStatusResponse
 from tests.support.paths import QUICK

@@ -35,8 +35,7 @@ from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
     JobStatusResponse,

@@ -1,7 +1,7 @@
 """Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -136,3 +136,25 @@ def symbol_codes(symbols: Texts) -> Int64s:
     codes[:, :SYMBOL_WIDTH] = cells
     codes[:, :SYMBOL_WIDTH][cells == 0] = ord(" ")
     return codes.view(np.int64).reshape(-1)
+
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Which messages (n,) failed a check, and how to say it of one of them by its position."""
+
+    failed: Bools
+    sentence: Callable[[int], str]
+
+
+def failed_any(checks: Sequence[Check]) -> Bools:
+    """Which messages failed one of the checks (at least one check)."""
+    failed: Bools = np.logical_or.reduce([check.failed for check in checks])
+    return failed
+
+
+def sentence_of(checks: Sequence[Check], position: int) -> str:
+    """All that is wrong with the message at the position; empty if nothing is."""
+    return "; ".join(check.sentence(position) for check in checks if check.failed[position])

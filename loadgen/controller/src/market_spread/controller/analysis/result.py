@@ -235,7 +235,7 @@ def _milliseconds(value_ns: int | None, decimals: int) -> str:
 
 
 def figure_rows(result: Result) -> list[tuple[str, str]]:
-    """A title and a value for each figure; a dash is one that the run did not come to."""
+    """A title and a value for each figure besides the latencies; a dash is one that the run did not come to."""
     flow = result.conservation
     pauses = _lengths(result.boundary_gap_ns_median, result.boundary_gap_ns_max)
     half = _or_dash(result.cpu_us_per_message_second_half, "{:.2f}")

@@ -16,7 +16,7 @@ from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import assess
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.run_folder.begun import begin_or_go_on
+from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step
 from market_spread.controller.views.output import write_text
@@ -33,7 +33,7 @@ class Finding:
 
 
 def judge(run: RecordedRun, objectives: Objectives) -> Finding:
-    """Whether the run's rate is held. UsageError if it has too few alerts for a percentile that is asked for."""
+    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few alerts tell of one."""
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Finding(outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")

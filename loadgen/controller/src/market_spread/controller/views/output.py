@@ -63,7 +63,7 @@ _STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 
 
 def terminal_view(page: Page) -> RenderableType:
-    """The page for a rich console."""
+    """The page for a rich console; pictures are left out."""
     parts = [_terminal_part(part) for part in page.parts if not isinstance(part, Picture)]
     return Group("", _terminal_headline(page), *(line for part in parts for line in ("", part)))
 
@@ -90,7 +90,7 @@ _PAGE_CSS = Path(__file__).with_name("page.css")
 
 
 def html_view(page: Page) -> str:
-    """The whole document."""
+    """The page as one file that needs nothing else: style and pictures are inside."""
     verdict = (
         f'<span class="{TONES.get(page.verdict, "plain")}">{escape(page.verdict)}</span>: ' if page.verdict else ""
     )

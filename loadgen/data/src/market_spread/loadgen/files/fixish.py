@@ -11,7 +11,7 @@ import numpy.typing as npt
 from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.loadgen.faults import failed_any, sentence_of
+from market_spread.loadgen.columns import failed_any, sentence_of
 from market_spread.loadgen.files import fixish_fields as fields
 from market_spread.loadgen.files.fixish_records import (
     NBBO_RECORD,

@@ -10,11 +10,10 @@ import numpy as np
 
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ACCEPTED, REJECTED
-from market_spread.loadgen.columns import Decisions, Orders, symbol_codes
-from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
+from market_spread.loadgen.columns import Bools, Check, Decisions, Orders, failed_any, sentence_of, symbol_codes
 from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
-from market_spread.loadgen.oracle.judgement import SENTENCES_MAX
+from market_spread.loadgen.oracle.oracle import SENTENCES_MAX
 from market_spread.loadgen.oracle.quote_book import SEQUENCES, InputJudge, QuoteBook, rejects
 
 FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")

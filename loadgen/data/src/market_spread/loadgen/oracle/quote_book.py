@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Columns, Orders, Quotes, Texts, symbol_codes
-from market_spread.loadgen.faults import Bools
+from market_spread.loadgen.columns import Bools, Columns, Orders, Quotes, Texts, symbol_codes
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -24,8 +24,9 @@ _KEPT_BYTES = 500
 class CellSums:
     """Merges intervals into their series' total, and keeps by how much it grew in each cell of MIDDLE_WIDTH_NS.
 
-    A sum stands beside the intervals that it was made of, so it is never taken for that of others. It is kept as
-    varints until it is taken, counted in `held`. While a cell is open, there is a copy of the total at its begin.
+    So what becomes old need not be decoded again. A sum stands beside the intervals that it was made of, so it is never
+    taken for that of others. It is kept as varints until it is taken, counted in `held`. While a cell is open, there is
+    a copy of the total at its begin.
     """
 
     def __init__(self, total: HdrCounts, held: HistoryUsage) -> None:

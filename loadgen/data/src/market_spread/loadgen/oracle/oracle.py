@@ -17,7 +17,7 @@ from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, 
 from market_spread.loadgen.files.native import map_bytes, read_native
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
-from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, find_in, naming
+from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, find_in, naming
 
 UNCHECKED_SHARE_MAX = 2 / 3
 # Where more than so many and so large a share are undecided, some other order must be accepted for certain: else a job
@@ -200,12 +200,12 @@ class Oracle(InputJudge):
             unchecked=found.unchecked,
             delay_us=delays.longest_us,
             sentences={
-                "missing": _sentences(missing, orders, lambda _: "it is rejected, but has no alert"),
-                "unexpected": _sentences(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
-                "duplicated": _sentences(
+                "missing": sentences_of(missing, orders, lambda _: "it is rejected, but has no alert"),
+                "unexpected": sentences_of(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
+                "duplicated": sentences_of(
                     duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
                 ),
-                "wrong": _sentences(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
+                "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
             belated=self._belated(theirs, is_first[known]),
         )
@@ -219,7 +219,7 @@ class Oracle(InputJudge):
         if self._paths is None:
             return ()
         intended_us = theirs.orders.intended_us
-        overtaken = is_first & _overtaken(self._paths(theirs.orders.symbol), intended_us)
+        overtaken = is_first & falls_back(self._paths(theirs.orders.symbol), intended_us)
         others = is_first & ~overtaken
         bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
         window = self._book.window(theirs.symbol_ids, intended_us, bound_us)
@@ -316,16 +316,6 @@ class _BoundOutcome:
         return left, int(late.sum() + unnoticed.sum())
 
 
-def _overtaken(paths: Int64s, intended_us: Int64s) -> Bools:
-    """Whether each alert, in order of receipt, comes after one of its path whose order was to be sent later."""
-    by_path = np.argsort(paths, kind="stable")
-    times_us, ranks = np.unique(intended_us, return_inverse=True)
-    keys = paths[by_path] * len(times_us) + ranks[by_path]
-    overtaken = np.zeros(len(paths), np.bool_)
-    overtaken[by_path] = keys < np.maximum.accumulate(keys)
-    return overtaken
-
-
 def _by_id(parts: list[Orders]) -> Orders:
     orders = Orders.concatenate(parts)
     orders = orders[np.argsort(orders.order_id, kind="stable")]
@@ -348,7 +338,8 @@ def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
     return result
 
 
-def _sentences(mask: Bools, messages: Orders, what: Callable[[int], str]) -> tuple[str, ...]:
+def sentences_of(mask: Bools, messages: Orders, what: Callable[[int], str]) -> tuple[str, ...]:
+    """The first faults of a kind, readable. what: of the one at the position."""
     return tuple(
         f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}"
         for i in np.flatnonzero(mask)[:SENTENCES_MAX]

@@ -298,6 +298,16 @@ def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
     return np.where(ascending[places] == wanted, places, -1)
 
 
+def falls_back(numbers: Int64s, values: Int64s) -> Bools:
+    """Which values (n,) are below one that stands before them with the same number (n,)."""
+    groups, ranks = (np.unique(each, return_inverse=True)[1] for each in (numbers, values))
+    order = np.argsort(groups, kind="stable")
+    keys = (groups * len(ranks) + ranks)[order]
+    back = np.zeros(len(keys), np.bool_)
+    back[order] = keys < np.maximum.accumulate(keys)
+    return back
+
+
 def _previous(values: npt.NDArray[Scalar], first: Bools, before: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """Each value's predecessor in its group; `before` where it is the group's first."""
     return np.where(first, before, np.roll(values, 1))

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import CPU, HostCpus, Setting, sysctl_setting
 from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.values import Cpus, parse_list
 
 NODES = "sys/devices/system/node"
 BUSES = "sys/bus"

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from market_spread.host_tuner.cpus import Cpus
+from market_spread.host_tuner.values import Cpus
 from market_spread.v1 import pod_resources_pb2 as pb
 
 _SERVICE = "/v1.PodResourcesLister"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from market_spread.common.processes import format_cpus
 from market_spread.common.words import in_columns
-from market_spread.host_tuner.cpus import Cpus
+from market_spread.host_tuner.values import Cpus
 
 APPLIED = "by the tuner"
 AT_LAUNCH = "at launch"

@@ -5,10 +5,9 @@ import re
 from dataclasses import dataclass
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.profile import Sysctl, TuningProfile
 from market_spread.host_tuner.tree import HostTree, has
-from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly
+from market_spread.host_tuner.values import Cpus, Value, at_most, chosen, cpu_list, cpu_mask, exactly, parse_list
 
 CPU = "sys/devices/system/cpu"
 IRQ = "proc/irq"

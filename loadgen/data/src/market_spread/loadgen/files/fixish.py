@@ -20,7 +20,6 @@ from market_spread.loadgen.files.fixish_records import (
     ORDER_TYPE,
     FixishBlock,
     Problem,
-    Records,
     read_records,
 )
 from market_spread.loadgen.files.native import write_native
@@ -61,7 +60,13 @@ def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Conv
 
 def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
     for block in read_records(path, NBBO_RECORD, problems):
-        good, columns = _good(path, block, _quote_columns(block.records), NBBO_TYPE, problems)
+        records = block.records
+        read = {
+            "symbol": fields.symbols(records["symbol"]),
+            "bid": fields.prices("bid", records["bid"]),
+            "offer": fields.prices("offer", records["offer"]),
+        }
+        good, columns = _good(path, block, read, NBBO_TYPE, problems)
         sequence = block.ordinals[good]
         yield encode(NBBO, {**columns, "intended_us": np.zeros_like(sequence), "sequence": sequence})
 
@@ -69,29 +74,19 @@ def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
 def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[Bytes2D]:
     side_file.write("ordinal,original\n")
     for block in read_records(path, ORDER_RECORD, problems):
-        good, columns = _good(path, block, _order_columns(block.records), ORDER_TYPE, problems)
+        records = block.records
+        read = {
+            "symbol": fields.symbols(records["symbol"]),
+            "side": fields.sides(records["side"]),
+            "account": fields.accounts(records["account"]),
+            "original": fields.order_ids(records["order_id"]),
+            "quantity": fields.quantities(records["quantity"]),
+            "price": fields.prices("price", records["price"]),
+        }
+        good, columns = _good(path, block, read, ORDER_TYPE, problems)
         ordinals = block.ordinals[good]
         side_file.writelines(_order_id_lines(ordinals, columns.pop("original")))
         yield encode(ORDER, {**columns, "intended_us": np.zeros_like(ordinals), "order_id": ordinals})
-
-
-def _quote_columns(records: Records) -> dict[str, fields.Column]:
-    return {
-        "symbol": fields.symbols(records["symbol"]),
-        "bid": fields.prices("bid", records["bid"]),
-        "offer": fields.prices("offer", records["offer"]),
-    }
-
-
-def _order_columns(records: Records) -> dict[str, fields.Column]:
-    return {
-        "symbol": fields.symbols(records["symbol"]),
-        "side": fields.sides(records["side"]),
-        "account": fields.accounts(records["account"]),
-        "original": fields.order_ids(records["order_id"]),
-        "quantity": fields.quantities(records["quantity"]),
-        "price": fields.prices("price", records["price"]),
-    }
 
 
 def _good(

@@ -17,10 +17,9 @@ from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
 from market_spread.host_tuner.profile import TuningProfile, read_profile_file
-from market_spread.host_tuner.running import HostWatch, leave, put_host_back
+from market_spread.host_tuner.running import HostWatch, WebServer, leave, put_host_back
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
-from market_spread.host_tuner.web import WebServer
 
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet

@@ -15,13 +15,9 @@ from market_spread.common.errors import usage_errors
 
 # Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
 TONES = {
-    "better": "good",
-    "held": "good",
-    "confirmed": "good",
-    "worse": "bad",
-    "broken": "bad",
-    "undecided": "unsure",
-    "void": "unsure",
+    **dict.fromkeys(("better", "held", "confirmed"), "good"),
+    **dict.fromkeys(("worse", "broken"), "bad"),
+    **dict.fromkeys(("undecided", "void"), "unsure"),
 }
 
 

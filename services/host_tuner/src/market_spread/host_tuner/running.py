@@ -25,17 +25,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from market_spread.common.errors import usage_errors
+from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.families import as_text, numbers
-from market_spread.common.telemetry.metrics import (
-    HOST_APPLY_ERRORS,
-    HOST_DRIFT,
-    HOST_EXCLUSIVE_CPUS,
-    HOST_PUBLISH_ERRORS,
-    HOST_SETTING_OK,
-    HOST_VERIFIED,
-    HOST_WRITES,
-    Metric,
-)
+from market_spread.common.telemetry.metrics import Metric
 from market_spread.host_tuner.tuner import Counts
 
 _TEXT = "text/plain; charset=utf-8"
@@ -100,15 +92,15 @@ def exposition(report: Report, counts: Counts, *, publish_errors: int, unix_ns: 
     """Figures of a look at the host, at that time, and counts since the tuner started."""
     settings = [outcome.setting for outcome in report.outcomes]
     by_setting: Mapping[Metric, Mapping[str, float]] = {
-        HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
-        HOST_DRIFT: counts.drifts,
-        HOST_WRITES: counts.written,
-        HOST_APPLY_ERRORS: counts.errors,
+        metric_names.HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
+        metric_names.HOST_DRIFT: counts.drifts,
+        metric_names.HOST_WRITES: counts.written,
+        metric_names.HOST_APPLY_ERRORS: counts.errors,
     }
     alone = {
-        HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
-        HOST_PUBLISH_ERRORS: publish_errors,
-        HOST_VERIFIED: unix_ns / 1e9,
+        metric_names.HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+        metric_names.HOST_PUBLISH_ERRORS: publish_errors,
+        metric_names.HOST_VERIFIED: unix_ns / 1e9,
     }
     families = [numbers(metric, (), [((), value)]) for metric, value in alone.items()]
     for metric, found in by_setting.items():

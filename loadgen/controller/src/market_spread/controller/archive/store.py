@@ -1,6 +1,6 @@
 """Where runs are kept: a folder, or anything else that fsspec has a file system for, such as S3."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
+# What a list has of a result as it is there, and of which kinds it must be.
+_LISTED: Mapping[str, tuple[type, ...]] = {
+    "workload": (str,), "verdict": (str,), "cause": (str,), "latencies_void": (bool,),
+    "offered_rate_per_s": (int, float), "cpu_us_per_message": (int, float),
+}  # fmt: skip
 _CHECK = "check the address and its rights"
 _COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
@@ -98,15 +103,9 @@ class RunStore:
         version = of(result, "schema_version", int)
         summary = {
             "run_id": run_id,
-            "workload": of(result, "workload", str),
-            "verdict": of(result, "verdict", str),
-            "cause": of(result, "cause", str),
-            "latencies_void": of(result, "latencies_void", bool),
-            "offered_rate_per_s": of(result, "offered_rate_per_s", int, float),
-            "p50_ns": of(latency, "p50", int, float),
-            "p99_ns": of(latency, "p99", int, float),
+            **{name: of(result, name, *kinds) for name, kinds in _LISTED.items()},
+            **{f"{name}_ns": of(latency, name, int, float) for name in ("p50", "p99")},
             "p99_clusters": of(clusters, "p99", int),
-            "cpu_us_per_message": of(result, "cpu_us_per_message", int, float),
             "step": of(state, "step", str),
         }
         verdict, cause, void = (summary[name] for name in ("verdict", "cause", "latencies_void"))

@@ -205,26 +205,16 @@ def channel_to(address: str) -> grpc.Channel:
 class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
 
-    def __init__(self) -> None:
-        self._guarded: dict[str, Any] = {}  # by method, so that a call makes none of its own
-
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
-        guarded = self._guarded.get(handler_call_details.method)
-        if guarded is None:
-            guarded = self._guarded[handler_call_details.method] = _guarded_handler(handler)
-        return guarded
-
-
-def _guarded_handler(handler: Any) -> Any:
-    codecs = handler.request_deserializer, handler.response_serializer
-    if iscoroutinefunction(handler.unary_unary):
-        return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
-    if iscoroutinefunction(handler.stream_stream):
-        return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
-    return handler
+        codecs = handler.request_deserializer, handler.response_serializer
+        if iscoroutinefunction(handler.unary_unary):
+            return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
+        if iscoroutinefunction(handler.stream_stream):
+            return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
+        return handler
 
 
 async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, context: Any) -> Any:

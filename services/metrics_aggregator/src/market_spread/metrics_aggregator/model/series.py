@@ -5,15 +5,9 @@ from dataclasses import dataclass, field
 from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import METRICS, Metric
+from market_spread.metrics_aggregator.model import intervals
 from market_spread.metrics_aggregator.model.history import MIDDLE_WIDTH_NS, History, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.model.intervals import (
-    HistogramInterval,
-    Point,
-    last,
-    merged_histograms,
-    sum_of,
-    summed,
-)
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
 
 # Intervals of less than half a second are merged when they come, and their cell is not made of them any more.
 PARTS_MAX = MIDDLE_WIDTH_NS // 500_000_000
@@ -60,7 +54,7 @@ class CellSums:
         parts, payload = self._ended.get(number, ([], b""))
         for old in [known for known in self._ended if known <= number]:
             self._forget(old)
-        return [sum_of(cell, encoded_of(payload))] if parts == cell else cell
+        return [intervals.sum_of(cell, encoded_of(payload))] if parts == cell else cell
 
     def clear(self) -> None:
         """Forget all sums."""
@@ -134,7 +128,7 @@ class HistogramSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
         self._sums = CellSums(self.merged, held)
-        self.history = History(merged_histograms, held, self._sums)
+        self.history = History(intervals.merged_histograms, held, self._sums)
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
@@ -149,7 +143,7 @@ class CounterSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self._by_epoch: dict[int, float] = {}
         self.value = 0.0
-        self.history = History(summed, held)
+        self.history = History(intervals.summed, held)
 
     def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
         """Take the counter's value since that epoch; it never makes the sum over epochs smaller. What it has grown by.
@@ -171,7 +165,7 @@ class GaugeSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self._epoch_unix_ns = 0
         self.value = 0.0
-        self.history = History(last, held)
+        self.history = History(intervals.last, held)
 
     def add(self, epoch_unix_ns: int, point: Point, now: Now) -> Point | None:
         """Take the value, unless it is from a process that a newer one has replaced; returns it if it was taken."""

@@ -14,6 +14,7 @@ from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBO
 
 Texts = npt.NDArray[np.bytes_]
 Letters = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
 
 _CHUNK = 250_000
 
@@ -136,9 +137,6 @@ def symbol_codes(symbols: Texts) -> Int64s:
     codes[:, :SYMBOL_WIDTH] = cells
     codes[:, :SYMBOL_WIDTH][cells == 0] = ord(" ")
     return codes.view(np.int64).reshape(-1)
-
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,35 +2,32 @@
 
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import RunFailedError, UnavailableError
+from market_spread.common.errors import RunFailedError, UnavailableError, usage_errors
 from market_spread.common.logs import log_event
-from market_spread.common.telemetry.families import CONTENT_TYPE
+from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.families import CONTENT_TYPE, as_text, numbers
+from market_spread.common.telemetry.metrics import Metric
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tree import HostTree
-from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.tuner import Counts, Tuner
 
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-from market_spread.common.errors import usage_errors
-from market_spread.common.telemetry import metrics as metric_names
-from market_spread.common.telemetry.families import as_text, numbers
-from market_spread.common.telemetry.metrics import Metric
-from market_spread.host_tuner.tuner import Counts
-
 _TEXT = "text/plain; charset=utf-8"
+# A tuner that has not looked at the host for so many intervals hangs.
+_INTERVALS_MAX = 6
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +107,6 @@ def exposition(report: Report, counts: Counts, *, publish_errors: int, unix_ns: 
 
 
 _NOT_YET = StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
-# A tuner that has not looked at the host for so many intervals hangs.
-_INTERVALS_MAX = 6
-
-_log = logging.getLogger(__name__)
 
 
 class HostWatch:

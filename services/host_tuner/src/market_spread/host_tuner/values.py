@@ -15,6 +15,8 @@ CPU_MAX = 4095
 _WORD_BITS = 32
 _LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*|[0-9a-f]+")
+# A file that offers words and marks the one in force: `always [madvise] never`.
+_CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
 
 
 def parse_list(text: str) -> Cpus:
@@ -46,10 +48,6 @@ def format_mask(cpus: Iterable[int]) -> str:
     mask = sum(1 << cpu for cpu in set(cpus))
     words = [mask >> shift & 0xFFFFFFFF for shift in range(0, max(mask.bit_length(), 1), _WORD_BITS)]
     return ",".join(f"{word:08x}" if place else f"{word:x}" for place, word in enumerate(reversed(words)))
-
-
-# A file that offers words and marks the one in force: `always [madvise] never`.
-_CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
 
 
 @dataclass(frozen=True, slots=True)

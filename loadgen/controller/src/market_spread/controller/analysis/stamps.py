@@ -17,6 +17,10 @@ from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX
 from market_spread.loadgen.columns import Alerts, Bools
 
+# Of fewer alerts the share is less than one, so that a single one would decide, which the slewing of a clock makes.
+_ALERTS_MIN = 1_000
+_FEW = 5
+
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
@@ -74,11 +78,6 @@ def _hull(offsets: Sequence[ClockOffset]) -> ClockOffset:
     low = min(each.offset_us - each.bound_us for each in offsets)
     high = max(each.offset_us + each.bound_us for each in offsets)
     return ClockOffset((low + high) / 2, (high - low) / 2)
-
-
-# Of fewer alerts the share is less than one, so that a single one would decide, which the slewing of a clock makes.
-_ALERTS_MIN = 1_000
-_FEW = 5
 
 
 def clock_offset(observed: Observed, limit_ms: float, hosts: int) -> Evidence:

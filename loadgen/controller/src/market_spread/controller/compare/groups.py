@@ -11,6 +11,7 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.compare.runs import SCHEMA_VERSIONS, RecordedRun, is_run, read_runs, run_folders
 
 _PATTERN = set("*?[")
+NOT_THERE = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +138,6 @@ def _with_distinct_names(groups: Sequence[Group], named: Sequence[str]) -> list[
         group if short.count(group.name) == 1 else replace(group, name=text)
         for group, text in zip(groups, named, strict=True)
     ]
-
-
-NOT_THERE = "-"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,14 @@ from market_spread.controller.views.output import Page, Picture, Sentences, Tabl
 
 SCHEMA_VERSION = 2
 _REASONS_MAX = 5
+_NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
+_SERIES = {
+    "latency_ns": "latency",
+    "latency_between_boundaries_ns": "between boundaries",
+    "service_time_ns": "service time",
+}
+# A place on the axis, what is judged there, and its shift.
+_Point = tuple[int, Judged, ConfidenceInterval]
 
 
 def comparison_page(comparison: Comparison) -> Page:
@@ -34,9 +42,6 @@ def comparison_page(comparison: Comparison) -> Page:
         parts.append(Sentences(warnings))
     verdict = "void" if comparison.is_forced else comparison.change.value
     return Page(verdict, "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
-
-
-_NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
 
 
 def comparison_json(comparison: Comparison) -> str:
@@ -167,16 +172,6 @@ def _fact(values: tuple[tuple[str, int], ...]) -> str:
     if len(values) == 1:
         return values[0][0]
     return ", ".join(f"{value} ({counted(runs, 'run')})" for value, runs in values)
-
-
-_SERIES = {
-    "latency_ns": "latency",
-    "latency_between_boundaries_ns": "between boundaries",
-    "service_time_ns": "service time",
-}
-
-# A place on the axis, what is judged there, and its shift.
-_Point = tuple[int, Judged, ConfidenceInterval]
 
 
 def shift_picture(contrast: Contrast) -> Picture | None:

@@ -25,6 +25,10 @@ _SPREADS = np.geomspace(0.01, 0.5, 14)
 _SPREAD_MEDIAN, _SPREAD_WIDTH = 0.1, 1.0
 # Bounds that are further apart say no more than that the runs contradict each other, or are too few.
 _BRACKET_RATIO_MAX = 2.5
+CURVE_SHARES = (0.5, 0.8, 0.95)
+VOID_MAX = 3
+# The normal quantile at which a run holds its rate, or does not, in three cases of four.
+_THREE_QUARTERS = 0.67
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +80,6 @@ def limit_of(counts: Mapping[int, tuple[int, int]], drift_share: float) -> Limit
             rates[held > 0].min() < middle < rates[broken > 0].max() and high - low < np.log(_BRACKET_RATIO_MAX)
         ),
     )
-
-
-CURVE_SHARES = (0.5, 0.8, 0.95)
-VOID_MAX = 3
-# The normal quantile at which a run holds its rate, or does not, in three cases of four.
-_THREE_QUARTERS = 0.67
 
 
 class RateOutcome(Enum):

@@ -19,6 +19,10 @@ TONES = {
     **dict.fromkeys(("worse", "broken"), "bad"),
     **dict.fromkeys(("undecided", "void"), "unsure"),
 }
+_STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
+_PAGE_CSS = Path(__file__).with_name("page.css")
+_STANDARD_OUTPUT = Path("-")
+_UNBROKEN_COLUMNS = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,6 @@ class Page:
     parts: tuple[Table | Sentences | Picture, ...]
 
 
-_STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
-
-
 def terminal_view(page: Page) -> RenderableType:
     """The page for a rich console; pictures are left out."""
     parts = [_terminal_part(part) for part in page.parts if not isinstance(part, Picture)]
@@ -80,9 +81,6 @@ def _terminal_part(part: Table | Sentences) -> RenderableType:
     for row in part.rows:
         table.add_row(*(Text(cell, style=_STYLES.get(TONES.get(cell, ""), "")) for cell in row))
     return Group(Text(part.title, style="bold"), table) if part.title else table
-
-
-_PAGE_CSS = Path(__file__).with_name("page.css")
 
 
 def html_view(page: Page) -> str:
@@ -150,10 +148,6 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 def _markdown_text(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-_STANDARD_OUTPUT = Path("-")
-_UNBROKEN_COLUMNS = 140
 
 
 def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = None, instead: str | None = None) -> None:

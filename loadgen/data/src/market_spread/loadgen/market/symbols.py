@@ -19,6 +19,25 @@ from market_spread.loadgen.columns import symbol_codes
 UInt32s = npt.NDArray[np.uint32]
 
 _STATE_SEED = 42
+SYMBOLS_MIN = 350
+SYMBOLS_MAX = 100_000
+PROBE_SYMBOLS_MIN = 100
+HOT_SYMBOLS_SHARE = 0.20
+REJECT_TICKERS = (
+    *("INSM", "PPHM", "NYCB", "NFX", "TMO", "TGT", "GOOG", "SIAL"),
+    *("GPS", "MYGN", "MDRX", "TTPH", "NI", "IVR", "SLH"),
+)
+_NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
+# Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
+_NAME_STRIDE = 293_339
+_SECOND_CLASS_EVERY = 50
+_NAMES_AT_ONCE = 1000
+# Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
+# of their orders meet a tight quote.
+_CHEAP_EVERY = 8
+_CHEAP_PROBE_EVERY = 4
+_PRICE_KEY = 0x50524943
+_HALF = np.uint64(32)
 
 
 def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
@@ -61,28 +80,6 @@ def _murmur3(cells: Bytes2D) -> UInt32s:
 
 def _rotated(words: UInt32s, bits: int) -> UInt32s:
     return (words << np.uint32(bits)) | (words >> np.uint32(32 - bits))
-
-
-SYMBOLS_MIN = 350
-SYMBOLS_MAX = 100_000
-PROBE_SYMBOLS_MIN = 100
-HOT_SYMBOLS_SHARE = 0.20
-REJECT_TICKERS = (
-    *("INSM", "PPHM", "NYCB", "NFX", "TMO", "TGT", "GOOG", "SIAL"),
-    *("GPS", "MYGN", "MDRX", "TTPH", "NI", "IVR", "SLH"),
-)
-
-_NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
-# Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
-_NAME_STRIDE = 293_339
-_SECOND_CLASS_EVERY = 50
-_NAMES_AT_ONCE = 1000
-# Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
-# of their orders meet a tight quote.
-_CHEAP_EVERY = 8
-_CHEAP_PROBE_EVERY = 4
-_PRICE_KEY = 0x50524943
-_HALF = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True)

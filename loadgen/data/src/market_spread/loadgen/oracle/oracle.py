@@ -25,6 +25,11 @@ UNCHECKED_SHARE_MAX = 2 / 3
 _UNDECIDED_SHARE = 1 / 2
 _UNDECIDED_FEW = 100
 SENTENCES_MAX = 10
+WHOLE_RUN = ((-(2**62), 2**62),)
+_NEAR_US = 1_000_000
+_SKEW_US_MAX = 1_000_000
+_ACCEPTED = "it is accepted, but has an alert"
+_UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +95,6 @@ class Judgement:
     def ok(self) -> bool:
         """Whether the alerts can be judged and have no fault."""
         return self.void_reason is None and not self.faulty
-
-
-WHOLE_RUN = ((-(2**62), 2**62),)
-
-_NEAR_US = 1_000_000
-_SKEW_US_MAX = 1_000_000
-
-_ACCEPTED = "it is accepted, but has an alert"
-_UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
 
 class Oracle(InputJudge):

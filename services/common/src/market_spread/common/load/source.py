@@ -15,6 +15,8 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s
 
 ENTRY_POINTS = "market_spread.load"
+BLOCK_NS = 20_000_000
+BLOCK_MESSAGES_MIN = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,6 @@ def find_source(name: str) -> LoadSource:
         raise UsageError(f"no load source {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}")
     source: LoadSource = found[name].load()
     return source
-
-
-BLOCK_NS = 20_000_000
-BLOCK_MESSAGES_MIN = 512
 
 
 def cut(stretch: Block, schedule_ns: Int64s) -> Iterator[Block]:

@@ -15,6 +15,13 @@ from market_spread.common.logs import log_event
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
+# Pushes on their way; so many, sent one after the other, hide the time that an answer takes.
+IN_FLIGHT_MAX = 32
+# An aggregator that takes a connection and answers nothing.
+SILENCE_S = 5.0
+
+_log = logging.getLogger(__name__)
+
 
 class StreamEndedError(Exception):
     """The stream has ended, for the reason that the message gives. What was not answered is to be sent on another."""
@@ -61,14 +68,6 @@ class PushStream:
         finally:
             self._answers.put(None)
             self._pushes.put(None)  # gRPC's thread waits for the next push, and ends with this
-
-
-# Pushes on their way; so many, sent one after the other, hide the time that an answer takes.
-IN_FLIGHT_MAX = 32
-# An aggregator that takes a connection and answers nothing.
-SILENCE_S = 5.0
-
-_log = logging.getLogger(__name__)
 
 
 class PushDelivery:

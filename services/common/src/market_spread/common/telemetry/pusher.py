@@ -22,6 +22,18 @@ from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 _UNSYNCHRONISED = 0x40  # STA_UNSYNC
 _UNKNOWN = -1, False
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+STOP_S = 2.0
+_STEP_NS = 1_000_000_000
+_RETRY_NS = 100_000_000
+# An aggregator that comes back must be found within a second, not after gRPC's two minutes.
+_CHANNEL_OPTIONS = (
+    *MESSAGE_OPTIONS,
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+)
+
+_log = logging.getLogger(__name__)
 
 
 class _Timex(ctypes.Structure):
@@ -58,21 +70,6 @@ def host_id() -> str:
         return _BOOT_ID.read_text().strip()
     except OSError:
         return ""
-
-
-STOP_S = 2.0
-_STEP_NS = 1_000_000_000
-_RETRY_NS = 100_000_000
-
-# An aggregator that comes back must be found within a second, not after gRPC's two minutes.
-_CHANNEL_OPTIONS = (
-    *MESSAGE_OPTIONS,
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-)
-
-_log = logging.getLogger(__name__)
 
 
 class Pusher:

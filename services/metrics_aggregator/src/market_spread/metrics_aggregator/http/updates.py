@@ -26,6 +26,13 @@ RING_TICKS = 120
 RING_BYTES_MAX = 16 * 1024 * 1024
 # How long news are collected after the last client has gone, who may come back: as long as the ring lasts.
 _WATCHED_NS = 150_000_000_000
+PING_S = 15.0
+BEHIND_MAX = 10
+# A client that takes nothing for so long is disconnected; it may come back.
+_SEND_S = 30.0
+_BEGIN = b": market-spread\n\n"
+_PING = b": ping\n\n"
+Parts = AsyncGenerator[bytes, None]
 
 
 class Feed:
@@ -168,16 +175,6 @@ def sse(event: str, data: str, number: int | None = None) -> bytes:
     """A server-sent event. The data have no line break."""
     head = f"id: {number}\n" if number is not None else ""
     return f"{head}event: {event}\ndata: {data}\n\n".encode()
-
-
-PING_S = 15.0
-BEHIND_MAX = 10
-# A client that takes nothing for so long is disconnected; it may come back.
-_SEND_S = 30.0
-_BEGIN = b": market-spread\n\n"
-_PING = b": ping\n\n"
-
-Parts = AsyncGenerator[bytes, None]
 
 
 class EventResponse(StreamingResponse):

@@ -15,6 +15,10 @@ from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 
+SERIES_MAX = 2_000
+EPOCHS_MAX = 2_000
+HISTORY_BYTES_MAX = 512 * 1024 * 1024
+
 
 class Own:
     """The aggregator's measurements of itself; histograms in microseconds.
@@ -39,11 +43,6 @@ class Own:
     def memory_bytes(self) -> int:
         """Resident memory of this process."""
         return int(psutil.Process().memory_info().rss)
-
-
-SERIES_MAX = 2_000
-EPOCHS_MAX = 2_000
-HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
 
 class Store:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from market_spread.common.errors import usage_errors
-from market_spread.controller.host.sampler import SCHEMA, Row, batch_of
+from market_spread.controller.host.sampler import Row, batch_of
 
 Floats = npt.NDArray[np.float64]
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -110,7 +110,8 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _series_of(table: pa.Table) -> dict[tuple[str, str], Series]:
-    by_time = table.cast(SCHEMA).sort_by("unix_s").group_by(["component", "name"], use_threads=False)
+    table = table.cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
+    by_time = table.sort_by("unix_s").group_by(["component", "name"], use_threads=False)
     of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
     keys = zip(of_key["component"].to_pylist(), of_key["name"].to_pylist(), strict=True)
     columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)

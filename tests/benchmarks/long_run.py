@@ -54,7 +54,7 @@ def alerts(minutes: int) -> Alerts:
     bid = 1_000_000 + numbers % 1000
     return Alerts(
         order_id, SYMBOLS[numbers % 15], np.full(count, ord("B"), np.uint8), np.full(count, 57), np.full(count, 640),
-        np.full(count, 1_000_000), bid, bid + 10_000, numbers // 15 + 1, intended_us,
+        np.full(count, 1_000_000), intended_us, bid, bid + 10_000, numbers // 15 + 1,
         intended_us + 100, intended_us + 500, intended_us + 1_000, intended_us + 1_500,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from market_spread.host_tuner.cpus import parse_list
+from market_spread.host_tuner.values import parse_list
 from tests.cluster.ground import binaries, images
 from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.errors import GroundError, run

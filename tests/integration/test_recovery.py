@@ -22,8 +22,7 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.controller.plan.workload import Overrides, Workload, read_workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
 from tests.support.jobs import Jobs
 from tests.support.sending import sent

@@ -24,7 +24,7 @@ STARTED = {
     "services/sender": (["market-spread-sender"], 2, "MARKET_SPREAD_BOOTSTRAP_SERVERS is not set"),
     "spark": (["market-spread-job"], 2, "MARKET_SPREAD_CHECKPOINT is not set"),
     "loadgen/data": (
-        ["python", "-c", "import market_spread.loadgen.sources, market_spread.loadgen.oracle.files"],
+        ["python", "-c", "import market_spread.loadgen.sources, market_spread.loadgen.oracle.oracle"],
         0,
         "",
     ),

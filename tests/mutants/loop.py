@@ -260,7 +260,7 @@ class Loop:
         times = (np.full(len(leaves), us, np.int64) for us in (read_us, _CLOCK.unix_ns() // 1000, 0))
         alerts = Alerts(
             theirs.order_id, theirs.symbol, theirs.side, theirs.account, theirs.quantity, theirs.price,
-            bid, offer, sequence, theirs.intended_us, theirs.intended_us, *times,
+            theirs.intended_us, bid, offer, sequence, theirs.intended_us, *times,
         )  # fmt: skip
         for record in encoded(ALERT, alerts):
             self._producer.send(job.topic(), 0, record, (), lambda offset, error: None)

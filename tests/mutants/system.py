@@ -11,7 +11,7 @@ import numpy.typing as npt
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ACCEPTED, REJECTED
 from market_spread.loadgen.columns import Alerts, Decisions, Orders, Quotes, symbol_codes
-from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 from tests.mutants.inputs import BEGIN_US, SECONDS, Input
 
@@ -182,7 +182,7 @@ class System:
             received_us[own] = np.maximum.accumulate(received_us[own])
         return Alerts(
             theirs.order_id, theirs.symbol, theirs.side, theirs.account, theirs.quantity, theirs.price,
-            bid[leaves], offer[leaves], sequence[leaves], theirs.intended_us,
+            theirs.intended_us, bid[leaves], offer[leaves], sequence[leaves],
             sent_us[leaves], np.minimum(orders_us[leaves], emitted_us), emitted_us, received_us,
         )  # fmt: skip
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import Oracle
+from market_spread.loadgen.oracle.oracle import Judgement, Oracle
 
 
 def judge(

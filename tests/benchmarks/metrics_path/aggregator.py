@@ -18,10 +18,9 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunFailedError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.processes import cpu_us
-from market_spread.common.telemetry.delivery import IN_FLIGHT_MAX
+from market_spread.common.telemetry.delivery import IN_FLIGHT_MAX, PushStream
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import PushStream
 from market_spread.controller.deploy.local.services import Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model.hlog import push_block

@@ -16,8 +16,7 @@ from market_spread.controller.clients.services import Clients, sent_ends
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
 
 RUN_ID = "peers"

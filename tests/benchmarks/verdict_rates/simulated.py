@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.compare.ab_order import Place, order_of
+from market_spread.controller.compare.ab_session import order_of
 from market_spread.controller.compare.comparison import Comparison, Direction, compare
 from market_spread.controller.compare.figures import read_figures
 from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.history import by_anchor, courses_of
-from market_spread.controller.compare.runs import RecordedRun
-from market_spread.controller.sweep.outcome import RateOutcome
-from market_spread.controller.sweep.search import Search, Trial, Try, next_step
+from market_spread.controller.compare.runs import Place, RecordedRun
+from market_spread.controller.sweep.search import RateOutcome, Search, Trial, Try, next_step
 
 FIGURES = read_figures((), ())
 RUN_S = 120.0

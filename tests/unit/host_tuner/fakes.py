@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import parse_list, parse_mask
 from market_spread.host_tuner.kubelet import KubeletSocket, Resources
 from market_spread.host_tuner.originals import Originals, RecordFile
 from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.values import parse_list, parse_mask
 
 CPU = "sys/devices/system/cpu"
 THP = "sys/kernel/mm/transparent_hugepage"

@@ -5,8 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import format_mask, parse_list, parse_mask
-from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly, to_restore
+from market_spread.host_tuner.values import (
+    Value,
+    at_most,
+    chosen,
+    cpu_list,
+    cpu_mask,
+    exactly,
+    format_mask,
+    parse_list,
+    parse_mask,
+    to_restore,
+)
 
 CPUS = st.frozensets(st.integers(0, 255))
 

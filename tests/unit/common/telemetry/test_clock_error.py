@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from market_spread.common.telemetry.clock_error import read_clock_error
+from market_spread.common.telemetry.pusher import read_clock_error
 
 
 def host_that_says(monkeypatch: pytest.MonkeyPatch, *, result: int, maxerror: int, status: int) -> None:

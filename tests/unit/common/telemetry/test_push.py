@@ -8,10 +8,10 @@ import pytest
 
 from market_spread.common.telemetry import delivery as push_delivery
 from market_spread.common.telemetry import pusher as push_module
+from market_spread.common.telemetry.delivery import PushStream, StreamEndedError
 from market_spread.common.telemetry.metrics import CPU, FRAMES_LATE, MEMORY
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.support.clock import ManualClock
 

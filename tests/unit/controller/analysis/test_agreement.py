@@ -22,7 +22,7 @@ from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
-from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import Judgement
 from market_spread.sender.framing import Framer
 from market_spread.v1.control_pb2 import PartitionSent, ReceiverStatusResponse, SenderStatusResponse
 from tests.support.paths import QUICK
@@ -49,8 +49,8 @@ def observed() -> Observed:
     zeros, intended_us = np.zeros(ALERTS, np.int64), ids * 1_000
     sent_us = intended_us + lags_us
     alerts = Alerts(
-        ids, np.full(ALERTS, b"A", "S6"), zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
-        intended_us, sent_us, sent_us + 1_000, sent_us + 2_000, sent_us + 3_000,
+        ids, np.full(ALERTS, b"A", "S6"), zeros.astype(np.uint8), zeros, zeros, zeros, intended_us, zeros, zeros,
+        zeros, sent_us, sent_us + 1_000, sent_us + 2_000, sent_us + 3_000,
     )  # fmt: skip
     return Observed(
         started=datetime(2026, 11, 21, tzinfo=UTC),

@@ -18,7 +18,8 @@ from market_spread.controller.analysis.evidence import (
 from market_spread.controller.archive.store import RunStore
 from market_spread.controller.compare.runs import read_run
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.outcome import RateOutcome, judge
+from market_spread.controller.sweep.search import RateOutcome
+from market_spread.controller.sweep.session import judge
 from tests.unit.controller.compare.run_fixtures import write_run
 
 OUTCOMES = {Verdict.PASSED: RateOutcome.HELD, Verdict.FAILED: RateOutcome.BROKEN, Verdict.VOID: RateOutcome.VOID}

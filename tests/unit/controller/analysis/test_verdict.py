@@ -33,10 +33,9 @@ from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
 from market_spread.controller.views.run_page import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
-from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
     JobStatusResponse,
@@ -90,7 +89,7 @@ def alerts(plan: RunPlan) -> Alerts:
     at = their.intended_us
     return Alerts(
         their.order_id, their.symbol, their.side, their.account, their.quantity, their.price,
-        quote_columns[:, 0], quote_columns[:, 1], quote_columns[:, 2], at, at + 50, at + 100, at + 200, at + 1_000,
+        at, quote_columns[:, 0], quote_columns[:, 1], quote_columns[:, 2], at + 50, at + 100, at + 200, at + 1_000,
     )  # fmt: skip
 
 
@@ -902,7 +901,7 @@ def test_latency_above_the_workloads_limit_fails_the_run(
     at = STARTS_NS["measured"] // 1_000 + order_ids * 1_500
     observed.alerts = Alerts(
         order_ids, np.array([b"A%-5d" % (number % 20) for number in range(2_000)]), np.full(2_000, 66, np.uint8), zeros,
-        zeros, zeros, zeros, zeros, zeros, at, at + 50, at + 50, at + 50, at + 40_000,
+        zeros, zeros, at, zeros, zeros, zeros, at + 50, at + 50, at + 50, at + 40_000,
     )  # fmt: skip
 
     result = result_of(limited, observed, "a-run")
@@ -1171,7 +1170,7 @@ def test_withheld_quotes_fail_the_run(plan: RunPlan, observed: Observed, alerts:
             alerts,
             Alerts(
                 false.order_id, false.symbol, false.side, false.account, false.quantity, false.price,
-                zeros, zeros, zeros, at, at + 50, at + 100, at + 200, at + 1_000,
+                at, zeros, zeros, zeros, at + 50, at + 100, at + 200, at + 1_000,
             ),
         ]
     )  # fmt: skip
@@ -1374,7 +1373,7 @@ def a_minute_of_alerts(latency_us_at: Callable[[Ints], Ints]) -> Alerts:
     latency_us = np.rint(latency_us_at(at - at[0]) * noise).astype(np.int64)
     return Alerts(
         ids, np.array([b"A%-5d" % (number % 20) for number in ids]), np.full(len(ids), 66, np.uint8), zeros, zeros,
-        zeros, zeros, zeros, zeros, at, at + 50, at + 50, at + 50, at + latency_us,
+        zeros, at, zeros, zeros, zeros, at + 50, at + 50, at + 50, at + latency_us,
     )  # fmt: skip
 
 

@@ -209,8 +209,8 @@ def test_what_the_page_is_told_is_what_the_result_has() -> None:
     sent_us, read_us, emitted_us, received_us = intended_us + np.cumsum(stages_us, axis=0)
     zeros = np.zeros(len(orders), np.int64)
     alerts = Alerts(
-        orders, zeros.astype("S6"), zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
-        intended_us, sent_us, read_us, emitted_us, received_us,
+        orders, zeros.astype("S6"), zeros.astype(np.uint8), zeros, zeros, zeros, intended_us, zeros, zeros,
+        zeros, sent_us, read_us, emitted_us, received_us,
     )  # fmt: skip
     again = dataclasses.replace(alerts, received_us=received_us + 5_000_000)
     observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC), alerts=Alerts.concatenate([alerts, again]))

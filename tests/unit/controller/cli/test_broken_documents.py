@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from market_spread.common.documents import json_object
 from market_spread.controller.cli.main import main
-from market_spread.controller.compare.ab_order import Place
+from market_spread.controller.compare.runs import Place
 from tests.unit.controller.compare.run_fixtures import write_run
 
 DEEP, HUGE = "[" * 100_000, "9" * 400

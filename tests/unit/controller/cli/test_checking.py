@@ -7,7 +7,7 @@ from rich.console import Console
 
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.cli.checking import judgement_table, verdict_of
-from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import Judgement
 
 GOOD = Judgement(
     orders=3_000, expected=600, accepted=150, received=600, missing=0, unexpected=0, duplicated=0,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.controller.compare.ab_order import Place, order_of, read_place
-from market_spread.controller.compare.ab_session import TakingTurns
+from market_spread.controller.compare.ab_session import TakingTurns, order_of
+from market_spread.controller.compare.runs import Place, read_place
 from tests.support.clock import ManualClock
 from tests.unit.controller.compare.run_fixtures import write_run
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from market_spread.controller.cli.main import main
-from market_spread.controller.compare.ab_order import Place
+from market_spread.controller.compare.runs import Place
 from tests.support.paths import QUICK
 from tests.unit.controller.compare.run_fixtures import write_run
 

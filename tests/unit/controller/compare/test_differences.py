@@ -1,7 +1,6 @@
 """What groups were made with, where it differs."""
 
-from market_spread.controller.compare.differences import Difference, differences_of, warnings_of
-from market_spread.controller.compare.groups import Group
+from market_spread.controller.compare.groups import Difference, Group, differences_of, warnings_of
 from tests.unit.controller.compare.run_fixtures import group, run
 
 

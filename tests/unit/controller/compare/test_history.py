@@ -11,7 +11,7 @@ from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.history import by_anchor, courses_of, history_page
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import change_points as module
-from market_spread.controller.views.markdown import markdown_view
+from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import run
 
 P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from market_spread.controller.compare.ab_order import Place
 from market_spread.controller.compare.comparison import Comparison, Direction, Judged, compare, pairs_needed
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group, are_in_turn
-from market_spread.controller.compare.runs import RecordedRun
+from market_spread.controller.compare.runs import Place, RecordedRun
 from tests.unit.controller.compare.run_fixtures import group, run
 
 P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)

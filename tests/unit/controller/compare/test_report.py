@@ -11,10 +11,7 @@ from market_spread.controller.compare.comparison import Comparison, compare
 from market_spread.controller.compare.figures import Figure, read_figures
 from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.page import comparison_json, comparison_page, signed_percent
-from market_spread.controller.views.html import html_view
-from market_spread.controller.views.markdown import markdown_view
-from market_spread.controller.views.model import Picture
-from market_spread.controller.views.terminal import terminal_view
+from market_spread.controller.views.output import Picture, html_view, markdown_view, terminal_view
 from tests.unit.controller.compare.run_fixtures import run
 
 PATHS = ("latency_ns.p50", "latency_ns.p99", "cpu_us_per_message")

@@ -48,8 +48,8 @@ def alerts(count: int = 4_000, *, held_us: int = 10_000, received_later_us: int 
     emitted_us = read_us + np.where(number % 2 == 1, held_us, 20)
     zeros, symbols = np.zeros(count, np.int64), np.full(count, b"A", "S6")
     return Alerts(
-        number, symbols, zeros.astype(np.uint8), zeros, zeros, zeros, zeros, zeros, zeros,
-        intended_us, intended_us, read_us, emitted_us, emitted_us + 500 + received_later_us,
+        number, symbols, zeros.astype(np.uint8), zeros, zeros, zeros, intended_us, zeros, zeros,
+        zeros, intended_us, read_us, emitted_us, emitted_us + 500 + received_later_us,
     )  # fmt: skip
 
 

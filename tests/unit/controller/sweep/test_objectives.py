@@ -8,7 +8,8 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import Achieved
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.outcome import Finding, RateOutcome, judge
+from market_spread.controller.sweep.search import RateOutcome
+from market_spread.controller.sweep.session import Finding, judge
 from tests.unit.controller.compare.run_fixtures import run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)

@@ -12,8 +12,7 @@ from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.page import search_json, search_page
 from market_spread.controller.sweep.search import Search
 from market_spread.controller.sweep.session import Probing
-from market_spread.controller.views.markdown import markdown_view
-from market_spread.controller.views.model import Picture
+from market_spread.controller.views.output import Picture, markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
 
 LIMIT = 70_000

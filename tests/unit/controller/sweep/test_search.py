@@ -6,9 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from market_spread.controller.sweep.limit import Limit
-from market_spread.controller.sweep.outcome import RateOutcome
-from market_spread.controller.sweep.search import RateLimit, Search, Trial, Try, next_step, round_rate
+from market_spread.controller.sweep.search import (
+    Limit,
+    RateLimit,
+    RateOutcome,
+    Search,
+    Trial,
+    Try,
+    next_step,
+    round_rate,
+)
 
 HELD, BROKEN, VOID = RateOutcome.HELD, RateOutcome.BROKEN, RateOutcome.VOID
 LIMIT = 137_000

@@ -9,11 +9,17 @@ from rich.console import Console
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.views.charts import Axis, Chart, linear_axis, log_axis
-from market_spread.controller.views.html import html_view
-from market_spread.controller.views.markdown import markdown_view
-from market_spread.controller.views.model import Page, Picture, Sentences, Table
-from market_spread.controller.views.output import put_out, write_text
-from market_spread.controller.views.terminal import terminal_view
+from market_spread.controller.views.output import (
+    Page,
+    Picture,
+    Sentences,
+    Table,
+    html_view,
+    markdown_view,
+    put_out,
+    terminal_view,
+    write_text,
+)
 
 PAGE = Page(
     "worse",

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.load import source
 from market_spread.common.load.schedule import AnyProfile, Burst, Constant, Ramp, Steps
 from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.loadgen.market import blocks
 from market_spread.loadgen.market.draws import Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
@@ -99,7 +99,7 @@ def test_the_length_of_blocks_does_not_matter(profile: AnyProfile, monkeypatch: 
 
     contents = set()
     for block_ns in (1_000_000, 20_000_000, 10_000_000_000):
-        monkeypatch.setattr(blocks, "BLOCK_NS", block_ns)
+        monkeypatch.setattr(source, "BLOCK_NS", block_ns)
         contents.add(content(Market(parameters, START_NS)))
 
     assert len(contents) == 1

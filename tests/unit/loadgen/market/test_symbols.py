@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.wire.layout import SYMBOL_ALPHABET
-from market_spread.loadgen.market.places import buckets_of
-from market_spread.loadgen.market.symbols import universe
+from market_spread.loadgen.market.symbols import buckets_of, universe
 from tests.support.buckets import bucket_of
 
 SIZES = [350, 2926, 100_000]

@@ -7,7 +7,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.common.wire.ledger import encode_ledger
-from market_spread.loadgen.oracle.files import check_files, read_ledger
+from market_spread.loadgen.oracle.oracle import check_files, read_ledger
 
 START_US = 1_700_000_000_000_000
 WARM_UP_ID = 9_000_000_000

@@ -13,8 +13,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.loadgen.oracle.quote_book import QuoteBook, naming
 from tests.support.judging import judge
 

@@ -64,7 +64,7 @@ def alerted(
     read_us = their.intended_us + 200
     return Alerts(
         their.order_id, their.symbol, their.side, their.account, their.quantity, their.price,
-        named[:, 0], named[:, 1], named[:, 2], their.intended_us, read_us, read_us, read_us, read_us,
+        their.intended_us, named[:, 0], named[:, 1], named[:, 2], read_us, read_us, read_us, read_us,
     )  # fmt: skip
 
 

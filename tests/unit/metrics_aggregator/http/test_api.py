@@ -23,8 +23,7 @@ from market_spread.common.telemetry.metrics import ALERTS, END_TO_END, JOB_BATCH
 from market_spread.common.telemetry.recorder import Recorder, interval_histogram
 from market_spread.metrics_aggregator.http.app import web_app
 from market_spread.metrics_aggregator.http.archive import Archive
-from market_spread.metrics_aggregator.http.sse import BEHIND_MAX
-from market_spread.metrics_aggregator.http.updates import RING_TICKS, Feeds
+from market_spread.metrics_aggregator.http.updates import BEHIND_MAX, RING_TICKS, Feeds
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store

@@ -10,7 +10,7 @@ from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model.history import History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, merged_histograms
-from market_spread.metrics_aggregator.model.window_sums import PARTS_MAX, CellSums
+from market_spread.metrics_aggregator.model.series import PARTS_MAX, CellSums
 
 SECOND = 1_000_000_000
 BEGIN = 1_700_000_000 * SECOND  # a multiple of 10 s

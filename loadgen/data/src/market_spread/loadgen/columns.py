@@ -1,7 +1,7 @@
 """Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBO
 
 Texts = npt.NDArray[np.bytes_]
 Letters = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
 
 _CHUNK = 250_000
 
@@ -99,19 +100,12 @@ class Orders(MessageColumns):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedOrders(MessageColumns):
-    """Orders with the quotes on which they were judged. symbol is `S6`, side uint8, the others int64."""
+class JudgedOrders(Orders):
+    """Orders with the quotes on which they were judged, int64 as well."""
 
-    order_id: Int64s
-    symbol: Texts
-    side: Letters
-    account: Int64s
-    quantity: Int64s
-    price: Int64s
     bid: Int64s
     offer: Int64s
     quote_sequence: Int64s
-    intended_us: Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +137,22 @@ def symbol_codes(symbols: Texts) -> Int64s:
     codes[:, :SYMBOL_WIDTH] = cells
     codes[:, :SYMBOL_WIDTH][cells == 0] = ord(" ")
     return codes.view(np.int64).reshape(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Which messages (n,) failed a check, and how to say it of one of them by its position."""
+
+    failed: Bools
+    sentence: Callable[[int], str]
+
+
+def failed_any(checks: Sequence[Check]) -> Bools:
+    """Which messages failed one of the checks (at least one check)."""
+    failed: Bools = np.logical_or.reduce([check.failed for check in checks])
+    return failed
+
+
+def sentence_of(checks: Sequence[Check], position: int) -> str:
+    """All that is wrong with the message at the position; empty if nothing is."""
+    return "; ".join(check.sentence(position) for check in checks if check.failed[position])

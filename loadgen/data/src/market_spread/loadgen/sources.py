@@ -10,15 +10,14 @@ from pydantic import model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
-from market_spread.common.load.source import Block, Load, MessageStream
+from market_spread.common.load.source import Block, Load, MessageStream, cut
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.codec import Bytes2D, put_digits
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
 from market_spread.loadgen.files.native import map_native
-from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET
-from market_spread.loadgen.market.places import buckets_of
+from market_spread.loadgen.market.symbols import buckets_of
 
 STRETCH_MESSAGES = 4096
 

@@ -17,4 +17,5 @@ __all__ = [
     "schema",
     "telemetry",
     "wire",
+    "words",
 ]

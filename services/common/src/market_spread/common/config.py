@@ -5,16 +5,21 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from market_spread.common.errors import UsageError
 
 PREFIX = "MARKET_SPREAD_"
-_KINDS: Mapping[Any, str] = {
-    int: "a whole number", float: "a number", bool: "true or false", str: "a text", Path: "a path",
-}  # fmt: skip
+# How a text is read as a value of a kind, and what it is if it cannot be.
+_KINDS: Mapping[Any, tuple[Callable[[str], Any], str]] = {
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+    bool: ({"true": True, "false": False}.__getitem__, "true or false"),
+    str: (str, "a text"),
+    Path: (Path, "a path"),
+}
 
 Config = TypeVar("Config")
 
@@ -27,7 +32,7 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
     that is missing, malformed or refused.
     """
     environment = os.environ if environment is None else environment
-    kinds = {name: _without_none(hint) for name, hint in typing.get_type_hints(config_class).items()}
+    hints = typing.get_type_hints(config_class)
     values: dict[str, Any] = {}
     errors: list[str] = []
     for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
@@ -37,10 +42,13 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
             if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 errors.append(f"{variable} is not set")
             continue
+        hint = hints[field.name]
+        kind = next(kind for kind in (*typing.get_args(hint), hint) if kind is not types.NoneType)  # of `int | None`
+        read, what = _KINDS[kind]
         try:
-            values[field.name] = _parse(text, kinds[field.name])
-        except ValueError:
-            errors.append(f"{variable}={text!r} is not {_KINDS[kinds[field.name]]}")
+            values[field.name] = read(text)
+        except (KeyError, ValueError):
+            errors.append(f"{variable}={text!r} is not {what}")
     if errors:
         raise UsageError("; ".join([*errors, *_refused(config_class, values)]))
     try:
@@ -69,14 +77,11 @@ def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
 
 def to_environment(config: object) -> dict[str, str]:
     """The variables from which `from_environment` makes the same dataclass."""
-    values = {
-        PREFIX + field.name.upper(): getattr(config, field.name)
-        for field in dataclasses.fields(config)  # type: ignore[arg-type]
-    }
+    names = [field.name for field in dataclasses.fields(config)]  # type: ignore[arg-type]
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in values.items()
-        if value is not None
+        PREFIX + name.upper(): str(value).lower() if isinstance(value, bool) else str(value)
+        for name in names
+        if (value := getattr(config, name)) is not None
     }
 
 
@@ -111,16 +116,3 @@ def prepare_spark(library_folder: Path | None = None) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if library_folder is not None:
         os.environ.setdefault("ROCKSDB_SHAREDLIB_DIR", str(library_folder))
-
-
-def _without_none(hint: Any) -> Any:
-    is_union = isinstance(hint, types.UnionType)
-    return next(arg for arg in typing.get_args(hint) if arg is not type(None)) if is_union else hint
-
-
-def _parse(text: str, kind: Any) -> Any:
-    if kind is bool:
-        if text not in ("true", "false"):
-            raise ValueError(text)
-        return text == "true"
-    return kind(text)

@@ -13,6 +13,8 @@ A broker that is away, `BrokerAwayError`, is of two kinds: it spoils a run, and 
 A message is one sentence with the value and the remedy; it is shown to a person as it is, without a traceback.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -52,3 +54,13 @@ class UnavailableError(MarketSpreadError):
 
 class BrokerAwayError(RunVoidError, UnavailableError):
     """Kafka cannot be used."""
+
+
+@contextmanager
+def usage_errors(what: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (OSError,)) -> Iterator[None]:
+    """Have errors of these kinds be a UsageError: what cannot be done, then why, then the remedy."""
+    try:
+        yield
+    except kinds as error:
+        reason = (error.strerror or error) if isinstance(error, OSError) else error
+        raise UsageError(f"{what}: {reason}; {remedy}" if remedy else f"{what}: {reason}") from error

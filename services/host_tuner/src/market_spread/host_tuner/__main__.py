@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import from_environment
-from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.errors import RunFailedError, UsageError, usage_errors
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
@@ -17,10 +17,9 @@ from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
 from market_spread.host_tuner.profile import TuningProfile, read_profile_file
-from market_spread.host_tuner.running import HostWatch, leave, put_host_back
+from market_spread.host_tuner.running import HostWatch, WebServer, leave, put_host_back
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
-from market_spread.host_tuner.web import WebServer
 
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
@@ -101,10 +100,8 @@ def _tuner(config: HostTunerConfig, tree: HostTree, profile: TuningProfile, orig
 
 
 def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
-    try:
+    with usage_errors(f"{config.host_root / BOOT_ID} cannot be read", "mount it there"):
         boot_id = tree.read(BOOT_ID).strip()
-    except OSError as error:
-        raise UsageError(f"{config.host_root / BOOT_ID} cannot be read: {error.strerror}; mount it there") from error
     if not config.state_folder.is_dir():
         raise UsageError(
             f"MARKET_SPREAD_STATE_FOLDER={config.state_folder} is not a folder; make it, on the host's disk"

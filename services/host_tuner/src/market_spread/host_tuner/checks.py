@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
 from market_spread.host_tuner.settings import CPU, HostCpus, Setting, sysctl_setting
 from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.values import Cpus, parse_list
 
 NODES = "sys/devices/system/node"
 BUSES = "sys/bus"
@@ -41,7 +41,7 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
         ("network_driver", driver, lambda: driver if driver and _drives(tree, driver) else "no device of it"),
     )
     found = [_housekeeping(profile.housekeeping_cpus, cpus)]
-    found += (_guarded(name, want, partial(_same, want, look)) for name, want, look in simple if want is not None)
+    found += (_guarded(name, want, look) for name, want, look in simple if want is not None)
     if verified.frequency_mhz is not None:
         found.append(_frequency(verified.frequency_mhz, tree, cpus.pinned))
     found += (_sysctl(tree, sysctl_setting(sysctl)) for sysctl in verified.sysctls)
@@ -50,19 +50,14 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
     return found
 
 
-def _guarded(name: str, wanted: str, look: Callable[[], _Found], how: str = AT_LAUNCH) -> SettingOutcome:
-    """The outcome of a look at the host."""
+def _guarded(name: str, wanted: str, look: Callable[[], _Found | str], how: str = AT_LAUNCH) -> SettingOutcome:
+    """The outcome of a look at the host; what is found alone is right if it is what is wanted."""
     try:
-        found, ok, errors = look()
+        told = look()
     except (OSError, ValueError) as error:
-        found, ok, errors = "unreadable", False, (f"{name} cannot be read: {error}",)
+        told = "unreadable", False, (f"{name} cannot be read: {error}",)
+    found, ok, errors = (told, told == wanted, ()) if isinstance(told, str) else told
     return SettingOutcome(name, wanted, found, how, ok=ok, errors=errors)
-
-
-def _same(wanted: str, look: Callable[[], str]) -> _Found:
-    """A look that is right if what is found is what is wanted."""
-    found = look()
-    return found, found == wanted, ()
 
 
 def _wanted(value: bool | int | None) -> str | None:

@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import grpc
 
-from market_spread.host_tuner.cpus import Cpus
-from market_spread.v1.pod_resources_pb2 import (
-    AllocatableResourcesRequest,
-    AllocatableResourcesResponse,
-    ListPodResourcesRequest,
-    ListPodResourcesResponse,
-)
+from market_spread.host_tuner.values import Cpus
+from market_spread.v1 import pod_resources_pb2 as pb
 
 _SERVICE = "/v1.PodResourcesLister"
 _TIMEOUT_S = 5.0
@@ -40,22 +36,13 @@ class KubeletSocket:
             # gRPC would send the percent-encoded path as :authority, which the kubelet's server refuses.
             options=[("grpc.default_authority", "localhost"), ("grpc.enable_http_proxy", 0)],
         )
-        self._list = self._channel.unary_unary(
-            f"{_SERVICE}/List",
-            request_serializer=ListPodResourcesRequest.SerializeToString,
-            response_deserializer=ListPodResourcesResponse.FromString,
-        )
-        self._allocatable = self._channel.unary_unary(
-            f"{_SERVICE}/GetAllocatableResources",
-            request_serializer=AllocatableResourcesRequest.SerializeToString,
-            response_deserializer=AllocatableResourcesResponse.FromString,
-        )
 
     def resources(self) -> Resources:
         """What it says now. Raises nothing."""
         try:
-            listed = self._list(ListPodResourcesRequest(), timeout=_TIMEOUT_S)
-            allocatable = self._allocatable(AllocatableResourcesRequest(), timeout=_TIMEOUT_S)
+            listed = self._answer("List", pb.ListPodResourcesRequest(), pb.ListPodResourcesResponse)
+            request = pb.AllocatableResourcesRequest()
+            allocatable = self._answer("GetAllocatableResources", request, pb.AllocatableResourcesResponse)
         except grpc.RpcError as error:
             return Resources(error=f"the kubelet does not say: {error.details()}")
         exclusive = {
@@ -65,3 +52,7 @@ class KubeletSocket:
             if container.cpu_ids
         }
         return Resources(exclusive, frozenset(allocatable.cpu_ids))
+
+    def _answer(self, method: str, request: Any, response: Any) -> Any:
+        call = self._channel.unary_unary(f"{_SERVICE}/{method}", type(request).SerializeToString, response.FromString)
+        return call(request, timeout=_TIMEOUT_S)

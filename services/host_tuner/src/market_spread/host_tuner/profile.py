@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, flag, number, text
-from market_spread.host_tuner.cpus import Cpus, parse_list
+from market_spread.host_tuner.values import Cpus, parse_list
 
 HOUSEKEEPING = "housekeeping"
 AS_FOUND = "as-found"

@@ -1,10 +1,11 @@
 """What the tuner found: an outcome for each setting, for people, for the node's annotation and for its condition."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus
+from market_spread.common.words import in_columns
+from market_spread.host_tuner.values import Cpus
 
 APPLIED = "by the tuner"
 AT_LAUNCH = "at launch"
@@ -66,7 +67,7 @@ class Report:
             (outcome.setting, outcome.wanted, outcome.found, outcome.how, "yes" if outcome.ok else "NO")
             for outcome in self.outcomes
         ]
-        lines = [*_columns([_HEAD, *rows])]
+        lines = in_columns([_HEAD, *rows])
         lines += [f"{outcome.setting}: {error}" for outcome in self.outcomes for error in outcome.errors]
         lines += [f"exclusive: {name} has {format_cpus(cpus)}" for name, cpus in sorted(self.exclusive.items())]
         wrong = sum(not outcome.ok for outcome in self.outcomes)
@@ -82,14 +83,5 @@ def shown_together(values: Iterable[tuple[str, str]]) -> str:
     groups = sorted(labels.items(), key=lambda group: -len(group[1]))
     if len(groups) <= 1:
         return "".join(value for value, _ in groups)
-    return ", ".join(f"{value} on {_few(names)}" for value, names in groups)
-
-
-def _few(names: Sequence[str]) -> str:
-    return " ".join(names) if len(names) <= 3 else str(len(names))
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    few = {value: " ".join(names) if len(names) <= 3 else str(len(names)) for value, names in groups}
+    return ", ".join(f"{value} on {names}" for value, names in few.items())

@@ -2,30 +2,111 @@
 
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
-from market_spread.common.errors import RunFailedError, UnavailableError
+from market_spread.common.errors import RunFailedError, UnavailableError, usage_errors
 from market_spread.common.logs import log_event
-from market_spread.common.telemetry.families import CONTENT_TYPE
-from market_spread.host_tuner.metrics import exposition
+from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.families import CONTENT_TYPE, as_text, numbers
+from market_spread.common.telemetry.metrics import Metric
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tree import HostTree
-from market_spread.host_tuner.tuner import Tuner
-from market_spread.host_tuner.web import StatusPage
+from market_spread.host_tuner.tuner import Counts, Tuner
 
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
 
+_TEXT = "text/plain; charset=utf-8"
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPage:
+    """What is answered."""
+
+    body: bytes
+    content_type: str = _TEXT
+    status: HTTPStatus = HTTPStatus.OK
+
+
+class WebServer:
+    """Serves pages by path, each made when it is asked for."""
+
+    def __init__(self, host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> None:
+        """UsageError if the address cannot be bound."""
+        with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
+            self._server = ThreadingHTTPServer((host, port), _handler(pages))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="web", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that is bound."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Serve from now on, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Serve no longer."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        # Who opens a connection and says nothing holds a thread for so long.
+        timeout = 10
+
+        def do_GET(self) -> None:
+            make = pages.get(self.path.partition("?")[0])
+            page = make() if make else StatusPage(b"not found\n", status=HTTPStatus.NOT_FOUND)
+            self.send_response(page.status)
+            self.send_header("Content-Type", page.content_type)
+            self.send_header("Content-Length", str(len(page.body)))
+            self.end_headers()
+            self.wfile.write(page.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Requests are not logged."""
+
+    return Handler
+
+
+def exposition(report: Report, counts: Counts, *, publish_errors: int, unix_ns: int) -> bytes:
+    """Figures of a look at the host, at that time, and counts since the tuner started."""
+    settings = [outcome.setting for outcome in report.outcomes]
+    by_setting: Mapping[Metric, Mapping[str, float]] = {
+        metric_names.HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
+        metric_names.HOST_DRIFT: counts.drifts,
+        metric_names.HOST_WRITES: counts.written,
+        metric_names.HOST_APPLY_ERRORS: counts.errors,
+    }
+    alone = {
+        metric_names.HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+        metric_names.HOST_PUBLISH_ERRORS: publish_errors,
+        metric_names.HOST_VERIFIED: unix_ns / 1e9,
+    }
+    families = [numbers(metric, (), [((), value)]) for metric, value in alone.items()]
+    for metric, found in by_setting.items():
+        names = dict.fromkeys((*settings, *found))
+        families.append(numbers(metric, metric.labels, [((name,), found.get(name, 0)) for name in names]))
+    return as_text(families)
+
+
+_NOT_YET = StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class HostWatch:
@@ -73,14 +154,12 @@ class HostWatch:
         }
 
     def _report_page(self) -> StatusPage:
-        if self._report is None:
-            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
-        return StatusPage(f"{self._report.table()}\n".encode())
+        return StatusPage(f"{self._report.table()}\n".encode()) if self._report else _NOT_YET
 
     def _health_page(self) -> StatusPage:
         age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9
         if self._report is None:
-            return StatusPage(b"not looked yet\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+            return _NOT_YET
         if age_s > _INTERVALS_MAX * self._interval_s:
             return StatusPage(f"no look for {age_s:.0f} s\n".encode(), status=HTTPStatus.SERVICE_UNAVAILABLE)
         return StatusPage(b"ok\n")

@@ -5,10 +5,9 @@ import re
 from dataclasses import dataclass
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus, parse_list
 from market_spread.host_tuner.profile import Sysctl, TuningProfile
 from market_spread.host_tuner.tree import HostTree, has
-from market_spread.host_tuner.values import Value, at_most, chosen, cpu_list, cpu_mask, exactly
+from market_spread.host_tuner.values import Cpus, Value, at_most, chosen, cpu_list, cpu_mask, exactly, parse_list
 
 CPU = "sys/devices/system/cpu"
 IRQ = "proc/irq"
@@ -69,20 +68,15 @@ def host_cpus(profile: TuningProfile, tree: HostTree) -> HostCpus:
 def settings(profile: TuningProfile, tree: HostTree, cpus: HostCpus) -> list[Setting]:
     """Everything that the profile has applied, with the files as they are there now: interrupts come and go."""
     applied = profile.applied
-    found: list[Setting] = []
-    if applied.resume_latency_us is not None:
-        found.append(_c_states(applied.resume_latency_us, cpus.pinned))
-    if applied.governor is not None:
-        found.append(_governor(applied.governor, tree))
-    if applied.turbo is not None:
-        found.append(_turbo(applied.turbo, tree))
-    if applied.transparent_hugepages is not None:
-        found.append(_huge_pages(applied.transparent_hugepages))
-    if applied.interrupts:
-        found.append(_interrupts(cpus.housekeeping, tree))
-    if applied.workqueues:
-        found.append(_workqueues(cpus.housekeeping))
-    return [*found, *map(sysctl_setting, applied.sysctls)]
+    found = (
+        _c_states(applied.resume_latency_us, cpus.pinned) if applied.resume_latency_us is not None else None,
+        _governor(applied.governor, tree) if applied.governor is not None else None,
+        _turbo(applied.turbo, tree) if applied.turbo is not None else None,
+        _huge_pages(applied.transparent_hugepages) if applied.transparent_hugepages is not None else None,
+        _interrupts(cpus.housekeeping, tree) if applied.interrupts else None,
+        _workqueues(cpus.housekeeping) if applied.workqueues else None,
+    )
+    return [*filter(None, found), *map(sysctl_setting, applied.sysctls)]
 
 
 def _c_states(latency_us: int, pinned: Cpus) -> Setting:

@@ -1,14 +1,53 @@
-"""What a setting's file should hold: how it is written, when what is found there is right, and how both are shown."""
+"""What a setting's file should hold: how it is written, when what is found there is right, and how both are shown.
+
+Sets of CPUs have the two forms in which the kernel writes them: lists (`0,9-11`) and masks (`00000e01`).
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.cpus import Cpus, format_mask, parse_list, parse_mask
 
+Cpus = frozenset[int]
+
+CPU_MAX = 4095
+_WORD_BITS = 32
+_LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+_MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*|[0-9a-f]+")
 # A file that offers words and marks the one in force: `always [madvise] never`.
 _CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
+
+
+def parse_list(text: str) -> Cpus:
+    """The CPUs of a list; an empty text is the empty set. ValueError if it is not a list."""
+    if not text.strip():
+        return frozenset()
+    if not _LIST.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is not a list of CPUs")
+    cpus: set[int] = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        begin, end = int(first), int(last or first)
+        if not begin <= end <= CPU_MAX:
+            raise ValueError(f"{part!r} is not a range of CPUs up to {CPU_MAX}")
+        cpus.update(range(begin, end + 1))
+    return frozenset(cpus)
+
+
+def parse_mask(text: str) -> Cpus:
+    """The CPUs of a mask in hexadecimal words of 32. ValueError if it is not a mask."""
+    if not _MASK.fullmatch(text.strip().lower()):
+        raise ValueError(f"{text!r} is not a mask of CPUs")
+    mask = int(text.strip().replace(",", ""), 16)
+    return frozenset(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
+
+
+def format_mask(cpus: Iterable[int]) -> str:
+    """The mask, in as many words as it needs."""
+    mask = sum(1 << cpu for cpu in set(cpus))
+    words = [mask >> shift & 0xFFFFFFFF for shift in range(0, max(mask.bit_length(), 1), _WORD_BITS)]
+    return ",".join(f"{word:08x}" if place else f"{word:x}" for place, word in enumerate(reversed(words)))
 
 
 @dataclass(frozen=True, slots=True)

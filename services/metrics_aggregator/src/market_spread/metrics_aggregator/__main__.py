@@ -14,8 +14,7 @@ import uvicorn
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UnavailableError
-from market_spread.common.grpc.calls import listener, require_bindable
-from market_spread.common.grpc.server import AioServer
+from market_spread.common.grpc.calls import AioServer, listener, require_bindable
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, write_ports
 from market_spread.metrics_aggregator.config import AggregatorConfig

@@ -7,18 +7,9 @@ from typing import Any
 
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
-from market_spread.common.telemetry.metrics import (
-    END_TO_END,
-    FRAMES_LATE,
-    FRAMES_SENT,
-    METRICS,
-    STAGE,
-    Metric,
-    counter,
-    gauge,
-    histogram,
-)
+from market_spread.common.telemetry.metrics import METRICS, Metric, counter, gauge, histogram
 from market_spread.metrics_aggregator.model.events import QUANTILES
 from market_spread.metrics_aggregator.model.history import SECOND_NS
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval
@@ -199,9 +190,9 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     measured, limits = run.measured_unix_ns, run.limits or RunLimits()
     if measured is not None:
         begin_ns, end_ns = measured
-        sent = _grown(run, FRAMES_SENT, begin_ns, end_ns)
+        sent = _grown(run, metric_names.FRAMES_SENT, begin_ns, end_ns)
         if sent:
-            yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, FRAMES_LATE, begin_ns, end_ns) / sent)
+            yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, metric_names.FRAMES_LATE, begin_ns, end_ns) / sent)
         if end_ns is None and not run.verdict:
             yield ExposedSeries(RUN_MEASURING, labels, begin_ns / 1e9)
             from_ns = begin_ns + limits.settle_us * 1000
@@ -231,9 +222,9 @@ def _negative_share(run: RunState, from_ns: int) -> float | None:
     """Of each stage how much of it ended before it began, in the intervals from then on: the most; None without any."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for series_id, series in run.series.items():
-        labels = dict(series_id.labels)
-        if series_id.metric == STAGE and labels["phase"] == "measured" and isinstance(series, HistogramSeries):
-            of_stage = counts[labels["stage"]]
+        is_stage = series_id.metric == metric_names.STAGE and ("phase", "measured") in series_id.labels
+        if is_stage and isinstance(series, HistogramSeries):
+            of_stage = counts[dict(series_id.labels)["stage"]]
             for interval in series.history:
                 if interval.start_unix_ns >= from_ns:
                     of_stage[0] += interval.negative
@@ -248,7 +239,7 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
     values = _merged(
         interval
         for series_id, series in run.series.items()
-        if series_id.metric == END_TO_END and ("phase", "measured") in series_id.labels
+        if series_id.metric == metric_names.END_TO_END and ("phase", "measured") in series_id.labels
         if isinstance(series, HistogramSeries)
         for interval in series.history
         if interval.start_unix_ns >= from_ns

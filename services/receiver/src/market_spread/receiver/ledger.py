@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from market_spread.common.documents import write_all
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 from market_spread.common.wire.ledger import RECEIPT, LedgerColumns, decode_ledger
 
@@ -87,12 +87,8 @@ class Ledger:
 
     def append(self, name: str, lines: bytes) -> None:
         """Append whole lines. UsageError if the disk does not take them."""
-        try:
+        with usage_errors(f"the ledger {self._path(name)} cannot be written", "mend that and start the run again"):
             write_all(self._files[name], lines)
-        except OSError as error:
-            raise UsageError(
-                f"the ledger {self._path(name)} cannot be written: {error.strerror}; mend that and start the run again"
-            ) from error
 
     def close(self) -> None:
         """Give the files back."""

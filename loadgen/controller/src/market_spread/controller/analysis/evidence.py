@@ -142,10 +142,6 @@ class Assessment:
         """What does not hold."""
         return tuple(each for each in self.evidence if each.holds is False)
 
-    def to_mapping(self) -> dict[str, Any]:
-        """For the result."""
-        return {"holds": self.holds, "evidence": [each.to_mapping() for each in self.evidence]}
-
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
@@ -157,7 +153,11 @@ class Verdicts:
 
     def to_mapping(self) -> dict[str, Any]:
         """For the result."""
-        return {name: getattr(self, name).to_mapping() for name in ("correct", "valid", "objectives")}
+        asked = {"correct": self.correct, "valid": self.valid, "objectives": self.objectives}
+        return {
+            question: {"holds": assessment.holds, "evidence": [each.to_mapping() for each in assessment.evidence]}
+            for question, assessment in asked.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

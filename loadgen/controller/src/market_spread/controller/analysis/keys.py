@@ -8,8 +8,7 @@ from market_spread.controller.analysis.evidence import Criterion, Evidence
 from market_spread.controller.analysis.stalls import NO_PART, Groups
 from market_spread.controller.plan.plan import RunPlan, universe_of
 from market_spread.controller.plan.state_partitions import path_of
-from market_spread.loadgen.columns import Alerts, Texts, symbol_codes
-from market_spread.loadgen.faults import Bools
+from market_spread.loadgen.columns import Alerts, Bools, Texts, symbol_codes
 from market_spread.loadgen.oracle.oracle import read_again
 
 ONE_KEY_SHARE_MAX = 0.1

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
-from market_spread.controller.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from market_spread.controller.plan.plan import RunPlan, orders_of, quotes_of
 from market_spread.controller.plan.state_partitions import path_of
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
-from market_spread.loadgen.oracle.judgement import Judgement
-from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Oracle
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
 # How far the clocks of job and receiver may be apart, rounding of the job's times included.

@@ -1,4 +1,4 @@
-"""The result of a run: its schema, its JSON file, and the rows of latencies that everyone shows of it."""
+"""The result of a run: its schema, its JSON file, and the rows that everyone shows of it."""
 
 import dataclasses
 import json
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
+from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
-from market_spread.controller.words import counted
 
 SCHEMA_VERSION = 4
 # Above the rows of latencies, where their intervals and clusters are in the cells.
@@ -125,11 +125,8 @@ class Result:
     def write(self, folder: Path) -> Path:
         """Write it as `result.json`. UsageError if that fails."""
         path = folder / "result.json"
-        try:
-            write_whole(path, self.to_json())
-        except OSError as error:
-            raise UsageError(f"the result cannot be written to {path}: {error.strerror}") from error
-        return path
+        with usage_errors(f"the result cannot be written to {path}"):
+            return write_whole(path, self.to_json())
 
 
 def outcome_text(verdict: str, cause: str | None, *, latencies_void: bool) -> str:
@@ -235,3 +232,43 @@ def _partition_rows(result: Result) -> list[tuple[str, str, LatencyNs]]:
 
 def _milliseconds(value_ns: int | None, decimals: int) -> str:
     return "–" if value_ns is None else f"{value_ns / 1e6:,.{decimals}f}"
+
+
+def figure_rows(result: Result) -> list[tuple[str, str]]:
+    """A title and a value for each figure besides the latencies; a dash is one that the run did not come to."""
+    flow = result.conservation
+    pauses = _lengths(result.boundary_gap_ns_median, result.boundary_gap_ns_max)
+    half = _or_dash(result.cpu_us_per_message_second_half, "{:.2f}")
+    cpu_text = f"{{:.2f}} us a message, in the second half {half} (reference: 5.3, another machine, no Kafka)"
+    flow_text = "{sent:,} sent = {processed:,} processed + {invalid:,} invalid + {in_flight:,} in flight"
+    return [
+        ("messages sent", f"{result.messages_sent:,} ({result.orders_sent:,} orders)"),
+        ("offered", f"{result.offered_rate_per_s:,.0f} messages/s for {result.duration_s:g} s"),
+        ("achieved", _or_dash(result.achieved_rate_per_s, "{:,.0f} messages/s")),
+        ("messages, all phases", flow_text.format(**flow) if flow else "–"),
+        ("alerts", alerts_text(result)),
+        ("latency samples", f"{result.latency_samples:,}"),
+        ("malformed messages", f"{result.invalid_records:,}"),
+        ("frames late", f"{result.frames_late:,} of {result.frames_sent:,}"),
+        ("backlog", _or_dash(result.backlog.get("messages_max"), "{:,} messages at most")),
+        ("commit pause at boundaries", f"{result.boundaries}, {pauses}"),
+        ("batches", _lengths(result.batch_duration_ns_median, result.batch_duration_ns_max)),
+        ("CPU of the job", _or_dash(result.cpu_us_per_message, cpu_text)),
+        ("CPU of the broker", _or_dash(result.broker_cpu_us_per_message, "{:.2f} us a message")),
+        ("time to the first order", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
+        ("machine", f"{result.machine['cores']} cores, {result.machine['cpu_model']}"),
+        *([("rig", str(result.self_test["text"]))] if result.self_test else []),
+    ]
+
+
+def milliseconds_text(value_ns: int | None) -> str:
+    """The time in milliseconds with their unit; a dash for none."""
+    return "–" if value_ns is None else f"{value_ns / 1e6:,.1f} ms"
+
+
+def _lengths(median_ns: int | None, longest_ns: int | None) -> str:
+    return f"median {milliseconds_text(median_ns)}, longest {milliseconds_text(longest_ns)}"
+
+
+def _or_dash(value: float | None, text: str) -> str:
+    return "–" if value is None else text.format(value)

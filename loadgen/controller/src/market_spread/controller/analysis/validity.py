@@ -79,12 +79,18 @@ def validity(
     acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
     evidence = [
         *_broken_off(observed),
-        *_not_judged(observed),
         _rig_stalled(plan, observed, judged, stalls, outage),  # before what it brings about
         _late_generator(plan, observed),
         _lost_by_sender(observed),
         generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload)),
-        _stolen(plan, observed),
+        _if_told(
+            Criterion.STOLEN,
+            observed.stolen_share,
+            plan.workload.void.stolen_share,
+            "share",
+            "stolen time",
+            "{:.0%} of the CPU time was taken by the machine's neighbours",
+        ),
         *_undecided(observed),
     ]
     if judged is not None:
@@ -149,14 +155,9 @@ def _broken_off(observed: Observed) -> list[Evidence]:
         evidence.append(Evidence(Criterion.BROKE_OFF, False, _with_step(observed)))
     if observed.interrupted:
         evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
+    if not evidence and observed.error is None and observed.judgement is None:  # it ended by itself
+        evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged"))
     return evidence
-
-
-def _not_judged(observed: Observed) -> list[Evidence]:
-    """A run that ended by itself, but whose alerts nobody has judged."""
-    if observed.judgement is not None or observed.error is not None or observed.interrupted:
-        return []
-    return [Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged")]
 
 
 def _with_step(observed: Observed) -> str:
@@ -228,11 +229,6 @@ def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) 
     return Evidence(Criterion.GENERATOR_QUEUE, value <= limit, text, value, limit, "ms")
 
 
-def _stolen(plan: RunPlan, observed: Observed) -> Evidence:
-    text, limit = "{:.0%} of the CPU time was taken by the machine's neighbours", plan.workload.void.stolen_share
-    return _if_told(Criterion.STOLEN, observed.stolen_share, limit, "share", "stolen time", text)
-
-
 def _undecided(observed: Observed) -> list[Evidence]:
     judgement = observed.judgement
     if judgement is None:
@@ -299,6 +295,8 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
     sampled = len(seen.measured("machine", "cpus"))
     owed = max(1, int(seconds) - 1)
     missing = max(0, owed - sampled) / owed
+    throttled = seen.measured("machine", "throttled_share").values
+    distance_ms = seen.measured("controller", "unix_minus_monotonic_ms").values
     if seen.pushes:
         missing = max(missing, seen.pushes_missing / (seen.pushes + seen.pushes_missing))
     text = (
@@ -311,12 +309,12 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
             "{:.0%} of the CPU time was used by processes that are not the run's",
         ),
         _if_told(
-            Criterion.THROTTLED, _mean(seen.measured("machine", "throttled_share")), void.throttled_share, "share",
+            Criterion.THROTTLED, float(throttled.mean()) if len(throttled) else None, void.throttled_share, "share",
             "throttling", "the cgroup was held back for {:.1%} of the time",
         ),
         _if_told(
-            Criterion.CLOCK_ERROR, _clock_ms(seen), void.clock_ms, "ms", "steps of the clock",
-            "the clock was moved by {:.3f} ms against monotonic time",
+            Criterion.CLOCK_ERROR, float(np.ptp(distance_ms)) if len(distance_ms) else None, void.clock_ms, "ms",
+            "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time",
         ),
         _if_told(
             Criterion.SWAP, _swapped_mb(seen), void.swap_mb, "MB", "swap",
@@ -346,20 +344,11 @@ def _foreign_share(seen: Seen) -> float | None:
     return max(0.0, float(machine.values.mean() - ours.values.mean())) / seen.cores
 
 
-def _clock_ms(seen: Seen) -> float | None:
-    distance = seen.measured("controller", "unix_minus_monotonic_ms").values
-    return float(distance.max() - distance.min()) if len(distance) else None
-
-
 def _swapped_mb(seen: Seen) -> float | None:
     found = [seen.measured("machine", name) for name in ("pswpin_per_s", "pswpout_per_s")]
     if not any(len(series) for series in found):
         return None
     return float(sum(series.values.sum() for series in found)) * _PAGE_BYTES / 1e6
-
-
-def _mean(series: Series) -> float | None:
-    return float(series.values.mean()) if len(series) else None
 
 
 def _if_told(criterion: Criterion, value: float | None, limit: float, unit: str, what: str, text: str) -> Evidence:

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from market_spread.common.documents import json_object, write_whole
-from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, usage_errors
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.observed import Observed, alerts_of
@@ -30,6 +30,7 @@ _VALUES = (
     "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
     "failed_unix_ns",
 )  # fmt: skip
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, ParseError)
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 
 
@@ -54,7 +55,7 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
 
 def read(folder: RunFolder) -> Observed:
     """What was written, not judged. UsageError if it cannot be read."""
-    try:
+    with usage_errors(f"{folder.evidence} cannot be read", "start the run anew", _UNREADABLE):
         document = json_object(folder.evidence.read_bytes(), version=_VERSION)
         observed = Observed(started=datetime.fromisoformat(document["started"]))
         for name, (field, kind) in _STATUSES.items():
@@ -72,8 +73,6 @@ def read(folder: RunFolder) -> Observed:
         observed.ledger = folder.ledger.read_bytes()
         if folder.decisions_ledger.exists():
             observed.decisions_ledger = folder.decisions_ledger.read_bytes()
-    except (OSError, ValueError, TypeError, KeyError, ParseError) as error:
-        raise UsageError(f"{folder.evidence} cannot be read: {error}; start the run anew") from error
     if observed.ledger or observed.drained:
         observed.alerts = alerts_of(decode_ledger(observed.ledger))
     return observed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.documents import json_object, write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.schema import value_of
 from market_spread.common.wire.codec import Int64s
@@ -176,15 +176,13 @@ class SelfTestRecord:
     def read(runs_folder: Path) -> "SelfTestRecord | None":
         """What was kept; None if there is nothing. UsageError if it cannot be read."""
         path = runs_folder / FILE_NAME
-        try:
+        if not path.exists():
+            return None
+        with usage_errors(f"{path} cannot be read", "make it again", (OSError, ValueError)):
             record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
             if not any(each.is_valid for each in record.looked) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {error}; make it again") from error
-        return record
+            return record
 
 
 def facts_of(sections: Mapping[str, Section]) -> dict[str, Section]:

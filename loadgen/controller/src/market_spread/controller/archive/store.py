@@ -1,19 +1,25 @@
 """Where runs are kept: a folder, or anything else that fsspec has a file system for, such as S3."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import fsspec
 
 from market_spread.common.documents import json_object
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.words import counted, in_columns
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.controller.words import counted, in_columns
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")
+# What a list has of a result as it is there, and of which kinds it must be.
+_LISTED: Mapping[str, tuple[type, ...]] = {
+    "workload": (str,), "verdict": (str,), "cause": (str,), "latencies_void": (bool,),
+    "offered_rate_per_s": (int, float), "cpu_us_per_message": (int, float),
+}  # fmt: skip
+_CHECK = "check the address and its rights"
 _COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
@@ -25,11 +31,9 @@ class RunStore:
     def __init__(self, address: str) -> None:
         """The address of a folder: a path, or `protocol://…`; the protocol's package must be installed."""
         self._address = address
-        try:
+        remedy = "install what it needs, or name a folder"
+        with usage_errors(f"the store {address} cannot be used", remedy, (ImportError, ValueError)):
             self._files, self._root = fsspec.core.url_to_fs(address)
-        except (ImportError, ValueError) as error:
-            sentence = f"the store {address} cannot be used: {error}; install what it needs, or name a folder"
-            raise UsageError(sentence) from error
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""
@@ -37,18 +41,15 @@ class RunStore:
 
     def text(self, run_id: str, name: str) -> str:
         """A file of a run. UsageError if there is none."""
-        try:
-            text: str = self._files.cat_file(f"{self._root}/{run_id}/{name}").decode()
-        except FileNotFoundError as error:
-            raise UsageError(
-                f"there is no {name} of a run {run_id} in {self._address}; "
-                f"market-spread list {self._address} shows the runs that there are"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"{name} of the run {run_id} cannot be read: {error}; take it from another copy"
-            ) from error
-        return text
+        what = f"{name} of the run {run_id} cannot be read"
+        with usage_errors(what, "take it from another copy", (OSError, ValueError)):
+            try:
+                return str(self._files.cat_file(f"{self._root}/{run_id}/{name}").decode())
+            except FileNotFoundError as error:
+                raise UsageError(
+                    f"there is no {name} of a run {run_id} in {self._address}; "
+                    f"market-spread list {self._address} shows the runs that there are"
+                ) from error
 
     def summaries(self) -> list[Summary]:
         """What a list says of each run; of one that has not ended, the step that it is at."""
@@ -63,26 +64,18 @@ class RunStore:
             for path in sorted(folder.rglob("*"), key=lambda path: (path.name == "result.json", path))
             if path.is_file() and path.suffix != ".unfinished" and path.relative_to(folder).parts[0] not in _NOT_COPIED
         ]
-        try:
+        with usage_errors(f"the run cannot be copied to {self._address}", _CHECK, (OSError, ValueError)):
             for path in files:
                 target = f"{self._root}/{folder.name}/{path.relative_to(folder).as_posix()}"
                 self._files.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
                 self._files.put_file(str(path), target)
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"the run cannot be copied to {self._address}: {error}; check the address and its rights"
-            ) from error
         return len(files), sum(path.stat().st_size for path in files)
 
     def _found(self, *names: str) -> list[str]:
-        try:
+        with usage_errors(f"the store {self._address} cannot be read", _CHECK):
             if not self._files.isdir(self._root):
                 raise UsageError(f"there is no folder {self._address}; name one that holds runs")
             return [str(path) for name in names for path in self._files.glob(f"{self._root}/*/{name}")]
-        except OSError as error:
-            raise UsageError(
-                f"the store {self._address} cannot be read: {error}; check the address and its rights"
-            ) from error
 
     def summary(self, run_id: str) -> Summary:
         """What a list says of the run; note: what is wrong with its documents, or that it is of another schema."""
@@ -110,15 +103,9 @@ class RunStore:
         version = of(result, "schema_version", int)
         summary = {
             "run_id": run_id,
-            "workload": of(result, "workload", str),
-            "verdict": of(result, "verdict", str),
-            "cause": of(result, "cause", str),
-            "latencies_void": of(result, "latencies_void", bool),
-            "offered_rate_per_s": of(result, "offered_rate_per_s", int, float),
-            "p50_ns": of(latency, "p50", int, float),
-            "p99_ns": of(latency, "p99", int, float),
+            **{name: of(result, name, *kinds) for name, kinds in _LISTED.items()},
+            **{f"{name}_ns": of(latency, name, int, float) for name in ("p50", "p99")},
             "p99_clusters": of(clusters, "p99", int),
-            "cpu_us_per_message": of(result, "cpu_us_per_message", int, float),
             "step": of(state, "step", str),
         }
         verdict, cause, void = (summary[name] for name in ("verdict", "cause", "latencies_void"))

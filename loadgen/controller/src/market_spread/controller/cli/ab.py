@@ -43,8 +43,7 @@ def ab(
     import random
 
     from market_spread.common.clock import SystemClock
-    from market_spread.controller.compare.ab_order import ARMS
-    from market_spread.controller.compare.ab_session import TakingTurns
+    from market_spread.controller.compare.ab_session import ARMS, TakingTurns
     from market_spread.controller.compare.comparison import compare
     from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.groups import Group, without_void

@@ -5,7 +5,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from market_spread.controller.analysis.evidence import Verdict
-from market_spread.loadgen.oracle.judgement import Judgement
+from market_spread.loadgen.oracle.oracle import Judgement
 
 
 def verdict_of(judgement: Judgement) -> Verdict:

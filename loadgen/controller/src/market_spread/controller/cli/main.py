@@ -232,7 +232,7 @@ def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_d
     from rich.console import Console
 
     from market_spread.controller.cli.checking import judgement_table, verdict_of
-    from market_spread.loadgen.oracle.files import check_files
+    from market_spread.loadgen.oracle.oracle import check_files
 
     judgement = check_files(
         nbbo, orders, alerts, warm_up_judged=not without_warm_up, duplicates_allowed=allow_duplicates

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -121,8 +122,7 @@ class JobClient:
             return self._newest
         if not self._may_return(silent[0]):
             raise silent[0]
-        absent = pb.JobStatusResponse()
-        absent.CopyFrom(self._newest or pb.JobStatusResponse(batch_id=-1))
+        absent = deepcopy(self._newest or pb.JobStatusResponse(batch_id=-1))
         absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(silent[0])
         return absent
 

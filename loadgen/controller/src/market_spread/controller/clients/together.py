@@ -1,6 +1,7 @@
 """Statuses of several processes as those of one: senders with a slice each, replicas of a job, drivers one by one."""
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 from market_spread.common.hdr.histogram import HdrCounts
@@ -22,8 +23,7 @@ def merged_senders(statuses: Sequence[SenderStatusResponse]) -> SenderStatusResp
     first = next((status for status in statuses if status.phase == Phase.PHASE_FAILED), None) or next(
         (status for status in statuses if status.phase != Phase.PHASE_FINISHED), statuses[0]
     )
-    merged = SenderStatusResponse()
-    merged.CopyFrom(first)
+    merged = deepcopy(first)
     for name in _SUMS:
         setattr(merged, name, sum(getattr(status, name) for status in statuses))
     for name in ("frame_delay_ns_max", "unacknowledged_age_us_max"):
@@ -114,8 +114,7 @@ class JobHistory:
 
 
 def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatusResponse:
-    together = JobStatusResponse()
-    together.CopyFrom(status)
+    together = deepcopy(status)
     for name in _OF_A_DRIVER:
         setattr(together, name, getattr(before, name) + getattr(status, name))
     if not status.committed:

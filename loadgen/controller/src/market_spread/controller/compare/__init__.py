@@ -1,3 +1,3 @@
 """Comparing runs: two groups, pairs in turn, and a history."""
 
-__all__ = ["ab_order", "ab_session", "comparison", "figures", "groups", "history", "page", "runs"]
+__all__ = ["ab_session", "comparison", "figures", "groups", "history", "page", "runs"]

@@ -1,5 +1,8 @@
 """Two workloads run in turn into one folder, which remembers all that is needed to go on after an interruption.
 
+They take turns in pairs, within a pair in an order drawn by lot: whatever drifts on the machine is as likely for one of
+a pair as for the other. Each run keeps its place beside its result, so the pairs outlast copies of the runs.
+
     FOLDER/ab.json     how many pairs, the session, the seed of its order, and the options of every run
     FOLDER/a.yaml      the first workload as it was when the first run was made; FOLDER/b.yaml the second
     FOLDER/a/, b/      the runs of each, and in each run's folder its place, pair.json
@@ -8,6 +11,7 @@ What is done is what the folders hold, so there is no account that could differ 
 """
 
 import json
+import random
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -17,16 +21,21 @@ from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.controller.compare.ab_order import ARMS, Place, order_of
-from market_spread.controller.compare.runs import RecordedRun, runs_below
-from market_spread.controller.run_folder.begun import begin_or_go_on
+from market_spread.controller.compare.runs import Place, RecordedRun, runs_below
+from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.views.output import write_text
 
+ARMS = ("a", "b")
 PLAN_FILE = "ab.json"
 VOID_IN_A_ROW_MAX = 3
 # After so long the machine may be another one: what differs within a pair is then of the time.
 PAIR_AGE_S_MAX = 3600
+
+
+def order_of(seed: int, number: int) -> tuple[str, ...]:
+    """The arms of a pair in the order of their runs. The same seed gives the same order."""
+    return tuple(random.Random(f"{seed}/{number}").sample(ARMS, k=len(ARMS)))
 
 
 @dataclass(frozen=True, slots=True)

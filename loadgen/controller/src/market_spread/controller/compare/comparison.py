@@ -17,20 +17,12 @@ from enum import Enum
 
 import numpy as np
 
+from market_spread.common.words import counted
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group, are_in_turn, pairs_of
 from market_spread.controller.compare.runs import RecordedRun
-from market_spread.controller.statistics.inference import (
-    ConfidenceInterval,
-    counts_differ_p,
-    holm,
-    max_t,
-    median_interval,
-    paired_shift,
-    rank_sum,
-    unpaired_shift,
-)
-from market_spread.controller.words import counted
+from market_spread.controller.statistics import inference
+from market_spread.controller.statistics.inference import ConfidenceInterval
 
 RUNS_MIN = 8
 SIGNIFICANCE = 0.05
@@ -160,7 +152,7 @@ def _void_obstacle(first: Group, other: Group) -> str:
         return ""
     more = max(first, other, key=lambda group: void_counts(group)[0] / (sum(void_counts(group)) or 1))
     remedy = "mend what makes them void, or lower the rate"
-    if counts_differ_p(*counts) < VOID_SIGNIFICANCE:
+    if inference.counts_differ_p(*counts) < VOID_SIGNIFICANCE:
         text = ", ".join(
             f"{void} of {void + valid} of {group.name}"
             for group, (void, valid) in zip((first, other), counts, strict=True)
@@ -186,11 +178,11 @@ def _paired(pairs: Sequence[tuple[RecordedRun, RecordedRun]], figures: Sequence[
         elif not judged.note:
             log_ratios[both, column] = logs = np.log(after) - np.log(before)
             above = float((logs > 0).mean() + (logs == 0).mean() / 2)
-            judged = replace(judged, shift=paired_shift(logs.tolist()), superiority=above)
+            judged = replace(judged, shift=inference.paired_shift(logs.tolist()), superiority=above)
         measured.append(judged)
     tested = [column for column, judged in enumerate(measured) if not judged.note]
     if tested:
-        for column, alone, adjusted in zip(tested, *max_t(log_ratios[:, tested]), strict=True):
+        for column, alone, adjusted in zip(tested, *inference.max_t(log_ratios[:, tested]), strict=True):
             measured[column] = replace(measured[column], p=alone, corrected_p=adjusted)
     return measured
 
@@ -204,10 +196,10 @@ def _unpaired(first: Group, other: Group, figures: Sequence[Figure]) -> list[Jud
         )
         judged = _medians(figure, before, after)
         if not judged.note:
-            p, above = rank_sum(before, after)
-            judged = replace(judged, shift=unpaired_shift(before, after), superiority=above, p=p)
+            p, above = inference.rank_sum(before, after)
+            judged = replace(judged, shift=inference.unpaired_shift(before, after), superiority=above, p=p)
         measured.append(judged)
-    corrected = iter(holm([judged.p for judged in measured if judged.p is not None]))
+    corrected = iter(inference.holm([judged.p for judged in measured if judged.p is not None]))
     return [judged if judged.p is None else replace(judged, corrected_p=next(corrected)) for judged in measured]
 
 
@@ -215,8 +207,8 @@ def _medians(figure: Figure, before: Sequence[float], after: Sequence[float]) ->
     """What can be said of the groups each by itself, and why no more can be."""
     judged = Judged(
         figure=figure,
-        before=median_interval(before) if before else None,
-        after=median_interval(after) if after else None,
+        before=inference.median_interval(before) if before else None,
+        after=inference.median_interval(after) if after else None,
         runs=(len(before), len(after)),
         change=Direction.UNDECIDED,
     )

@@ -1,5 +1,6 @@
 """The figures of a run that are compared, which direction of each is the better one, and how they are shown."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,8 @@ LEAST_SHARE_DEFAULT = 0.05
 
 # Fields of the result of which more is better, by the last part of their paths.
 _HIGHER_IS_BETTER = frozenset({"achieved_rate_per_s", "messages_processed"})
+# By the end of a name in a path, where units are.
+_UNIT = re.compile(r"(_per_s|_ns|_us|_s)(_median|_max)?(?=\.|$)")
 _UNITS = {"_per_s": ("/s", 1.0), "_ns": ("ms", 1e6), "_us": ("us", 1.0), "_s": ("s", 1.0)}
 
 
@@ -89,16 +92,9 @@ def _figure(text: str) -> Figure:
     if direction not in {"", "higher", "lower"}:
         raise UsageError(f"--figure {text}; after the colon use higher or lower, which is the better one")
     known = {figure.path: figure for figure in _SHOWN_BY_DEFAULT}.get(path)
-    unit, divisor = _unit_of(path)
+    ending = _UNIT.search(path)
+    unit, divisor = _UNITS[ending[1]] if ending else ("", 1.0)
     higher = path.rpartition(".")[2] in _HIGHER_IS_BETTER if not direction else direction == "higher"
     if known is not None:
         return replace(known, higher_is_better=higher)
     return Figure(path, path, unit, divisor, higher)
-
-
-def _unit_of(path: str) -> tuple[str, float]:
-    """By the end of the name, where units are."""
-    for ending, unit in _UNITS.items():
-        if any(part.endswith((ending, f"{ending}_median", f"{ending}_max")) for part in path.split(".")):
-            return unit
-    return "", 1.0

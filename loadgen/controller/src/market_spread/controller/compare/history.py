@@ -7,14 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from market_spread.controller.compare.differences import NOT_THERE, marks_of
+from market_spread.common.words import counted
 from market_spread.controller.compare.figures import Figure
-from market_spread.controller.compare.groups import Group
+from market_spread.controller.compare.groups import NOT_THERE, Group, marks_of
 from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
-from market_spread.controller.views.model import Page, Sentences, Table
-from market_spread.controller.words import counted
+from market_spread.controller.views.output import Page, Sentences, Table
 
 _BARS = "▁▂▃▄▅▆▇█"
 _COURSE_MAX = 40

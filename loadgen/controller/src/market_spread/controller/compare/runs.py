@@ -2,24 +2,48 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from market_spread.common.documents import json_object
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.schema import value_of
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
-from market_spread.controller.compare.ab_order import Place, read_place
 from market_spread.controller.run_folder.manifest import flat
 
 RESULT_FILE = "result.json"
 MANIFEST_FILE = "manifest.json"
+PAIR_FILE = "pair.json"
 # Version 2 has no causes: what it calls void is void, and nothing more is read into it. What is read of 3 is as in 4.
 SCHEMA_VERSIONS = (2, 3, 4)
 
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a run: its pair, by number in a session of `ab`, and its arm. interrupted: by the user."""
+
+    session: str
+    number: int
+    arm: str
+    interrupted: bool = False
+
+    def write(self, folder: Path) -> None:
+        """Keep it with the run in the folder."""
+        (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n")
+
+
+def read_place(folder: Path) -> Place | None:
+    """The place of the run in the folder; None if it was made by itself. UsageError if the file is damaged."""
+    path = folder / PAIR_FILE
+    if not path.exists():
+        return None
+    with usage_errors(f"{path} is damaged", "delete it, and the run is of no pair", (OSError, ValueError)):
+        return value_of(Place, json_object(path.read_bytes()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +110,9 @@ def read_run(folder: Path) -> RecordedRun:
     if type(version) is not int or version not in SCHEMA_VERSIONS:
         known = f"{SCHEMA_VERSIONS[0]} to {SCHEMA_VERSIONS[-1]}"
         raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
-    try:
+    wrong = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
+    with usage_errors(f"{folder / RESULT_FILE} is no result of a run", "leave the folder out", wrong):
         return _run_of(folder, result)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise UsageError(f"{folder / RESULT_FILE} is no result of a run: {error}; leave the folder out") from error
 
 
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
@@ -145,9 +168,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    try:
-        return json_object(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; name a folder of runs") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is no document of a run: {error}; leave its run out") from error
+    with usage_errors(f"{path} cannot be read", "name a folder of runs"):
+        text = path.read_bytes()
+    with usage_errors(f"{path} is no document of a run", "leave its run out", (ValueError,)):
+        return json_object(text)

@@ -46,6 +46,7 @@ _RATE_NAMES = {
 _MEMORY_NAMES = {
     "MemAvailable": "memory_mem_available_bytes", "Dirty": "memory_dirty_bytes", "SwapFree": "memory_swap_free_bytes",
 }  # fmt: skip
+_SWAP_NAMES = {name: name for name in ("pswpin", "pswpout", "pgmajfault")}
 _TCP_NAMES = {
     "InSegs": "tcp_in_segs", "OutSegs": "tcp_out_segs", "RetransSegs": "tcp_retrans_segs", "InErrs": "tcp_in_errs",
     "ListenDrops": "tcp_listen_drops", "TCPTimeouts": "tcp_timeouts", "TCPBacklogDrop": "tcp_backlog_drop",
@@ -64,66 +65,35 @@ class MachineCounters:
 
     def read(self) -> tuple[dict[str, float], dict[str, float]]:
         """Counts since the machine started, and levels."""
-        counts: dict[str, float] = {}
-        levels: dict[str, float] = {}
-        self._stat(counts, levels)
-        self._memory(counts, levels)
-        self._pressure(counts)
-        self._network(counts)
-        self._throttling(counts)
-        return counts, levels
+        stat = _lines(self._proc / "stat")
+        counts = {
+            **_cpu_times(stat),
+            **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
+            **_named(_lines(self._proc / "vmstat"), _SWAP_NAMES),
+            **self._pressure(),
+            **_netstat(self._proc / "net" / "snmp", "Tcp"),
+            **_netstat(self._proc / "net" / "netstat", "TcpExt"),
+            **self._network(),
+        }
+        if self._cgroup is not None:
+            throttling = _lines(self._cgroup / "cpu.stat")
+            counts |= _named(throttling, {"throttled_usec": "throttled_s"}, 1e-6)
+            counts |= _named(throttling, {"nr_throttled": "throttled_periods"})
+        levels = _named(_lines(self._proc / "meminfo"), _MEMORY_NAMES, 1024)
+        return counts, levels | _named(stat, {"procs_running": "running"})
 
-    def _stat(self, counts: dict[str, float], levels: dict[str, float]) -> None:
-        for line in _lines(self._proc / "stat"):
-            name, *fields = line.split()
-            if name == "cpu":
-                user, nice, system, idle, io_wait, irq, soft_irq, stolen = (int(each) for each in fields[:8])
-                ticks = {
-                    "cpu_s": user + nice + system + irq + soft_irq, "user_s": user + nice,
-                    "system_s": system + irq + soft_irq, "idle_s": idle, "io_wait_s": io_wait, "stolen_s": stolen,
-                }  # fmt: skip
-                counts |= {name: value / _TICKS_PER_S for name, value in ticks.items()}
-            elif name == "ctxt":
-                counts["context_switches"] = int(fields[0])
-            elif name == "processes":
-                counts["forks"] = int(fields[0])
-            elif name == "procs_running":
-                levels["running"] = int(fields[0])
+    def _pressure(self) -> dict[str, float]:
+        kinds = ("cpu", "io", "memory")
+        some = {kind: line for kind in kinds for line in _lines(self._proc / "pressure" / kind)[:1]}
+        return {f"pressure_{kind}_s": int(line.rpartition("total=")[2]) / 1e6 for kind, line in some.items()}
 
-    def _memory(self, counts: dict[str, float], levels: dict[str, float]) -> None:
-        for line in _lines(self._proc / "meminfo")[:20]:
-            name, _, value = line.partition(":")
-            if name in _MEMORY_NAMES:
-                levels[_MEMORY_NAMES[name]] = int(value.split()[0]) * 1024
-        for line in _lines(self._proc / "vmstat"):
-            name, _, value = line.partition(" ")
-            if name in ("pswpin", "pswpout", "pgmajfault"):
-                counts[name] = int(value)
-
-    def _pressure(self, counts: dict[str, float]) -> None:
-        for what in ("cpu", "io", "memory"):
-            for line in _lines(self._proc / "pressure" / what)[:1]:
-                counts[f"pressure_{what}_s"] = int(line.rpartition("total=")[2]) / 1e6
-
-    def _network(self, counts: dict[str, float]) -> None:
-        counts |= _netstat(self._proc / "net" / "snmp", "Tcp")
-        counts |= _netstat(self._proc / "net" / "netstat", "TcpExt")
+    def _network(self) -> dict[str, float]:
         received = sent = dropped = 0
         for line in _lines(self._proc / "net" / "dev")[2:]:
             fields = line.partition(":")[2].split()
             received, sent = received + int(fields[0]), sent + int(fields[8])
             dropped += int(fields[3]) + int(fields[11])
-        counts |= {"net_received_bytes": received, "net_sent_bytes": sent, "net_dropped": dropped}
-
-    def _throttling(self, counts: dict[str, float]) -> None:
-        if self._cgroup is None:
-            return
-        for line in _lines(self._cgroup / "cpu.stat"):
-            name, _, value = line.partition(" ")
-            if name == "throttled_usec":
-                counts["throttled_s"] = int(value) / 1e6
-            elif name == "nr_throttled":
-                counts["throttled_periods"] = int(value)
+        return {"net_received_bytes": received, "net_sent_bytes": sent, "net_dropped": dropped}
 
 
 class ProcessCounters:
@@ -170,6 +140,25 @@ class ProcessCounters:
                 new += [int(child) for child in children]
                 found += [int(child) for child in children]
         return found
+
+
+def _cpu_times(stat: list[str]) -> dict[str, float]:
+    """CPU seconds of the machine, from its first line."""
+    if not stat:
+        return {}
+    user, nice, system, idle, io_wait, irq, soft_irq, stolen = (int(each) for each in stat[0].split()[1:9])
+    ticks = {
+        "cpu_s": user + nice + system + irq + soft_irq, "user_s": user + nice, "system_s": system + irq + soft_irq,
+        "idle_s": idle, "io_wait_s": io_wait, "stolen_s": stolen,
+    }  # fmt: skip
+    return {name: value / _TICKS_PER_S for name, value in ticks.items()}
+
+
+def _named(lines: list[str], names: Mapping[str, str], unit: float = 1) -> dict[str, float]:
+    """The numbers that stand behind these names at the begin of a line, by our names."""
+    parts = (line.partition(" ") for line in lines)
+    found = ((name.rstrip(":"), rest) for name, _, rest in parts)
+    return {names[name]: int(rest.split()[0]) * unit for name, rest in found if name in names}
 
 
 def _threads(folder: Path, counts: dict[str, float]) -> None:

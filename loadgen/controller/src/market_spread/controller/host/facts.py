@@ -11,6 +11,19 @@ from market_spread.common.processes import format_cpus
 from market_spread.controller.run_folder.manifest import Section
 
 _ROOT = Path("/")
+# Of each CPU, and of all of them: facts by their files.
+_OF_A_CPU = {
+    "governor": "cpufreq/scaling_governor", "frequency_driver": "cpufreq/scaling_driver",
+    "frequency_khz_max": "cpufreq/scaling_max_freq",
+}  # fmt: skip
+_OF_CPUS = {
+    "smt": "smt/control", "siblings_of_cpu0": "cpu0/topology/thread_siblings_list", "online": "online",
+    "isolated": "isolated", "nohz_full": "nohz_full", "idle_driver": "cpuidle/current_driver",
+}  # fmt: skip
+_OF_THE_CGROUP = {
+    "cgroup_cpu_max": "cpu.max", "cgroup_cpu_weight": "cpu.weight", "cgroup_cpuset": "cpuset.cpus.effective",
+    "cgroup_memory_max": "memory.max", "cgroup_swap_max": "memory.swap.max",
+}  # fmt: skip
 # Settings of the kernel that a figure depends on; the host tuner sets most of them.
 _SYSCTLS = (
     "vm/swappiness", "vm/dirty_ratio", "vm/dirty_background_ratio", "vm/min_free_kbytes", "vm/zone_reclaim_mode",
@@ -30,13 +43,7 @@ class Host:
 
     def sections(self) -> dict[str, Section]:
         """Those of the manifest."""
-        return {
-            "cpu": self.cpu(),
-            "kernel": self.kernel(),
-            "memory": self.memory(),
-            "clock": self.clock(),
-            "limits": self.limits(),
-        }
+        return {name: getattr(self, name)() for name in ("cpu", "kernel", "memory", "clock", "limits")}
 
     def cpu(self) -> Section:
         """Model, topology, and what changes its speed."""
@@ -54,16 +61,9 @@ class Host:
             "numa_nodes": len(list(self._path("sys/devices/system/node").glob("node[0-9]*"))) or None,
             "hypervisor": "hypervisor" in flags,
             "tsc_reliable": "constant_tsc" in flags and "nonstop_tsc" in flags,
-            "governor": self._of_all_cpus("cpufreq/scaling_governor"),
-            "frequency_driver": self._of_all_cpus("cpufreq/scaling_driver"),
-            "frequency_khz_max": self._of_all_cpus("cpufreq/scaling_max_freq"),
             "turbo": self.turbo(),
-            "smt": self.read("sys/devices/system/cpu/smt/control"),
-            "siblings_of_cpu0": self.read("sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
-            "online": self.read("sys/devices/system/cpu/online"),
-            "isolated": self.read("sys/devices/system/cpu/isolated"),
-            "nohz_full": self.read("sys/devices/system/cpu/nohz_full"),
-            "idle_driver": self.read("sys/devices/system/cpu/cpuidle/current_driver"),
+            **{name: self._of_all_cpus(file) for name, file in _OF_A_CPU.items()},
+            **{name: self.read(f"sys/devices/system/cpu/{file}") for name, file in _OF_CPUS.items()},
         }
 
     def kernel(self) -> Section:
@@ -89,21 +89,14 @@ class Host:
 
     def clock(self) -> Section:
         """What the kernel takes time from."""
-        folder = "sys/devices/system/clocksource/clocksource0"
-        return {
-            "source": self.read(f"{folder}/current_clocksource"),
-            "available": self.read(f"{folder}/available_clocksource"),
-        }
+        read = "sys/devices/system/clocksource/clocksource0/{}_clocksource".format
+        return {"source": self.read(read("current")), "available": self.read(read("available"))}
 
     def limits(self) -> Section:
         """What this process's cgroup may use, and the CPUs that it may run on."""
         folder = self.cgroup()
         return {
-            "cgroup_cpu_max": self._in_cgroup(folder, "cpu.max"),
-            "cgroup_cpu_weight": self._in_cgroup(folder, "cpu.weight"),
-            "cgroup_cpuset": self._in_cgroup(folder, "cpuset.cpus.effective"),
-            "cgroup_memory_max": self._in_cgroup(folder, "memory.max"),
-            "cgroup_swap_max": self._in_cgroup(folder, "memory.swap.max"),
+            **{name: self.read(str(folder / file)) if folder else None for name, file in _OF_THE_CGROUP.items()},
             "affinity": format_cpus(os.sched_getaffinity(0)) if self._root == _ROOT else None,
         }
 
@@ -157,11 +150,8 @@ class Host:
     def _of_all_cpus(self, name: str) -> str | None:
         """The value that all CPUs have, or all values that there are."""
         files = self._path("sys/devices/system/cpu").glob(f"cpu[0-9]*/{name}")
-        values = {self.read(str(file.relative_to(self._root))) for file in files}
+        values = {self.read(str(file)) for file in files}
         return ",".join(sorted(value for value in values if value is not None)) or None
-
-    def _in_cgroup(self, folder: Path | None, name: str) -> str | None:
-        return self.read(str((folder / name).relative_to(self._root))) if folder is not None else None
 
 
 def this_machine() -> dict[str, Any]:

@@ -49,21 +49,14 @@ def check_host(host: Host, wanted: MachineKeys, preflight: str) -> tuple[HostChe
     """All checks that the workload wants; none with `preflight: none`."""
     if preflight == "none":
         return ()
-    cpu, memory = host.cpu(), host.memory()
-    cores, gigabytes = cpu["threads"], (memory["total_kb"] or 0)
-    assert isinstance(cores, int)
-    assert isinstance(gigabytes, int)
-    checks = [
-        HostCheck("cores", cores >= wanted.cores, str(cores), f"{wanted.cores} or more"),
-        HostCheck(
-            "memory",
-            gigabytes >= wanted.memory_gb * 1e9 / 1024,
-            f"{gigabytes * 1024 / 1e9:.1f} GB",
-            f"{wanted.memory_gb:g} GB or more",
-        ),
-    ]
-    seen = {"cpu": cpu, "memory": memory, "kernel": host.kernel(), "clock": host.clock()}
-    return (*checks, *(_TUNED[name](seen) for name in MACHINE_CHECKS if name not in wanted.without))
+    seen = host.sections()
+    cores, gigabytes = int(seen["cpu"]["threads"] or 0), int(seen["memory"]["total_kb"] or 0) * 1024 / 1e9
+    of_size = {
+        "cores": (cores >= wanted.cores, str(cores), f"{wanted.cores} or more"),
+        "memory": (gigabytes >= wanted.memory_gb, f"{gigabytes:.1f} GB", f"{wanted.memory_gb:g} GB or more"),
+    }
+    tuned = {name: _TUNED[name](seen) for name in MACHINE_CHECKS if name not in wanted.without}
+    return tuple(HostCheck(name, *found) for name, found in (of_size | tuned).items())
 
 
 def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[[str], None]) -> None:
@@ -81,56 +74,57 @@ def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[
 
 
 Seen = Mapping[str, Section]
+# Whether a check holds, what is found, and what is wanted, as a `HostCheck` has them.
+_Found = tuple[bool | None, str, str]
 
 
-def _equals(name: str, section: str, field: str, wanted: str) -> Callable[[Seen], HostCheck]:
-    def check(seen: Seen) -> HostCheck:
+def _equals(section: str, field: str, wanted: str) -> Callable[[Seen], _Found]:
+    def check(seen: Seen) -> _Found:
         found = seen[section][field]
-        return HostCheck(name, None if found is None else found == wanted, _text(found), wanted)
+        return None if found is None else found == wanted, _text(found), wanted
 
     return check
 
 
-def _smt(seen: Seen) -> HostCheck:
-    found = seen["cpu"]["smt"]
-    siblings = seen["cpu"]["siblings_of_cpu0"]
+def _smt(seen: Seen) -> _Found:
+    found, siblings = seen["cpu"]["smt"], seen["cpu"]["siblings_of_cpu0"]
     if found is None:
         holds = None if siblings is None else str(siblings) == "0"
-        return HostCheck("smt", holds, _text(siblings and f"on: CPUs {siblings} share a core"), "off")
-    return HostCheck("smt", found not in ("on",), _text(found), "off")
+        return holds, _text(siblings and f"on: CPUs {siblings} share a core"), "off"
+    return found != "on", _text(found), "off"
 
 
-def _network(seen: Seen) -> HostCheck:
+def _network(seen: Seen) -> _Found:
     found = seen["kernel"]["network_drivers"]
     holds = None if found is None else not {"vif", "xen_netfront"} & set(str(found).split(","))
-    return HostCheck("network", holds, _text(found), "a driver with direct access, not vif")
+    return holds, _text(found), "a driver with direct access, not vif"
 
 
-def _system_cpus(seen: Seen) -> HostCheck:
+def _system_cpus(seen: Seen) -> _Found:
     """The rest of the system has the hyper-threads of core 0, and everything else is kept for the run."""
     isolated, siblings = seen["cpu"]["isolated"], seen["cpu"]["siblings_of_cpu0"]
     if isolated is None or siblings is None:
-        return HostCheck("system_cpus", None, "unknown", "the siblings of CPU 0")
-    return HostCheck("system_cpus", bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated")
+        return None, "unknown", "the siblings of CPU 0"
+    return bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated"
 
 
-def _tsc_reliable(seen: Seen) -> HostCheck:
+def _tsc_reliable(seen: Seen) -> _Found:
     holds = bool(seen["cpu"]["tsc_reliable"]) or "tsc=reliable" in str(seen["kernel"]["command_line"])
-    return HostCheck("tsc_reliable", holds, "reliable" if holds else "not known to be", "reliable")
+    return holds, "reliable" if holds else "not known to be", "reliable"
 
 
 def _text(found: object) -> str:
     return "unknown" if found is None or found == "" else str(found)
 
 
-_TUNED: Mapping[str, Callable[[Seen], HostCheck]] = {
-    "governor": _equals("governor", "cpu", "governor", "performance"),
-    "turbo": _equals("turbo", "cpu", "turbo", "off"),
+_TUNED: Mapping[str, Callable[[Seen], _Found]] = {
+    "governor": _equals("cpu", "governor", "performance"),
+    "turbo": _equals("cpu", "turbo", "off"),
     "smt": _smt,
     "network": _network,
     "system_cpus": _system_cpus,
-    "clock_source": _equals("clock_source", "clock", "source", "tsc"),
+    "clock_source": _equals("clock", "source", "tsc"),
     "tsc_reliable": _tsc_reliable,
-    "huge_pages": _equals("huge_pages", "memory", "transparent_huge_pages", "never"),
-    "swappiness": _equals("swappiness", "kernel", "vm.swappiness", "0"),
+    "huge_pages": _equals("memory", "transparent_huge_pages", "never"),
+    "swappiness": _equals("kernel", "vm.swappiness", "0"),
 }

@@ -104,8 +104,8 @@ class Sampler:
             due_ns += _SECOND_NS
 
     def _take(self, second: int, monotonic_s: float, component: str, cumulative: Values, levels: Values) -> None:
-        self._add(second, component, self._rates.of(component, cumulative, monotonic_s).items())
-        self._add(second, component, levels.items())
+        rates = self._rates.of(component, cumulative, monotonic_s)
+        self._add(second, component, [*rates.items(), *levels.items()])
 
     def _add(self, second: int, component: str, values: Iterable[tuple[str, float]]) -> None:
         self._rows += [(second, component, name, value) for name, value in values]

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 from market_spread.controller.host.sampler import Row, batch_of
 
 Floats = npt.NDArray[np.float64]
@@ -70,11 +68,9 @@ class Timeline:
     @staticmethod
     def read(path: Path) -> "Timeline":
         """What was written. UsageError if it cannot be read."""
-        try:
-            table = pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise UsageError(f"the timeline {path} cannot be read: {error}; name the folder of another run") from error
-        return Timeline(_series_of(table))
+        kinds = (OSError, pa.ArrowException)
+        with usage_errors(f"the timeline {path} cannot be read", "name the folder of another run", kinds):
+            return Timeline(_series_of(pq.read_table(path)))
 
 
 def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
@@ -115,16 +111,9 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def _series_of(table: pa.Table) -> dict[tuple[str, str], Series]:
     table = table.cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
-    if not table.num_rows:
-        return {}
-    components, names = table["component"].chunk(0), table["name"].chunk(0)
-    seconds, values = table["unix_s"].to_numpy(), table["value"].to_numpy()
-    keys = components.indices.to_numpy() * (pc.max(names.indices).as_py() + 1) + names.indices.to_numpy()
-    order = np.lexsort((seconds, keys))
-    edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=-1))
-    found = {}
-    for begin, end in pairwise(edges.tolist()):
-        rows = order[begin:end]
-        key = (components[int(rows[0])].as_py(), names[int(rows[0])].as_py())
-        found[key] = Series(seconds[rows], values[rows])
-    return found
+    by_time = table.sort_by("unix_s").group_by(["component", "name"], use_threads=False)
+    of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
+    keys = zip(of_key["component"].to_pylist(), of_key["name"].to_pylist(), strict=True)
+    columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
+    series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
+    return dict(zip(keys, series, strict=True))

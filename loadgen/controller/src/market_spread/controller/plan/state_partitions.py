@@ -7,7 +7,7 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import SYMBOL_WIDTH
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Texts, symbol_codes
-from market_spread.loadgen.market.places import buckets_of, state_partitions_of
+from market_spread.loadgen.market.symbols import buckets_of, state_partitions_of
 
 
 def state_partition_of(symbols: Texts, workload: Workload) -> Int64s:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from market_spread.common.documents import json_object, write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 
 VERSION = 1
 
@@ -40,15 +40,13 @@ class Manifest:
     @staticmethod
     def read(path: Path) -> "Manifest":
         """What was written. UsageError if it cannot be read, is of another version, or does not fit its hash."""
-        try:
+        what, kinds = f"the manifest {path} cannot be used", (OSError, ValueError, TypeError, KeyError)
+        with usage_errors(what, "name the folder of another run", kinds):
             values = json_object(path.read_bytes(), version=VERSION)
             manifest = Manifest(values["sections"])
             if manifest.sha256 != values["sha256"]:
                 raise ValueError("its values do not fit its hash: it was changed after the run")
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise UsageError(f"the manifest {path} cannot be used: {reason}; name the folder of another run") from error
-        return manifest
+            return manifest
 
 
 def flat(values: Mapping[str, object], path: str = "") -> dict[str, Scalar]:

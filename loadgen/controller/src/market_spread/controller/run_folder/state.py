@@ -8,7 +8,7 @@ from typing import Any
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object, write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 
 VERSION = 1
 # The step of a run from the moment when everything needed to judge it is on disk.
@@ -74,9 +74,5 @@ class State:
     @staticmethod
     def read(path: Path) -> Mapping[str, Any] | None:
         """What was written; None if there is nothing. UsageError if it cannot be read."""
-        try:
-            return json_object(path.read_bytes(), version=VERSION)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {error}; start the run anew") from error
+        with usage_errors(f"{path} cannot be read", "start the run anew", (OSError, ValueError)):
+            return json_object(path.read_bytes(), version=VERSION) if path.exists() else None

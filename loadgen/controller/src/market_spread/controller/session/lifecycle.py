@@ -10,6 +10,7 @@ from rich.console import Console
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, UsageError
+from market_spread.common.words import counted
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.clients.services import Addresses
@@ -24,7 +25,6 @@ from market_spread.controller.session.metrics_page import export_page, show_page
 from market_spread.controller.session.run import Run
 from market_spread.controller.session.run_events import CLOSE_S, RunNotes, verdict_note
 from market_spread.controller.views.progress import live_progress, result_table
-from market_spread.controller.words import counted
 from market_spread.loadgen.files.native import write_native
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.

@@ -11,6 +11,7 @@ and Young, 1993).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -44,47 +45,30 @@ def change_points(
     answer.
     """
     logs = np.log(np.array(series, np.float64))
-    tests = _Tests(logs, memory_min, significance, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+
+    @cache
+    def changes(begin: int, end: int) -> list[int | None]:
+        """Of each figure where it changes most between the two; None if that is not more than chance makes."""
+        segment = logs[:, begin:end]
+        splits, sieve = _Splits.of(end - begin), _Sieve.of(segment, memory_min)
+        observed, ats = splits.best(segment)
+        reached = np.zeros(len(segment))
+        for _ in range(PERMUTATIONS):
+            reached += splits.best(sieve.draw(rng))[0].max() >= observed
+            if (1 + reached.min()) / (1 + PERMUTATIONS) > significance:
+                break
+        is_change = (1 + reached) / (1 + PERMUTATIONS) <= significance
+        return [begin + int(at) if found else None for at, found in zip(ats, is_change, strict=True)]
+
+    def divided(figure: int, begin: int, end: int) -> list[int]:
+        at = changes(begin, end)[figure] if end - begin >= 2 * SEGMENT_MIN else None
+        return [] if at is None else [*divided(figure, begin, at), at, *divided(figure, at, end)]
+
     return [
-        _that_matter(row, sorted(_divide(tests, figure, 0, logs.shape[1])), math.log1p(least))
+        _that_matter(row, divided(figure, 0, logs.shape[1]), math.log1p(least))
         for figure, (row, least) in enumerate(zip(logs, least_shares, strict=True))
     ]
-
-
-class _Tests:
-    """Tests of segments, each made once for all figures."""
-
-    def __init__(self, logs: Floats, memory_min: float, significance: float, rng: np.random.Generator) -> None:
-        self._logs = logs
-        self._memory_min = memory_min
-        self._significance = significance
-        self._rng = rng
-        self._made: dict[tuple[int, int], list[int | None]] = {}
-
-    def change(self, figure: int, begin: int, end: int) -> int | None:
-        """Where the figure changes most between the two; None if that is not more than chance makes."""
-        if end - begin < 2 * SEGMENT_MIN:
-            return None
-        if (begin, end) not in self._made:
-            self._made[begin, end] = [at and begin + at for at in self._of(self._logs[:, begin:end])]
-        return self._made[begin, end][figure]
-
-    def _of(self, logs: Floats) -> list[int | None]:
-        splits = _Splits.of(logs.shape[1])
-        observed, ats = splits.best(logs)
-        sieve = _Sieve.of(logs, self._memory_min)
-        reached = np.zeros(len(logs))
-        for _ in range(PERMUTATIONS):
-            reached += splits.best(sieve.draw(self._rng))[0].max() >= observed
-            if (1 + reached.min()) / (1 + PERMUTATIONS) > self._significance:
-                break
-        is_change = (1 + reached) / (1 + PERMUTATIONS) <= self._significance
-        return [int(at) if found else None for at, found in zip(ats, is_change, strict=True)]
-
-
-def _divide(tests: _Tests, figure: int, begin: int, end: int) -> list[int]:
-    at = tests.change(figure, begin, end)
-    return [] if at is None else [*_divide(tests, figure, begin, at), at, *_divide(tests, figure, at, end)]
 
 
 @dataclass(frozen=True, slots=True)

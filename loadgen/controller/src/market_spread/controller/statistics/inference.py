@@ -36,7 +36,7 @@ class ConfidenceInterval:
 def median_interval(values: Sequence[float]) -> ConfidenceInterval:
     """The median, between two order statistics. Six values are the least for 95%."""
     ordered = sorted(values)
-    return _between(float(np.median(ordered)), ordered, _sign_bound(len(ordered)))
+    return _between(float(np.median(ordered)), ordered, int(stats.binom.ppf(_TAIL, len(ordered), 0.5)))
 
 
 def max_t(log_ratios: Floats) -> tuple[list[float], list[float]]:
@@ -113,14 +113,8 @@ def counts_differ_p(first: tuple[int, int], second: tuple[int, int]) -> float:
 
 
 @cache
-def _sign_bound(count: int) -> int:
-    """How many of so many values lie below their median at least, in all but 2.5% of cases."""
-    return int(stats.binom.ppf(_TAIL, count, 0.5))
-
-
-@cache
 def _signed_rank_bound(count: int) -> int:
-    """The same of Wilcoxon's signed-rank sum."""
+    """Up to which Wilcoxon's signed-rank sum of so many pairs is in no more than 2.5% of cases."""
     ways = np.ones(1)  # by rank sum, in how many of all signs it occurs
     for rank in range(1, count + 1):
         ways = np.convolve(ways, [1.0, *[0.0] * (rank - 1), 1.0])

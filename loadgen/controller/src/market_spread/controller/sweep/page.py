@@ -7,14 +7,13 @@ from dataclasses import asdict
 
 import numpy as np
 
+from market_spread.common.words import counted
 from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.outcome import RateOutcome
-from market_spread.controller.sweep.search import RateLimit, round_rate
+from market_spread.controller.sweep.search import RateLimit, RateOutcome, round_rate
 from market_spread.controller.sweep.session import RatePoint
 from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis
-from market_spread.controller.views.model import Page, Picture, Sentences, Table
-from market_spread.controller.words import counted
+from market_spread.controller.views.output import Page, Picture, Sentences, Table
 
 SCHEMA_VERSION = 1
 _IN_PICTURE = ("p50", "p99", "p99.9")

@@ -10,17 +10,43 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from market_spread.common.errors import RunVoidError
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.words import counted
+from market_spread.controller.analysis.evidence import Verdict
+from market_spread.controller.analysis.objectives import assess
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.run_folder.begun import begin_or_go_on
+from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
-from market_spread.controller.sweep.outcome import Finding, judge
-from market_spread.controller.sweep.search import RateLimit, Search, Trial, next_step
+from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step
 from market_spread.controller.views.output import write_text
-from market_spread.controller.words import counted
 
 PLAN_FILE = "sweep.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An outcome, and why, in the first sentence that speaks for it; empty if it is held."""
+
+    outcome: RateOutcome
+    reason: str = ""
+
+
+def judge(run: RecordedRun, objectives: Objectives) -> Finding:
+    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few alerts tell of one."""
+    if run.verdict is not Verdict.PASSED:
+        outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
+        return Finding(outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
+    evidence = assess(objectives, run.achieved)
+    for each in evidence:
+        if each.holds is None and each.unit == "ms":
+            raise UsageError(
+                f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few alerts for it; "
+                "make the runs longer with -- --duration, or have more probes in the workload"
+            )
+    return next(
+        (Finding(RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False), Finding(RateOutcome.HELD)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,8 @@ class Chart:
 def linear_axis(title: str, low: float, high: float, say: Callable[[float], str]) -> Axis:
     """An axis that holds the values, from a round number to a round number."""
     span = (high - low) or abs(high) or 1.0
-    step = _round_step(span / 5)
+    power = 10.0 ** math.floor(math.log10(span / 5))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= span / 5 * 0.999)
     first, last = math.floor(low / step), math.ceil(high / step)
     last = max(last, first + 1)
     return Axis(title, first * step, last * step, tuple((n * step, say(n * step)) for n in range(first, last + 1)))
@@ -143,11 +144,6 @@ def log_axis(title: str, low: float, high: float, say: Callable[[float], str]) -
     first = max(mark for mark in marks if mark <= low)
     last = min(mark for mark in marks if mark >= high and mark > first)
     return Axis(title, first, last, tuple((mark, say(mark)) for mark in marks if first <= mark <= last), is_log=True)
-
-
-def _round_step(step: float) -> float:
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= step * 0.999)
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:

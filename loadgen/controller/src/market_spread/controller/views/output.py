@@ -1,19 +1,153 @@
-"""Where a page goes: the terminal, and the files that the user names."""
+"""Pages: sentences, tables and pictures as data, and shown on the terminal, as HTML and as Markdown, or in files."""
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import click
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
-from market_spread.controller.views.html import html_view
-from market_spread.controller.views.markdown import markdown_view
-from market_spread.controller.views.model import Page, Picture
-from market_spread.controller.views.terminal import terminal_view
+from market_spread.common.errors import usage_errors
 
+# Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
+TONES = {
+    **dict.fromkeys(("better", "held", "confirmed"), "good"),
+    **dict.fromkeys(("worse", "broken"), "bad"),
+    **dict.fromkeys(("undecided", "void"), "unsure"),
+}
+_STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
+_PAGE_CSS = Path(__file__).with_name("page.css")
 _STANDARD_OUTPUT = Path("-")
 _UNBROKEN_COLUMNS = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. The first text_columns columns are text and stand to the left, the others are numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Things said, each by itself."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing as SVG, and what it shows in words."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page. verdict: one word, with which its headline begins; empty for none."""
+
+    verdict: str
+    headline: str
+    parts: tuple[Table | Sentences | Picture, ...]
+
+
+def terminal_view(page: Page) -> RenderableType:
+    """The page for a rich console; pictures are left out."""
+    parts = [_terminal_part(part) for part in page.parts if not isinstance(part, Picture)]
+    return Group("", _terminal_headline(page), *(line for part in parts for line in ("", part)))
+
+
+def _terminal_headline(page: Page) -> Text:
+    style = _STYLES.get(TONES.get(page.verdict, ""), "")
+    if not page.verdict:
+        return Text(page.headline, style="bold")
+    return Text.assemble((f"  {page.verdict.upper()}  ", f"bold reverse {style}".strip()), f"  {page.headline}")
+
+
+def _terminal_part(part: Table | Sentences) -> RenderableType:
+    if isinstance(part, Sentences):
+        return Group(*(Text(f"• {sentence}") for sentence in part.sentences))
+    table = RichTable(box=None, padding=(0, 2, 0, 0))
+    for number, name in enumerate(part.head):
+        table.add_column(name, justify="left" if number < part.text_columns else "right")
+    for row in part.rows:
+        table.add_row(*(Text(cell, style=_STYLES.get(TONES.get(cell, ""), "")) for cell in row))
+    return Group(Text(part.title, style="bold"), table) if part.title else table
+
+
+def html_view(page: Page) -> str:
+    """The page as one file that needs nothing else: style and pictures are inside."""
+    verdict = (
+        f'<span class="{TONES.get(page.verdict, "plain")}">{escape(page.verdict)}</span>: ' if page.verdict else ""
+    )
+    title = f"{page.verdict}: {page.headline}" if page.verdict else page.headline
+    parts = "\n".join(_html_part(part) for part in page.parts)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{_PAGE_CSS.read_text()}</style>\n</head>\n<body>\n"
+        f"<h1>{verdict}{escape(page.headline)}</h1>\n{parts}\n</body>\n</html>\n"
+    )
+
+
+def _html_part(part: Table | Sentences | Picture) -> str:
+    if isinstance(part, Sentences):
+        return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in part.sentences) + "</ul>"
+    if isinstance(part, Picture):
+        return f"<figure><figcaption>{escape(part.title)}</figcaption>\n{part.svg}</figure>"
+    head = "".join(_html_cell("th", name, number, part) for number, name in enumerate(part.head))
+    rows = "\n".join(
+        "<tr>" + "".join(_html_cell("td", cell, number, part) for number, cell in enumerate(row)) + "</tr>"
+        for row in part.rows
+    )
+    title = f"<h2>{escape(part.title)}</h2>\n" if part.title else ""
+    return f'{title}<div class="table"><table>\n<tr>{head}</tr>\n{rows}\n</table></div>'
+
+
+def _html_cell(kind: str, text: str, number: int, table: Table) -> str:
+    classes = ["number"] if number >= table.text_columns else []
+    classes += [TONES[text]] if kind == "td" and text in TONES else []
+    attribute = f' class="{" ".join(classes)}"' if classes else ""
+    return f"<{kind}{attribute}>{escape(text)}</{kind}>"
+
+
+def markdown_view(page: Page, link_of: Callable[[Picture], str | None] = lambda picture: None) -> str:
+    """The page as text that ends with a line break. link_of: where a picture is; None leaves it out."""
+    headline = f"**{page.verdict}**: {page.headline}" if page.verdict else f"**{page.headline}**"
+    parts = [_markdown_part(part, link_of) for part in page.parts]
+    return "\n\n".join(part for part in (headline, *parts) if part) + "\n"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int | None = None) -> str:
+    """A table; all columns but the first text_columns are numbers and stand to the right, with None none of them."""
+    rules = ["---" if text_columns is None or number < text_columns else "---:" for number in range(len(head))]
+    return "\n".join([_markdown_row(head), "|" + "|".join(rules) + "|", *(_markdown_row(cells) for cells in rows)])
+
+
+def _markdown_part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | None]) -> str:
+    if isinstance(part, Sentences):
+        return "\n".join(f"* {_markdown_text(sentence)}" for sentence in part.sentences)
+    if isinstance(part, Picture):
+        link = link_of(part)
+        return f"![{_markdown_text(part.title)}]({link})" if link else ""
+    title = f"{_markdown_text(part.title)}:\n\n" if part.title else ""
+    return title + markdown_table(part.head, part.rows, text_columns=part.text_columns)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_markdown_text(cell) for cell in cells) + " |"
+
+
+def _markdown_text(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = None, instead: str | None = None) -> None:
@@ -39,10 +173,8 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
 
 def write_text(path: Path, text: str) -> None:
     """Write the file whole or not at all. UsageError if that fails."""
-    try:
+    with usage_errors(f"{path} cannot be written", "name another file"):
         write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; name another file") from error
 
 
 def _write_markdown(page: Page, path: Path) -> None:

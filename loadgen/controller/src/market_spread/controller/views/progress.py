@@ -12,10 +12,16 @@ from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.analysis.result import Result, latency_rows, too_few_clusters, unanswered
+from market_spread.controller.analysis.result import (
+    Result,
+    figure_rows,
+    latency_rows,
+    milliseconds_text,
+    too_few_clusters,
+    unanswered,
+)
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.controller.views.figures import figure_rows, milliseconds
 
 _LINE_EVERY_NS = 5_000_000_000
 _ALWAYS = ("p50", "p95", "p99", "max")
@@ -115,8 +121,8 @@ def _latency_so_far(progress: RunProgress) -> str:
     if not histogram.count:
         return "none yet"
     # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.
-    p50 = f"p50 {milliseconds(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
-    return f"{p50}max {milliseconds(histogram.max_us * 1000)}"
+    p50 = f"p50 {milliseconds_text(histogram.percentile(50) * 1000)}, " if histogram.supports(50) else ""
+    return f"{p50}max {milliseconds_text(histogram.max_us * 1000)}"
 
 
 def _latency_table(result: Result) -> Table:

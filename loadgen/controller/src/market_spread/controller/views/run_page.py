@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, unanswered
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows, unanswered
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import Manifest, Scalar
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.controller.views.figures import figure_rows
-from market_spread.controller.views.markdown import markdown_table
+from market_spread.controller.views.output import markdown_table
 
 # What voids nothing, and is to be known where it was found.
 _SAID = (Criterion.PREFLIGHT, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)

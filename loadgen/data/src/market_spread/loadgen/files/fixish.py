@@ -8,10 +8,10 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.loadgen.faults import failed_any, sentence_of
+from market_spread.loadgen.columns import failed_any, sentence_of
 from market_spread.loadgen.files import fixish_fields as fields
 from market_spread.loadgen.files.fixish_records import (
     NBBO_RECORD,
@@ -20,7 +20,6 @@ from market_spread.loadgen.files.fixish_records import (
     ORDER_TYPE,
     FixishBlock,
     Problem,
-    Records,
     read_records,
 )
 from market_spread.loadgen.files.native import write_native
@@ -51,19 +50,23 @@ def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Conv
     problems: list[Problem] = []
     nbbo, orders = out_folder / "nbbo.messages", out_folder / "orders.messages"
     order_ids = out_folder / "orders.messages.order-ids.csv"
-    try:
+    with usage_errors(f"{out_folder} cannot be written"):
         out_folder.mkdir(parents=True, exist_ok=True)
         with order_ids.open("w", encoding="ascii") as side_file:
             quote_count = write_native(nbbo, _quotes(nbbo_path, problems))
             order_count = write_native(orders, _orders(orders_path, problems, side_file))
-    except OSError as error:
-        raise UsageError(f"{out_folder} cannot be written: {error.strerror or error}") from error
     return Converted(nbbo, orders, order_ids, quote_count, order_count, tuple(problems))
 
 
 def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
     for block in read_records(path, NBBO_RECORD, problems):
-        good, columns = _good(path, block, _quote_columns(block.records), NBBO_TYPE, problems)
+        records = block.records
+        read = {
+            "symbol": fields.symbols(records["symbol"]),
+            "bid": fields.prices("bid", records["bid"]),
+            "offer": fields.prices("offer", records["offer"]),
+        }
+        good, columns = _good(path, block, read, NBBO_TYPE, problems)
         sequence = block.ordinals[good]
         yield encode(NBBO, {**columns, "intended_us": np.zeros_like(sequence), "sequence": sequence})
 
@@ -71,29 +74,19 @@ def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
 def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[Bytes2D]:
     side_file.write("ordinal,original\n")
     for block in read_records(path, ORDER_RECORD, problems):
-        good, columns = _good(path, block, _order_columns(block.records), ORDER_TYPE, problems)
+        records = block.records
+        read = {
+            "symbol": fields.symbols(records["symbol"]),
+            "side": fields.sides(records["side"]),
+            "account": fields.accounts(records["account"]),
+            "original": fields.order_ids(records["order_id"]),
+            "quantity": fields.quantities(records["quantity"]),
+            "price": fields.prices("price", records["price"]),
+        }
+        good, columns = _good(path, block, read, ORDER_TYPE, problems)
         ordinals = block.ordinals[good]
         side_file.writelines(_order_id_lines(ordinals, columns.pop("original")))
         yield encode(ORDER, {**columns, "intended_us": np.zeros_like(ordinals), "order_id": ordinals})
-
-
-def _quote_columns(records: Records) -> dict[str, fields.Column]:
-    return {
-        "symbol": fields.symbols(records["symbol"]),
-        "bid": fields.prices("bid", records["bid"]),
-        "offer": fields.prices("offer", records["offer"]),
-    }
-
-
-def _order_columns(records: Records) -> dict[str, fields.Column]:
-    return {
-        "symbol": fields.symbols(records["symbol"]),
-        "side": fields.sides(records["side"]),
-        "account": fields.accounts(records["account"]),
-        "original": fields.order_ids(records["order_id"]),
-        "quantity": fields.quantities(records["quantity"]),
-        "price": fields.prices("price", records["price"]),
-    }
 
 
 def _good(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from market_spread.common.wire.codec import Bytes2D
 from market_spread.common.wire.layout import ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
-from market_spread.loadgen.faults import Bools, Check
+from market_spread.loadgen.columns import Bools, Check
 
 ACCOUNT_MAX = ORDER.field("account").highest
 

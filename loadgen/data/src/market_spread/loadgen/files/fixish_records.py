@@ -23,19 +23,10 @@ NBBO_RECORD = np.dtype(
 )
 
 ORDER_TYPE = 1
-ORDER_RECORD = np.dtype(
-    [
-        ("length", ">u4"),
-        ("type", "u1"),
-        ("side", "u1"),
-        ("account", ">u4"),
-        ("order_id", "u1", 6),
-        ("symbol", "u1", 4),
-        ("quantity", ">f8"),
-        ("price", ">f8"),
-        ("time", "u1", 21),
-    ]
-)
+ORDER_RECORD = np.dtype([
+    ("length", ">u4"), ("type", "u1"), ("side", "u1"), ("account", ">u4"), ("order_id", "u1", 6), ("symbol", "u1", 4),
+    ("quantity", ">f8"), ("price", ">f8"), ("time", "u1", 21),
+])  # fmt: skip
 
 _PREFIX_BYTES = 4
 _KNOWN_LENGTHS = {42: "an NBBO record", 53: "an order record", 55: "an alert record"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.codec import Bytes2D, Decoded, decode
 from market_spread.common.wire.layout import Layout
 
@@ -60,7 +60,5 @@ def read_native(path: Path, layout: Layout) -> Iterator[Decoded]:
 
 def map_bytes(path: Path, wanted: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """A file's bytes, read only when used. UsageError that asks for what is wanted if it cannot be read."""
-    try:
+    with usage_errors(f"{path} cannot be read", f"name {wanted}"):
         return np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}; name {wanted}") from error

@@ -1,3 +1,3 @@
 """The market that the load shows: symbols, quotes and orders, drawn from a seed."""
 
-__all__ = ["blocks", "generator", "parameters", "places", "symbols"]
+__all__ = ["generator", "parameters", "symbols"]

@@ -7,10 +7,9 @@ from threading import Lock
 import numpy as np
 
 from market_spread.common.load.schedule import NS_PER_S, Constant
-from market_spread.common.load.source import Block, MessageStream
+from market_spread.common.load.source import Block, MessageStream, cut
 from market_spread.common.wire.codec import Columns, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN, Layout
-from market_spread.loadgen.market.blocks import cut
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe

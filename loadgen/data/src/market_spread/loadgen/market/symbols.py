@@ -15,8 +15,10 @@ import numpy.typing as npt
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH
 from market_spread.loadgen.columns import symbol_codes
-from market_spread.loadgen.market.places import buckets_of, state_partitions_of
 
+UInt32s = npt.NDArray[np.uint32]
+
+_STATE_SEED = 42
 SYMBOLS_MIN = 350
 SYMBOLS_MAX = 100_000
 PROBE_SYMBOLS_MIN = 100
@@ -25,7 +27,6 @@ REJECT_TICKERS = (
     *("INSM", "PPHM", "NYCB", "NFX", "TMO", "TGT", "GOOG", "SIAL"),
     *("GPS", "MYGN", "MDRX", "TTPH", "NI", "IVR", "SLH"),
 )
-
 _NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
 # Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
 _NAME_STRIDE = 293_339
@@ -37,6 +38,48 @@ _CHEAP_EVERY = 8
 _CHEAP_PROBE_EVERY = 4
 _PRICE_KEY = 0x50524943
 _HALF = np.uint64(32)
+
+
+def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
+    """The Kafka partition of each symbol: CRC-32 of its padded name, uint8 (n, 6), modulo the number of partitions."""
+    crc = np.full(len(cells), 0xFFFFFFFF, np.uint32)
+    for column in cells.T:
+        crc = _CRC_OF_BYTE[(crc ^ column) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
+    found: Int64s = (crc ^ np.uint32(0xFFFFFFFF)).astype(np.int64) % buckets
+    return found
+
+
+def state_partitions_of(cells: Bytes2D, partitions: int) -> Int64s:
+    """The partition of a state that Spark groups by symbol: pmod(Murmur3(padded name, 42), partitions), int64 (n,)."""
+    return _murmur3(cells).view(np.int32).astype(np.int64) % partitions
+
+
+def _crc_of_byte() -> npt.NDArray[np.uint32]:
+    crc = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        crc = np.where(crc & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (crc >> np.uint32(1))
+    return crc
+
+
+_CRC_OF_BYTE = _crc_of_byte()
+
+
+def _murmur3(cells: Bytes2D) -> UInt32s:
+    """MurmurHash3_x86_32 of each row as Spark has it (Murmur3_x86_32.hashUnsafeBytes): its last bytes one by one."""
+    width = cells.shape[1]
+    words = np.ascontiguousarray(cells[:, : width // 4 * 4]).view("<u4")
+    hashes = np.full(len(cells), _STATE_SEED, np.uint32)
+    for word in (*words.T, *cells[:, width // 4 * 4 :].view(np.int8).astype(np.int32).view(np.uint32).T):
+        mixed = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+        hashes = _rotated(hashes ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    hashes ^= np.uint32(width)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        hashes = (hashes ^ (hashes >> np.uint32(shift))) * np.uint32(factor)
+    return hashes
+
+
+def _rotated(words: UInt32s, bits: int) -> UInt32s:
+    return (words << np.uint32(bits)) | (words >> np.uint32(32 - bits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,3 +1,3 @@
 """What is right: which orders must be rejected, and what in a run's alerts and decisions is wrong."""
 
-__all__ = ["decisions", "files", "judgement", "oracle", "quote_book"]
+__all__ = ["decisions", "oracle", "quote_book"]

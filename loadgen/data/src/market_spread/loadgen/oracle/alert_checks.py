@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Alerts, JudgedOrders, Orders, symbol_codes
-from market_spread.loadgen.faults import Bools, Check
+from market_spread.loadgen.columns import Alerts, Bools, Check, JudgedOrders, Orders, symbol_codes
 from market_spread.loadgen.oracle.quote_book import SEQUENCES, ClosedBook, Window
 
 

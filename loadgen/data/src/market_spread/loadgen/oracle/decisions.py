@@ -10,12 +10,11 @@ import numpy as np
 
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ACCEPTED, REJECTED
-from market_spread.loadgen.columns import Decisions, Orders, symbol_codes
-from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
-from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks, symbol_text
+from market_spread.loadgen.columns import Bools, Check, Decisions, Orders, failed_any, sentence_of, symbol_codes
+from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
-from market_spread.loadgen.oracle.judgement import SENTENCES_MAX
-from market_spread.loadgen.oracle.quote_book import SEQUENCES, InputJudge, QuoteBook, rejects
+from market_spread.loadgen.oracle.oracle import SENTENCES_MAX, sentences_of
+from market_spread.loadgen.oracle.quote_book import InputJudge, QuoteBook, falls_back, rejects
 
 FAULTS = ("missing", "unknown", "duplicated", "wrong", "stale")
 # Stale by the delays around the order, but not by the longest of the run.
@@ -110,7 +109,8 @@ class DecisionJudge(InputJudge):
         if not self._duplicates_allowed:
             number = decisions.quote_sequence
             back = "it was judged on quote {}, after a newer one was used".format
-            self._note("stale", _goes_back(decisions), decisions, lambda i: back(number[i]))
+            goes_back = falls_back(symbol_codes(decisions.symbol), number)
+            self._note("stale", goes_back, decisions, lambda i: back(number[i]))
         if counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
             counts["stale"] += counts[_LATE]
             sentences["stale"] = (sentences["stale"] + sentences[_LATE])[:SENTENCES_MAX]
@@ -177,23 +177,11 @@ class DecisionJudge(InputJudge):
             ]
         return checks
 
-    def _note(self, kind: str, mask: Bools, messages: Orders | Decisions, what: Callable[[int], str]) -> None:
+    def _note(self, kind: str, mask: Bools, messages: Orders, what: Callable[[int], str]) -> None:
         """Count the faults of a kind, and keep the first as sentences."""
         self._counts[kind] += int(mask.sum())
         said = self._sentences[kind]
-        for i in np.flatnonzero(mask)[: SENTENCES_MAX - len(said)]:
-            said.append(f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}")
-
-
-def _goes_back(decisions: Decisions) -> Bools:
-    """Which decisions name an older quote than one of their symbol before them."""
-    by_symbol = np.argsort(symbol_codes(decisions.symbol), kind="stable")
-    codes = symbol_codes(decisions.symbol[by_symbol])
-    groups = np.cumsum(np.diff(codes, prepend=codes[:1]) != 0)
-    keys = groups * SEQUENCES + decisions.quote_sequence[by_symbol]
-    back = np.zeros(len(decisions), np.bool_)
-    back[by_symbol[1:]] = keys[1:] < np.maximum.accumulate(keys)[:-1]
-    return back
+        said += sentences_of(mask, messages, what)[: SENTENCES_MAX - len(said)]
 
 
 def _said(decisions: Decisions, i: int) -> str:

@@ -3,28 +3,98 @@
 It shares no code with the job that it judges, only the layout of messages.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.codec import Int64s
-from market_spread.common.wire.layout import ORDER
-from market_spread.loadgen.columns import Alerts, Orders, Texts
-from market_spread.loadgen.faults import Bools, Check, failed_any, sentence_of
+from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.ledger import decode_ledger
+from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, sentence_of
+from market_spread.loadgen.files.native import map_bytes, read_native
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
-from market_spread.loadgen.oracle.judgement import SENTENCES_MAX, Judgement
-from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, find_in, naming
+from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, find_in, naming
 
+UNCHECKED_SHARE_MAX = 2 / 3
+# Where more than so many and so large a share are undecided, some other order must be accepted for certain: else a job
+# that never accepts would pass.
+_UNDECIDED_SHARE = 1 / 2
+_UNDECIDED_FEW = 100
+SENTENCES_MAX = 10
 WHOLE_RUN = ((-(2**62), 2**62),)
-
 _NEAR_US = 1_000_000
 _SKEW_US_MAX = 1_000_000
-
 _ACCEPTED = "it is accepted, but has an alert"
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The oracle's judgement of a run's alerts.
+
+    orders: in the input. expected: orders that are rejected for certain; accepted: those that are accepted for certain,
+    of symbols that reject at other times or have an alert. received: orders with an alert. missing:
+    expected, but without alert. unexpected: orders with an alert that are accepted for certain, or not in the input.
+    wrong: alerts that say something else than the input. duplicated: alerts after an order's first, without a replay
+    that explains them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults
+    by the delays around their time only; they are among the other faults if they are many.
+    belated: ids of the orders, ascending, that one of several jobs alerted after another one can have accepted them.
+    undecided: orders on which either verdict is right, as quotes and orders race; unchecked: those of them without an
+    alert, of which nothing can be said. delay_us: the longest that an order took from its intended send to the receipt
+    of its alert, or what was given as the longest delay.
+    sentences: for `missing`, `unexpected`, `duplicated` and `wrong` the first ten, readable.
+    """
+
+    orders: int
+    expected: int
+    accepted: int
+    received: int
+    missing: int
+    unexpected: int
+    duplicated: int
+    replayed: int
+    disagreeing: int
+    wrong: int
+    stale: int
+    undecided: int
+    unchecked: int
+    delay_us: int
+    sentences: Mapping[str, tuple[str, ...]]
+    belated: tuple[int, ...] = ()
+
+    @property
+    def void_reason(self) -> str | None:
+        """Why the input allows no judgement, as a sentence; None if it does."""
+        if not self.orders:
+            return "the input has no orders"
+        rejectable = self.expected + self.undecided
+        if self.unchecked > UNCHECKED_SHARE_MAX * rejectable:
+            return (
+                f"nothing can be said of {self.unchecked} of the {rejectable} orders that can be rejected: their "
+                f"verdict changed within the delays, of up to {self.delay_us} us, and they have no alert; "
+                f"at most {UNCHECKED_SHARE_MAX:.0%} may be so; let verdicts change less often"
+            )
+        if not self.accepted and self.undecided > max(_UNDECIDED_SHARE * rejectable, _UNDECIDED_FEW):
+            return (
+                f"a job that never accepts could pass: {self.undecided} of the {rejectable} orders that can be rejected"
+                f" can be accepted as well, as their verdict changed within the delays, of up to {self.delay_us} us,"
+                " and no other order of their symbols is certain to be accepted; let verdicts change less often"
+            )
+        return None
+
+    @property
+    def faulty(self) -> bool:
+        """Whether there is a fault, which is one for certain, whatever else cannot be judged."""
+        return bool(self.missing or self.unexpected or self.wrong or self.duplicated)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the alerts can be judged and have no fault."""
+        return self.void_reason is None and not self.faulty
 
 
 class Oracle(InputJudge):
@@ -126,12 +196,12 @@ class Oracle(InputJudge):
             unchecked=found.unchecked,
             delay_us=delays.longest_us,
             sentences={
-                "missing": _sentences(missing, orders, lambda _: "it is rejected, but has no alert"),
-                "unexpected": _sentences(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
-                "duplicated": _sentences(
+                "missing": sentences_of(missing, orders, lambda _: "it is rejected, but has no alert"),
+                "unexpected": sentences_of(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
+                "duplicated": sentences_of(
                     duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
                 ),
-                "wrong": _sentences(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
+                "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
             belated=self._belated(theirs, is_first[known]),
         )
@@ -145,7 +215,7 @@ class Oracle(InputJudge):
         if self._paths is None:
             return ()
         intended_us = theirs.orders.intended_us
-        overtaken = is_first & _overtaken(self._paths(theirs.orders.symbol), intended_us)
+        overtaken = is_first & falls_back(self._paths(theirs.orders.symbol), intended_us)
         others = is_first & ~overtaken
         bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
         window = self._book.window(theirs.symbol_ids, intended_us, bound_us)
@@ -242,16 +312,6 @@ class _BoundOutcome:
         return left, int(late.sum() + unnoticed.sum())
 
 
-def _overtaken(paths: Int64s, intended_us: Int64s) -> Bools:
-    """Whether each alert, in order of receipt, comes after one of its path whose order was to be sent later."""
-    by_path = np.argsort(paths, kind="stable")
-    times_us, ranks = np.unique(intended_us, return_inverse=True)
-    keys = paths[by_path] * len(times_us) + ranks[by_path]
-    overtaken = np.zeros(len(paths), np.bool_)
-    overtaken[by_path] = keys < np.maximum.accumulate(keys)
-    return overtaken
-
-
 def _by_id(parts: list[Orders]) -> Orders:
     orders = Orders.concatenate(parts)
     orders = orders[np.argsort(orders.order_id, kind="stable")]
@@ -274,7 +334,8 @@ def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
     return result
 
 
-def _sentences(mask: Bools, messages: Orders | Alerts, what: Callable[[int], str]) -> tuple[str, ...]:
+def sentences_of(mask: Bools, messages: Orders, what: Callable[[int], str]) -> tuple[str, ...]:
+    """The first faults of a kind, readable. what: of the one at the position."""
     return tuple(
         f"order {messages.order_id[i]} ({symbol_text(messages.symbol[i])}): {what(int(i))}"
         for i in np.flatnonzero(mask)[:SENTENCES_MAX]
@@ -285,3 +346,38 @@ def _duplicate_sentence(alerts: Alerts, position: int, first: int) -> str:
     again, before = int(alerts.quote_sequence[position]), int(alerts.quote_sequence[first])
     on = f"on the same quote {again}" if again == before else f"on quote {again}, the first time on {before}"
     return f"it has another alert, {on}"
+
+
+def check_files(
+    nbbo: Path,
+    orders: Path,
+    alerts: Path,
+    *,
+    duplicates_allowed: bool = False,
+    warm_up_judged: bool = True,
+) -> Judgement:
+    """Judge the alerts of a ledger by native files of the quotes and orders as they were sent; see `Oracle`.
+
+    duplicates_allowed: of any order, as when a restart was, or how many jobs there were, is not known.
+    Without warm_up_judged, orders and alerts of the warm-up are left out, as where its orders were not recorded.
+    UsageError if a file cannot be read, or has something that does not belong into it.
+    """
+    replayed = WHOLE_RUN if duplicates_allowed else ()
+    oracle = Oracle(read_ledger(alerts, warm_up_judged=warm_up_judged), replayed=replayed)
+    for decoded in read_native(nbbo, NBBO):
+        oracle.add_quotes(Quotes.from_decoded(decoded))
+    for decoded in read_native(orders, ORDER):
+        chunk = Orders.from_decoded(decoded)
+        oracle.add_orders(chunk if warm_up_judged else chunk[chunk.order_id < WARM_UP_ORDER_ID_MIN])
+    return oracle.judgement()
+
+
+def read_ledger(path: Path, *, warm_up_judged: bool = True) -> Alerts:
+    """The alerts of a ledger in order of receipt; a last line that was cut short is left out.
+
+    UsageError if the file cannot be read or a line is damaged.
+    """
+    with usage_errors(str(path), kinds=(UsageError,)):
+        lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
+        alerts = Alerts.from_rows(lines.rows, lines.received_us)
+    return alerts if warm_up_judged else alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Columns, Orders, Quotes, Texts, symbol_codes
-from market_spread.loadgen.faults import Bools
+from market_spread.loadgen.columns import Bools, Columns, Orders, Quotes, Texts, symbol_codes
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -297,6 +296,16 @@ def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
         return np.full(len(wanted), -1)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return np.where(ascending[places] == wanted, places, -1)
+
+
+def falls_back(numbers: Int64s, values: Int64s) -> Bools:
+    """Which values (n,) are below one that stands before them with the same number (n,)."""
+    groups, ranks = (np.unique(each, return_inverse=True)[1] for each in (numbers, values))
+    order = np.argsort(groups, kind="stable")
+    keys = (groups * len(ranks) + ranks)[order]
+    back = np.zeros(len(keys), np.bool_)
+    back[order] = keys < np.maximum.accumulate(keys)
+    return back
 
 
 def _previous(values: npt.NDArray[Scalar], first: Bools, before: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:

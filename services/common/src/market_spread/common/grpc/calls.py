@@ -3,13 +3,15 @@
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any
 
 import grpc
+import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -198,3 +200,56 @@ def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionO
 def channel_to(address: str) -> grpc.Channel:
     """A channel with our message bounds. Connects when it is first used."""
     return grpc.insecure_channel(address, options=_CLIENT_OPTIONS)
+
+
+class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
+    """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
+
+    async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
+        handler = await continuation(handler_call_details)
+        if handler is None:
+            return None
+        codecs = handler.request_deserializer, handler.response_serializer
+        if iscoroutinefunction(handler.unary_unary):
+            return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
+        if iscoroutinefunction(handler.stream_stream):
+            return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
+        return handler
+
+
+async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, context: Any) -> Any:
+    try:
+        return await call(request, context)
+    except grpc.aio.AbortError:  # the handler has aborted by itself
+        raise
+    except Exception as error:
+        code, message = status_of(error)
+        if code is grpc.StatusCode.INTERNAL:
+            _log.exception("rpc.failed")
+        await context.abort(code, message)
+
+
+class AioServer:
+    """The twin of `Server` for a process that lives in one asyncio loop: made inside it, `start`, then `stop`."""
+
+    def __init__(self, address: str, register: Callable[[grpc.aio.Server], str]) -> None:
+        """`register` adds a servicer with coroutine methods to the server and returns the service's full name.
+
+        Raises UsageError if the address cannot be bound. Port 0 takes a free one.
+        """
+        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
+        self._health = health.aio.HealthServicer()
+        self._services = complete(self._server, register(self._server), self._health)
+        self.port = bound_port(self._server, address)
+
+    async def start(self) -> None:
+        """Begin to answer, and report SERVING."""
+        await self._server.start()
+        for service in self._services:
+            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+
+    async def stop(self, grace_s: float = 1.0) -> None:
+        """Report NOT_SERVING, finish running calls within the grace, stop."""
+        for service in self._services:
+            await self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(grace_s)

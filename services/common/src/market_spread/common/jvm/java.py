@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 
 VERSION_MIN = 17
 REMEDY = f"install Java {VERSION_MIN} or newer, on Debian: apt-get install openjdk-17-jre-headless"
@@ -26,10 +26,8 @@ def find_java(java_home: str | None = None, search_path: str | None = None) -> J
     found = Path(java_home) / "bin" / "java" if java_home else shutil.which("java", path=search_path)
     if not found or not Path(found).exists():
         raise UsageError(f"no Java at {found}; {REMEDY}" if java_home else f"no Java is on the path; {REMEDY}")
-    try:
+    with usage_errors(f"{found} cannot be executed", REMEDY):
         answer = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except OSError as error:
-        raise UsageError(f"{found} cannot be executed: {error.strerror}; {REMEDY}") from error
     match = re.search(r'version "(\d+)', answer.stderr)
     if match is None:
         raise UsageError(f"{found} does not say its version; {REMEDY}")

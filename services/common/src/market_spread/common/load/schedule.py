@@ -31,14 +31,15 @@ def _seconds(meaning: str) -> Any:
 
 
 class Profile(ABC):
-    """A rate over time, and the messages that it calls for."""
+    """A rate over time, and the messages that it calls for. duration_s: how long it is, unless it adds that up."""
 
     __slots__ = ()
+    duration_s: float
 
     @property
-    @abstractmethod
     def duration_ns(self) -> int:
         """Length of the profile; every offset is below it."""
+        return round(self.duration_s * NS_PER_S)
 
     @property
     @abstractmethod
@@ -79,10 +80,6 @@ class Constant(Profile):
     def of_messages(count: int, *, rate_per_s: int) -> "Constant":
         """The profile of exactly that many messages."""
         return Constant(rate_per_s, count * NS_PER_S // rate_per_s / NS_PER_S)
-
-    @property
-    def duration_ns(self) -> int:
-        return round(self.duration_s * NS_PER_S)
 
     @property
     def highest_per_s(self) -> int:
@@ -135,10 +132,6 @@ class Ramp(Profile):
     duration_s: Annotated[float, _seconds("Length.")]
 
     @property
-    def duration_ns(self) -> int:
-        return round(self.duration_s * NS_PER_S)
-
-    @property
     def highest_per_s(self) -> int:
         return max(self.from_per_s, self.to_per_s)
 
@@ -178,10 +171,6 @@ class Burst(Profile):
         if self.burst_s >= self.period_s:
             raise ValueError(f"burst_s={self.burst_s:g}; use less than period_s={self.period_s:g}")
         return self
-
-    @property
-    def duration_ns(self) -> int:
-        return round(self.duration_s * NS_PER_S)
 
     @property
     def highest_per_s(self) -> int:

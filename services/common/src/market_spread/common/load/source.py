@@ -15,6 +15,8 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s
 
 ENTRY_POINTS = "market_spread.load"
+BLOCK_NS = 20_000_000
+BLOCK_MESSAGES_MIN = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +73,23 @@ def find_source(name: str) -> LoadSource:
         raise UsageError(f"no load source {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}")
     source: LoadSource = found[name].load()
     return source
+
+
+def cut(stretch: Block, schedule_ns: Int64s) -> Iterator[Block]:
+    """The blocks of a stretch: each spans 20 ms, or longer where that would be under 512 messages.
+
+    schedule_ns: intended times of all messages of the schedule in the stretch, ascending strictly, also of those that
+    another shard sends.
+    """
+    first = 0
+    while first < len(schedule_ns):
+        after = max(int(np.searchsorted(schedule_ns, schedule_ns[first] + BLOCK_NS)), first + BLOCK_MESSAGES_MIN)
+        end_ns = int(schedule_ns[after]) if after < len(schedule_ns) else stretch.end_ns
+        begin_ns = int(schedule_ns[first])
+        yield Block(end_ns, _between(stretch.quotes, begin_ns, end_ns), _between(stretch.orders, begin_ns, end_ns))
+        first = after
+
+
+def _between(stream: MessageStream, begin_ns: int, end_ns: int) -> MessageStream:
+    begin, end = np.searchsorted(stream.intended_ns, (begin_ns, end_ns))
+    return MessageStream(stream.intended_ns[begin:end], stream.buckets[begin:end], stream.rows[begin:end])

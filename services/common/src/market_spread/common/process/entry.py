@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import MarketSpreadError, UsageError
+from market_spread.common.errors import MarketSpreadError, usage_errors
 from market_spread.common.logs import set_up_logs
 
 
@@ -23,7 +23,5 @@ def run_main(body: Callable[[], None]) -> int:
 
 def write_ports(path: Path, ports: dict[str, int]) -> None:
     """Write the bound ports, so that a reader sees all of them or no file. UsageError if it cannot be written."""
-    try:
+    with usage_errors(f"the ports file {path} cannot be written"):
         write_whole(path, json.dumps(ports))
-    except OSError as error:
-        raise UsageError(f"the ports file {path} cannot be written: {error.strerror}") from error

@@ -1,14 +1,19 @@
-"""What is kept of a process's pushes until the metrics-aggregator has answered."""
+"""What is kept of a process's pushes until the metrics-aggregator has answered, and the stream that they go over."""
 
 import logging
+import threading
 from collections import Counter, deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import cast
+
+import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import MESSAGE_BYTES_MAX
 from market_spread.common.logs import log_event
-from market_spread.common.telemetry.stream import PushStream, StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 # Pushes on their way; so many, sent one after the other, hide the time that an answer takes.
 IN_FLIGHT_MAX = 32
@@ -16,6 +21,53 @@ IN_FLIGHT_MAX = 32
 SILENCE_S = 5.0
 
 _log = logging.getLogger(__name__)
+
+
+class StreamEndedError(Exception):
+    """The stream has ended, for the reason that the message gives. What was not answered is to be sent on another."""
+
+
+class PushStream:
+    """Pushes in order, and their answers in the same order; open once it is made. For one thread."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._pushes: SimpleQueue[PushRequest | None] = SimpleQueue()
+        self._answers: SimpleQueue[PushResponse | None] = SimpleQueue()
+        self._reason = "the aggregator has ended the stream"
+        self._ended = False
+        self._call = MetricsStub(channel).Push(iter(self._pushes.get, None))
+        threading.Thread(target=self._read, name="push-answers", daemon=True).start()
+
+    def send(self, push: PushRequest) -> None:
+        """Send a push; does not wait, not even for a connection."""
+        self._pushes.put(push)
+
+    def answer(self, timeout_s: float) -> PushResponse | None:
+        """The next answer; None if it does not come in that time. StreamEndedError if none will come any more."""
+        if not self._ended:
+            try:
+                answer = self._answers.get(timeout=max(0.0, timeout_s))
+            except Empty:
+                return None
+            if answer is not None:
+                return answer
+            self._ended = True
+        raise StreamEndedError(self._reason)
+
+    def close(self) -> None:
+        """End the stream. What was not answered may have been taken or not. Idempotent."""
+        self._call.cancel()
+
+    def _read(self) -> None:
+        try:
+            for answer in self._call:
+                self._answers.put(answer)
+        except grpc.RpcError as error:
+            # Every error of a call is a grpc.Call too; the stubs do not say so.
+            self._reason = cast(grpc.Call, error).details() or str(error)
+        finally:
+            self._answers.put(None)
+            self._pushes.put(None)  # gRPC's thread waits for the next push, and ends with this
 
 
 class PushDelivery:

@@ -76,16 +76,10 @@ def _of(names: Sequence[str], series: ExposedSeries) -> list[str]:
 
 def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]) -> Iterator[Family]:
     histograms = HistogramMetricFamily(metric.name, metric.meaning, labels=names)
-    quantiles = GaugeMetricFamily(
-        quantile_name(metric),
-        f"{metric.meaning}: exact quantiles, 1 is the maximum",
-        labels=[*names, QUANTILE_LABEL],
-    )
-    recent = GaugeMetricFamily(
-        recent_quantile_name(metric),
-        f"{metric.meaning}: exact quantiles of the last {RECENT_S} s, 1 is the maximum",
-        labels=[*names, QUANTILE_LABEL],
-    )
+    said, maximum, labels = f"{metric.meaning}: exact quantiles", "1 is the maximum", [*names, QUANTILE_LABEL]
+    quantiles = GaugeMetricFamily(quantile_name(metric), f"{said}, {maximum}", labels=labels)
+    of_recent = f"{said} of the last {RECENT_S} s, {maximum}"
+    recent = GaugeMetricFamily(recent_quantile_name(metric), of_recent, labels=labels)
     for series in group:
         if isinstance(series.value, HdrCounts):
             values = _of(names, series)

@@ -1,9 +1,12 @@
 """The thread that carries a process's measurements to the metrics-aggregator."""
 
+import ctypes
 import logging
+import sys
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 import grpc
 
@@ -11,17 +14,17 @@ from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import MESSAGE_OPTIONS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
-from market_spread.common.telemetry.clock_error import host_id, read_clock_error
-from market_spread.common.telemetry.delivery import PushDelivery
+from market_spread.common.telemetry.delivery import PushDelivery, PushStream
 from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.telemetry.stream import PushStream
 from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 
+_UNSYNCHRONISED = 0x40  # STA_UNSYNC
+_UNKNOWN = -1, False
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 STOP_S = 2.0
 _STEP_NS = 1_000_000_000
 _RETRY_NS = 100_000_000
-
 # An aggregator that comes back must be found within a second, not after gRPC's two minutes.
 _CHANNEL_OPTIONS = (
     *MESSAGE_OPTIONS,
@@ -31,6 +34,42 @@ _CHANNEL_OPTIONS = (
 )
 
 _log = logging.getLogger(__name__)
+
+
+class _Timex(ctypes.Structure):
+    """Linux's struct timex: the fields that are read, and room for the others."""
+
+    _fields_ = (
+        ("modes", ctypes.c_uint),
+        *((name, ctypes.c_long) for name in ("offset", "freq", "maxerror", "esterror")),
+        ("status", ctypes.c_int),
+        ("rest", ctypes.c_long * 32),
+    )
+
+
+def read_clock_error() -> tuple[int, bool]:
+    """The bound of the clock's error, microseconds (-1: unknown), and whether the host keeps it synchronised.
+
+    The kernel's, by adjtimex in read mode, which needs no privilege; unknown where there is no such call.
+    """
+    if sys.platform != "linux":
+        return _UNKNOWN
+    timex = _Timex(modes=0)
+    if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
+        return _UNKNOWN
+    return timex.maxerror, not timex.status & _UNSYNCHRONISED
+
+
+@cache
+def host_id() -> str:
+    """The boot id of the host's kernel, empty where there is none.
+
+    Unlike the hostname it is the same in all containers of a host, which have one clock.
+    """
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 class Pusher:

@@ -92,18 +92,12 @@ _ACCOUNT = Field("account", 6, Kind.DIGITS)
 _ORDER_ID = Field("order_id", 10, Kind.DIGITS)
 _QUANTITY = Field("quantity", 9, Kind.SIGNED)
 _PRICE = Field("price", 10, Kind.INTEGER)
-_INTENDED = Field("intended_us", 16, Kind.DIGITS)
+_BID, _OFFER = Field("bid", 10, Kind.INTEGER), Field("offer", 10, Kind.INTEGER)
+_INTENDED, *_STAMPS = (Field(f"{name}_us", 16, Kind.DIGITS) for name in ("intended", "sent", "read", "emitted"))
 
 NBBO = Layout(
     "nbbo",
-    (
-        Field("kind", 1, Kind.LETTER, "Q"),
-        _SYMBOL,
-        Field("bid", 10, Kind.INTEGER),
-        Field("offer", 10, Kind.INTEGER),
-        _INTENDED,
-        Field("sequence", 12, Kind.DIGITS),
-    ),
+    (Field("kind", 1, Kind.LETTER, "Q"), _SYMBOL, _BID, _OFFER, _INTENDED, Field("sequence", 12, Kind.DIGITS)),
 )
 
 ORDER = Layout(
@@ -116,19 +110,9 @@ ALERT = Layout(
     "alert",
     (
         Field("kind", 1, Kind.LETTER, "A"),
-        _ORDER_ID,
-        _SYMBOL,
-        _SIDE,
-        _ACCOUNT,
-        _QUANTITY,
-        _PRICE,
-        Field("bid", 10, Kind.INTEGER),
-        Field("offer", 10, Kind.INTEGER),
-        Field("quote_sequence", 12, Kind.DIGITS),
-        _INTENDED,
-        Field("sent_us", 16, Kind.DIGITS),
-        Field("read_us", 16, Kind.DIGITS),
-        Field("emitted_us", 16, Kind.DIGITS),
+        *(_ORDER_ID, _SYMBOL, _SIDE, _ACCOUNT, _QUANTITY, _PRICE),
+        *(_BID, _OFFER, Field("quote_sequence", 12, Kind.DIGITS)),
+        *(_INTENDED, *_STAMPS),
     ),
 )
 

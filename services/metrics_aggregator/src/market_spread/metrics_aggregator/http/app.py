@@ -17,8 +17,7 @@ from market_spread.common.telemetry.families import CONTENT_TYPE
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.runs_api import NoSuchRunError, RunsApi
 from market_spread.metrics_aggregator.http.security import Guard, Hosts
-from market_spread.metrics_aggregator.http.sse import PING_S
-from market_spread.metrics_aggregator.http.updates import Feeds
+from market_spread.metrics_aggregator.http.updates import PING_S, Feeds
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.page import STATIC
 from market_spread.metrics_aggregator.prometheus_view import exposed_series

@@ -13,8 +13,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.metrics_aggregator.http.archive import Archive, RunHead
 from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json
-from market_spread.metrics_aggregator.http.sse import PING_S, EventResponse, news, nothing_new
-from market_spread.metrics_aggregator.http.updates import Feeds
+from market_spread.metrics_aggregator.http.updates import PING_S, EventResponse, Feeds, news, nothing_new
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.page import one_file

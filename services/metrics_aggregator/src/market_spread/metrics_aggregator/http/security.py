@@ -1,5 +1,6 @@
 """What holds for every answer of the web side: it reads only, says so to browsers, and is for our own pages."""
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from ipaddress import ip_address
@@ -7,17 +8,9 @@ from ipaddress import ip_address
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self' data:",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 _HEADERS = (
     (b"content-security-policy", _POLICY.encode()),
@@ -49,7 +42,7 @@ class Hosts:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if len(hosts) != 1:
             return False
-        name = _without_port(hosts[0]).lower()
+        name = re.sub(r":[0-9]+$", "", hosts[0]).lower()
         return name in self.names or (not self._is_loopback and _is_address(name))
 
 
@@ -89,11 +82,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host
 
 
 async def _send_with_headers(send: Send, message: Message) -> None:

@@ -1,16 +1,23 @@
-"""What is new in a run, once a second, for those who watch it: encoded once for all of them."""
+"""What is new in a run, once a second, for those who watch it: encoded once for all of them.
+
+Each client has a stream of server-sent events: what it has missed, then what is new, and a reset when it is too slow.
+"""
 
 import asyncio
+import json
 import logging
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any
+
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.common.clock import Clock
 from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, total_of
 from market_spread.metrics_aggregator.model.run import News, RunState
-from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.model.store import Own, Store
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 
 _log = logging.getLogger(__name__)
@@ -19,6 +26,13 @@ RING_TICKS = 120
 RING_BYTES_MAX = 16 * 1024 * 1024
 # How long news are collected after the last client has gone, who may come back: as long as the ring lasts.
 _WATCHED_NS = 150_000_000_000
+PING_S = 15.0
+BEHIND_MAX = 10
+# A client that takes nothing for so long is disconnected; it may come back.
+_SEND_S = 30.0
+_BEGIN = b": market-spread\n\n"
+_PING = b": ping\n\n"
+Parts = AsyncGenerator[bytes, None]
 
 
 class Feed:
@@ -161,3 +175,88 @@ def sse(event: str, data: str, number: int | None = None) -> bytes:
     """A server-sent event. The data have no line break."""
     head = f"id: {number}\n" if number is not None else ""
     return f"{head}event: {event}\ndata: {data}\n\n".encode()
+
+
+class EventResponse(StreamingResponse):
+    """Lasts until there are no more parts, or until the client goes or takes nothing any more."""
+
+    def __init__(self, parts: Parts, own: Own) -> None:
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(parts, headers=headers, media_type="text/event-stream")
+        self._parts = parts
+        self._own = own
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.body"})
+            return
+        self._own.clients += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._own.clients -= 1
+
+    async def stream_response(self, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(_SEND_S):
+                await send(message)
+
+        with suppress(TimeoutError):
+            async with aclosing(self._parts):
+                await super().stream_response(send_in_time)
+
+
+async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
+    """What is new in a run after the tick that the client has seen, until the feed ends.
+
+    There is no queue of its own: the client has a place in the feed's ring. One that is BEHIND_MAX ticks behind, or
+    whose place has left the ring, gets `event: reset` and goes on with the newest tick: it must get the data again.
+    """
+    caught_up = False
+    with feed.reader():
+        yield _BEGIN
+        while feeds.is_current(feed):
+            changed, newest = feed.changed, feed.number
+            if caught_up and newest - seen > BEHIND_MAX:
+                seen = newest
+                yield _reset(f"you are more than {BEHIND_MAX} events behind", newest)
+                continue
+            try:
+                event = feed.next_after(seen)
+            except LookupError:
+                seen = newest
+                yield _reset("what was new since your last event is not kept any more", newest)
+                continue
+            if event is not None:
+                seen += 1
+                yield event
+                continue
+            caught_up = True
+            try:
+                async with asyncio.timeout(ping_s):
+                    await changed.wait()
+            except TimeoutError:
+                yield _PING
+        yield _reset("the run has left memory", None)
+
+
+async def nothing_new(changed: Callable[[], Awaitable[bool]], feeds: Feeds, *, ping_s: float) -> Parts:
+    """Pings for a run that is read from its log, until that changes: then a reset ends the stream.
+
+    `changed`: whether the run has to be read again; asked before each ping. It ends when the feeds do.
+    """
+    yield _BEGIN
+    while not feeds.closed.is_set():
+        try:
+            async with asyncio.timeout(ping_s):
+                await feeds.closed.wait()
+        except TimeoutError:
+            if await changed():
+                yield _reset("the run goes on", None)
+                return
+            yield _PING
+
+
+def _reset(reason: str, number: int | None) -> bytes:
+    return sse("reset", json.dumps({"reason": reason}), number)

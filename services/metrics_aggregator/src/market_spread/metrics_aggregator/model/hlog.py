@@ -38,16 +38,9 @@ _PUSH, _NOTE, _END = b"#push ", b"#note ", b"#end "
 _WRAPPER = struct.Struct(">II")
 _COOKIE = 0x1C849314
 _PUSH_FIELDS = (
-    "source",
-    "epoch_unix_ns",
-    "sequence",
-    "start_unix_ns",
-    "end_unix_ns",
-    "run_id",
-    "clock_error_us",
-    "clock_synchronised",
-    "pushes_dropped",
-)
+    "source", "epoch_unix_ns", "sequence", "start_unix_ns", "end_unix_ns", "run_id", "clock_error_us",
+    "clock_synchronised", "pushes_dropped",
+)  # fmt: skip
 # json.dumps would make an encoder each time.
 _json = json.JSONEncoder(separators=(",", ":")).encode
 _NOTE_FIELDS = ("run_id", "unix_ns", "kind", "name", "text")

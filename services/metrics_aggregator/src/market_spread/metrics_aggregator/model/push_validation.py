@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import check_exact
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
@@ -117,11 +117,9 @@ def _histogram(
 ) -> tuple[SeriesId, HistogramInterval, Buckets]:
     series_id = known[item.key.SerializeToString()]
     exact = exact_of(item)
-    try:
+    with usage_errors(series_id.name, kinds=(ValueError,)):
         buckets = Buckets.decode(item.encoded)
         check_exact(buckets, exact)
-    except ValueError as error:
-        raise UsageError(f"{series_id.name}: {error}") from error
     return series_id, HistogramInterval(start_unix_ns, end_unix_ns, *exact, item.encoded), buckets
 
 

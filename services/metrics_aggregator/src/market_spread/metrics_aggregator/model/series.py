@@ -2,18 +2,89 @@
 
 from dataclasses import dataclass, field
 
-from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import METRICS, Metric
-from market_spread.metrics_aggregator.model.history import History, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.model.intervals import (
-    HistogramInterval,
-    Point,
-    last,
-    merged_histograms,
-    summed,
-)
-from market_spread.metrics_aggregator.model.window_sums import CellSums
+from market_spread.metrics_aggregator.model import intervals
+from market_spread.metrics_aggregator.model.history import MIDDLE_WIDTH_NS, History, HistoryUsage, Resolution
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
+
+# Intervals of less than half a second are merged when they come, and their cell is not made of them any more.
+PARTS_MAX = MIDDLE_WIDTH_NS // 500_000_000
+# What Python needs to keep a sum: its place by number, the list of its parts.
+_KEPT_BYTES = 500
+
+
+class CellSums:
+    """Merges intervals into their series' total, and keeps by how much it grew in each cell of MIDDLE_WIDTH_NS.
+
+    So what becomes old need not be decoded again. A sum stands beside the intervals that it was made of, so it is never
+    taken for that of others. It is kept as varints until it is taken, counted in `held`. While a cell is open, there is
+    a copy of the total at its begin.
+    """
+
+    def __init__(self, total: HdrCounts, held: HistoryUsage) -> None:
+        """`total` is empty, and nobody else adds to it."""
+        self._total = total
+        self._held = held
+        self._ended: dict[int, tuple[list[HistogramInterval], bytes]] = {}  # by the cell's number
+        self._slots = 0  # how many of the total's are used
+        self._begin(-1)
+
+    def add(self, interval: HistogramInterval, buckets: Buckets) -> None:
+        """Merge an interval, whose buckets these are, into the total. Those of one cell come one after the other."""
+        number = _number(interval)
+        if number != self._number:
+            self._end()
+            self._begin(number)
+        if len(self._parts) <= PARTS_MAX:
+            self._parts.append(interval)
+        self._slots = max(self._slots, len(buckets.counts))
+        self._total.merge_buckets(buckets, interval.exact)
+
+    def take(self, cell: list[HistogramInterval]) -> list[HistogramInterval]:
+        """The sum alone if it is that of just these intervals of a cell, in their order; else the intervals.
+
+        The sums of this cell and of older ones are forgotten.
+        """
+        number = _number(cell[0])
+        if number == self._number:
+            self._end()
+            self._begin(-1)
+        parts, payload = self._ended.get(number, ([], b""))
+        for old in [known for known in self._ended if known <= number]:
+            self._forget(old)
+        return [intervals.sum_of(cell, encoded_of(payload))] if parts == cell else cell
+
+    def clear(self) -> None:
+        """Forget all sums."""
+        for number in list(self._ended):
+            self._forget(number)
+        self._begin(-1)
+
+    def _begin(self, number: int) -> None:
+        self._number = number
+        self._parts: list[HistogramInterval] = []
+        self._before = self._total.counts[: self._slots].copy()
+
+    def _end(self) -> None:
+        """Keep the open cell's sum, unless it is of one interval, or of some that were merged since."""
+        if 1 < len(self._parts) <= PARTS_MAX:
+            self._forget(self._number)
+            grown = self._total.counts[: self._slots].copy()
+            grown[: len(self._before)] -= self._before
+            payload = Buckets.of(grown).pack()
+            self._ended[self._number] = (self._parts, payload)
+            self._held.bytes += len(payload) + _KEPT_BYTES
+
+    def _forget(self, number: int) -> None:
+        if number in self._ended:
+            _, payload = self._ended.pop(number)
+            self._held.bytes -= len(payload) + _KEPT_BYTES
+
+
+def _number(interval: HistogramInterval) -> int:
+    return interval.start_unix_ns // MIDDLE_WIDTH_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +128,7 @@ class HistogramSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
         self._sums = CellSums(self.merged, held)
-        self.history = History(merged_histograms, held, self._sums)
+        self.history = History(intervals.merged_histograms, held, self._sums)
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
@@ -72,7 +143,7 @@ class CounterSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self._by_epoch: dict[int, float] = {}
         self.value = 0.0
-        self.history = History(summed, held)
+        self.history = History(intervals.summed, held)
 
     def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
         """Take the counter's value since that epoch; it never makes the sum over epochs smaller. What it has grown by.
@@ -94,7 +165,7 @@ class GaugeSeries:
     def __init__(self, held: HistoryUsage) -> None:
         self._epoch_unix_ns = 0
         self.value = 0.0
-        self.history = History(last, held)
+        self.history = History(intervals.last, held)
 
     def add(self, epoch_unix_ns: int, point: Point, now: Now) -> Point | None:
         """Take the value, unless it is from a process that a newer one has replaced; returns it if it was taken."""

@@ -13,6 +13,7 @@ from market_spread.common.errors import MarketSpreadError, RunFailedError, Usage
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.words import in_columns
 from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.deploy.local.broker import remove_data
@@ -20,7 +21,6 @@ from market_spread.controller.deploy.local.registry import Process, RegisteredSt
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
-from market_spread.controller.words import in_columns
 from market_spread.v1.control_pb2 import Phase
 
 _JOB_TIMEOUT_S = 120

@@ -10,7 +10,7 @@ from market_spread.controller.capacity.costs import TERMS, Model
 from market_spread.controller.capacity.plan import REASONS, PlannedFigure, Planner
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import Overrides, overridden
-from market_spread.controller.views.terminal import terminal_view
+from market_spread.controller.views.output import terminal_view
 from tests.unit.controller.capacity.synthetic import CUTS, cores, observations
 
 WORKLOAD = DEFAULT_WORKLOAD.changed(frames={"messages": 900, "linger_ms": 5})

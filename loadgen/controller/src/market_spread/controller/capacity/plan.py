@@ -15,7 +15,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
 from market_spread.controller.capacity.costs import SYMBOLS_AT_HAND, TERMS, Demand, Model
 from market_spread.controller.compare.figures import short_number
 from market_spread.controller.plan.workload import Workload
-from market_spread.controller.views.model import Page, Sentences, Table
+from market_spread.controller.views.output import Page, Sentences, Table
 from market_spread.loadgen.market.parameters import STATE_PARTITIONS_MAX
 
 # By figure the process whose costs it follows from; what it follows from, and what it does not know.

@@ -14,6 +14,7 @@ from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.workload import Workload
 from tests.support.clock import ManualClock
 
 AGENT = Path("/jars/agent.jar")
@@ -57,12 +58,12 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def processes(folder: Path, *, monitored: bool) -> LocalStack:
+def processes(folder: Path, *, monitored: bool, workload: Workload = WORKLOAD) -> LocalStack:
     return LocalStack(
         folder=folder,
         java=Java(Path("/usr/bin/java"), 17),
         jars=cast(JarCache, Jars()),
-        workload=WORKLOAD,
+        workload=workload,
         clock=ManualClock(),
         monitored=monitored,
     )
@@ -96,3 +97,17 @@ def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert not [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
     assert "MARKET_SPREAD_UI_PORT" not in Started.environments["job"]
     assert "SPARK_LOCAL_IP" not in Started.environments["job"]
+
+
+@pytest.mark.parametrize("standby", [0, 1])
+def test_a_standby_has_the_checkpoint_of_the_other_and_a_replica_one_of_its_own(tmp_path: Path, standby: int) -> None:
+    workload = WORKLOAD.changed(job={"standby": standby, "replicas": REPLICAS - standby})
+
+    addresses = processes(tmp_path, monitored=False, workload=workload).start()
+
+    told = [Started.environments[name] for name in ("job", "job_1")]
+    assert len({each["MARKET_SPREAD_CHECKPOINT"] for each in told}) == (1 if standby else 2)
+    assert len({each["MARKET_SPREAD_LOCAL_FOLDER"] for each in told}) == 2
+    assert [each["MARKET_SPREAD_REPLICA"] for each in told] == (["0", "0"] if standby else ["0", "1"])
+    assert {each["MARKET_SPREAD_STANDBY"] for each in told} == {"true" if standby else "false"}
+    assert (len(addresses.replicas), addresses.is_standby) == (1, bool(standby))

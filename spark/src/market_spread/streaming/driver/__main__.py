@@ -38,14 +38,17 @@ from market_spread.streaming.driver.kubernetes.lease_store import lease_in_clust
 from market_spread.streaming.driver.live_counts import LiveCounts
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
+from market_spread.streaming.driver.standby import REHEARSAL_TOPIC, CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.streaming.modes.registry import BY_NAME, start_query
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
+from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000
 _BROKER_STARTS_WITHIN_NS = 30_000_000_000
+_REHEARSAL_BATCHES, _REHEARSAL_S = 30, 20.0
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +141,6 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
     if lease is not None:
         lease.wait_until_held()
-    bind_state_form(checkpoint, mode.state_form(pipeline))
     early_end, is_local = None, config.master.startswith("local")
     if config.mode == REAL_TIME and is_local:
         early_end = EarlyEnd(spark, broker, counts, clock)
@@ -162,6 +164,19 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
     service = JobService(supervisor, mode=config.mode, settings=settings, clock=clock)
     with serving(config, "Job", service, recorder=recorder, clock=clock):
+        if config.standby:
+            broker.create_topics({REHEARSAL_TOPIC: 1})
+            sources = [source.name for source in pipeline.sources]
+            elsewhere = rehearsal_config(
+                config, sources=sources, sinks=(*(sink.name for sink in pipeline.sinks), INVALID), folder=folder
+            )
+            lock = CheckpointLock(spark, checkpoint)  # a name of its own: the JVM drops what Python has forgotten
+            supervisor.stand_by(
+                lock.acquire,
+                SparkEngine(spark, pipeline, elsewhere),
+                WarmUp(_REHEARSAL_BATCHES, short_s or config.batch_s, _REHEARSAL_S),
+            )
+        bind_state_form(checkpoint, mode.state_form(pipeline))
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running
@@ -184,6 +199,8 @@ def _partition_counts(
 
 
 def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
+    if state.phase == Phase.PHASE_IDLE:
+        return  # a standby has done nothing, and the other one tells of the checkpoint
     recorder.counter(JOB_RECORDS).set(state.progress.records_live)
     recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
     recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)

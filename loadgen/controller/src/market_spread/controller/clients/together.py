@@ -88,6 +88,33 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
     )
 
 
+# The likelier a driver of two has the checkpoint, the higher; any other phase is higher than FAILED.
+_ACTS = {Phase.PHASE_IDLE: 0, Phase.PHASE_FAILED: 1, Phase.PHASE_RUNNING: 3}
+
+
+def acting_driver(statuses: Sequence[JobStatusResponse]) -> JobStatusResponse | None:
+    """That of the driver that has the checkpoint, of one and its standby; None if only the standby answers."""
+    likeliest = max(statuses, key=lambda status: _ACTS.get(status.phase, 2), default=None)
+    return None if likeliest is None or likeliest.phase == Phase.PHASE_IDLE else likeliest
+
+
+def with_standby(acting: JobStatusResponse, standby: Sequence[JobStatusResponse], *, silent: int) -> JobStatusResponse:
+    """Both as one job: done is what the acting one has done, used what they have used together.
+
+    Its phase is RUNNING when the acting one runs and the standby is warm. silent: how many do not answer.
+    """
+    together = JobStatusResponse()
+    together.CopyFrom(acting)
+    for status in standby:
+        together.cpu_us += status.cpu_us
+        together.counted_cpu_us += status.cpu_us
+        together.process_ids.extend(status.process_ids)
+    awaited = [status.detail for status in standby if status.detail] + ["starting"] * silent
+    if acting.phase == Phase.PHASE_RUNNING and awaited:
+        together.phase, together.detail = Phase.PHASE_STARTING, f"the standby is not warm yet: {awaited[0]}"
+    return together
+
+
 def _committed_by_all(statuses: Sequence[JobStatusResponse]) -> list[PartitionOffset]:
     found = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]
     common = set.intersection(*(set(offsets) for offsets in found))
@@ -105,10 +132,14 @@ class JobHistory:
     newest: JobStatusResponse | None = None
 
     def continued(self, status: JobStatusResponse) -> JobStatusResponse:
-        """The status with what earlier drivers have committed. A driver is another one if it has used less CPU."""
-        if self.newest is not None and status.cpu_us < self.newest.cpu_us:
-            self._before = self.newest
-            self._before.messages_processed = self._before.messages_committed  # the rest is done again
+        """The status with what earlier drivers have committed.
+
+        A driver is another one if it has another process id, which in a pod it has not, or has used less CPU.
+        """
+        newest = self.newest
+        if newest is not None and (status.cpu_us < newest.cpu_us or status.process_ids[:1] != newest.process_ids[:1]):
+            newest.messages_processed = newest.messages_committed  # the rest is done again
+            self._before = newest
         self.newest = _together(self._before, status) if self._before is not None else status
         return self.newest
 

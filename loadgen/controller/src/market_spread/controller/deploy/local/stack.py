@@ -64,12 +64,12 @@ class LocalStack:
     job_waits_for_topics = True  # else it is started after them
 
     def __post_init__(self) -> None:
-        self._replicas = self.workload.job.replicas
+        self._drivers = self.workload.job.drivers
         self._load_stopped = False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
-        self._ui_ports = [free_port() for _ in range(self._replicas)] if self.monitored else []
+        self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
             folder=self.folder / "broker",
             java=self.java,
@@ -103,7 +103,7 @@ class LocalStack:
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         if not self.job_waits_for_topics:
             self._make_topics()
-        for replica in range(self._replicas):
+        for replica in range(self._drivers):
             self._start_job(replica)  # before the topics: its JVM takes longest
         if self.job_waits_for_topics:
             self._make_topics()
@@ -127,7 +127,8 @@ class LocalStack:
             job=self._address_of_job(0),
             aggregator=pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
-            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._replicas)),
+            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
+            is_standby=self.workload.job.standby > 0,
         )
 
     def stop(self) -> None:
@@ -139,7 +140,7 @@ class LocalStack:
         """End the others, and delete what the broker kept; what they have measured is shown on."""
         if self._load_stopped:
             return
-        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._replicas)), "receiver"))
+        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._drivers)), "receiver"))
         self.broker.stop()
         remove_data(self.folder / "broker")
         self._load_stopped = True
@@ -147,11 +148,11 @@ class LocalStack:
     def check_alive(self) -> None:
         """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
 
-        A replica of the job is started again, a few times, as long as another one runs.
+        A replica of the job, or its standby, is started again, a few times, as long as another one runs.
         """
         self.broker.check_alive()
-        ended = [replica for replica in range(self._replicas) if not self.children[_job_name(replica)].running]
-        if ended and len(ended) < self._replicas and self.job_restarts < _RESTARTS_MAX:
+        ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
+        if ended and len(ended) < self._drivers and self.job_restarts < _RESTARTS_MAX:
             for replica in ended:
                 self.restart_job(replica)
                 self.job_restarts += 1
@@ -240,15 +241,16 @@ class LocalStack:
             application=APPLICATIONS[self.workload.decisions],
             mode=job.mode,
             master=f"local[{slots_of(self.workload)}]",
-            checkpoint=str(self.folder / name.replace("job", "checkpoint")),
+            checkpoint=str(self.folder / _job_name(0 if job.standby else replica).replace("job", "checkpoint")),
             class_path=jvms.class_path,
             batch_s=job.batch_s,
             shuffle_partitions=self.workload.state_partitions,
             driver_memory=job.memory,
             warm_up_batches=self.workload.warm_up.batches,
             java_options=jvms.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
-            replica=replica,
+            replica=0 if job.standby else replica,
             replicas=job.replicas,
+            standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )

@@ -38,6 +38,9 @@ class Started:
     environments: dict[str, Mapping[str, str]]
     running, exit_status, pid = True, None, 1
 
+    def stop(self) -> None:
+        """Nothing is left of it."""
+
     @classmethod
     def start(cls, name: str, command: Sequence[object], *, environment: Mapping[str, str], **_: object) -> "Started":
         if ports_file := environment.get("MARKET_SPREAD_PORTS_FILE"):
@@ -58,13 +61,15 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def processes(folder: Path, *, monitored: bool, workload: Workload = WORKLOAD) -> LocalStack:
+def processes(
+    folder: Path, *, monitored: bool, workload: Workload = WORKLOAD, clock: ManualClock | None = None
+) -> LocalStack:
     return LocalStack(
         folder=folder,
         java=Java(Path("/usr/bin/java"), 17),
         jars=cast(JarCache, Jars()),
         workload=workload,
-        clock=ManualClock(),
+        clock=clock or ManualClock(),
         monitored=monitored,
     )
 
@@ -111,3 +116,24 @@ def test_a_standby_has_the_checkpoint_of_the_other_and_a_replica_one_of_its_own(
     assert [each["MARKET_SPREAD_REPLICA"] for each in told] == (["0", "0"] if standby else ["0", "1"])
     assert {each["MARKET_SPREAD_STANDBY"] for each in told} == {"true" if standby else "false"}
     assert (len(addresses.replicas), addresses.is_standby) == (1, bool(standby))
+
+
+@pytest.mark.parametrize(("standby", "after_s"), [(0, 0), (1, 6)])
+def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Path, standby: int, after_s: int) -> None:
+    clock = ManualClock()
+    workload = WORKLOAD.changed(job={"standby": standby, "replicas": REPLICAS - standby})
+    stack = processes(tmp_path, monitored=False, workload=workload, clock=clock)
+    stack.start()
+    for _ in range(2):  # a second time it waits as long
+        ended = cast(Started, stack.children["job"])
+        ended.running = False
+        restarts = []
+        for _ in range(8):
+            stack.check_alive()
+            restarts.append(stack.job_restarts)
+            clock.advance_ns(1_000_000_000)
+
+        assert len(set(restarts[:after_s])) <= 1
+        assert restarts[after_s] == restarts[-1] == stack.job_restarts
+        assert stack.children["job"] is not ended
+    assert stack.job_restarts == 2

@@ -118,6 +118,7 @@ class FakeEngine:
         self.ends_early = False
         self.ended_at_s: list[float] = []
         self.kept_time_at_s: list[float] = []
+        self.prepared_at_s: list[float] = []
 
     def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
         self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
@@ -127,6 +128,9 @@ class FakeEngine:
 
     def slots(self) -> int:
         return self.slots_now
+
+    def prepare(self) -> None:
+        self.prepared_at_s.append(round(self._clock.elapsed_s, 2))
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         if batch_s == WARM_UP_BATCH_S:
@@ -767,6 +771,7 @@ def test_a_standby_rehearses_elsewhere_and_begins_when_the_other_is_gone() -> No
     assert elsewhere.started == ["short"]
     assert elsewhere.queries[0].stopped_at_s == pytest.approx(10, abs=0.3)
     assert taken_at_s == pytest.approx(40, abs=0.1)
+    assert rig.engine.prepared_at_s == [pytest.approx(10, abs=0.3)]
     # Without short batches, as there is a backlog; and what was committed in the rehearsal is nowhere counted.
     assert rig.engine.started == ["full"]
     assert [batch.batch_id for batch in state.progress.batches] == [7]

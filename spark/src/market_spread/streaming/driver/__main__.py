@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
@@ -40,7 +41,7 @@ from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
 from market_spread.streaming.driver.standby import REHEARSAL_TOPIC, CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.modes.registry import BY_NAME, start_query
+from market_spread.streaming.modes.registry import BY_NAME, every, query_of
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
@@ -65,6 +66,7 @@ class SparkEngine:
         self._pipeline = pipeline
         self._config = config
         self._mode = BY_NAME[config.mode]
+        self._query: DataStreamWriter | None = None
         self._live_counts = LiveCounts(spark, self._mode.live_operators)
 
     def slots(self) -> int:
@@ -91,18 +93,23 @@ class SparkEngine:
         if self._early_end is not None:
             self._early_end.keep_time()
 
-    def start_query(self, batch_s: float) -> StreamingQuery:
+    def prepare(self) -> None:
         config = self._config
-        self.keep_time()
-        return start_query(
+        self._query = query_of(
             self._spark,
             self._pipeline,
             self._mode,
             client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
             topics=config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
-            batch_s=batch_s,
         )
+
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        self.keep_time()
+        if self._query is None:
+            self.prepare()
+        assert self._query is not None
+        return self._query.trigger(**every(self._mode, batch_s)).start()
 
 
 def main() -> int:

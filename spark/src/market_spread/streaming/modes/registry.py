@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.job_contract import duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
@@ -67,7 +68,21 @@ def start_query(
     checkpoint: str,
     batch_s: float,
 ) -> StreamingQuery:
-    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once.
+    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once. See `query_of`."""
+    query = query_of(spark, pipeline, mode, client=client, topics=topics, checkpoint=checkpoint)
+    return query.trigger(**every(mode, batch_s)).start()
+
+
+def query_of(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    mode: Mode,
+    *,
+    client: Mapping[str, str],
+    topics: Mapping[str, str],
+    checkpoint: str,
+) -> DataStreamWriter:
+    """The pipeline on Kafka, to be started with a trigger, as often as wanted. The checkpoint is not looked at before.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
     client: settings of Kafka's clients, with `bootstrap.servers`; topics: the Kafka topics of the sources, the sinks
@@ -78,5 +93,9 @@ def start_query(
         source.name: read_topic(spark, topics[source.name], client, mode.source_options) for source in pipeline.sources
     }
     writer = writer_of(mode.compile(pipeline, records, topics), checkpoint, client)
-    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types lack realTime
-    return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()
+    return writer.queryName(pipeline.name).outputMode(mode.output_mode)
+
+
+def every(mode: Mode, batch_s: float) -> Any:
+    """The trigger's arguments for batches of that length; PySpark's types lack `realTime`."""
+    return {mode.trigger: duration(batch_s)}

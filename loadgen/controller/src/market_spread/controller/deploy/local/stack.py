@@ -36,6 +36,7 @@ from market_spread.streaming.driver.config import JobConfig
 
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
+_TAKE_OVER_NS = 6_000_000_000
 
 
 @dataclass(eq=False, kw_only=True)
@@ -69,6 +70,7 @@ class LocalStack:
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
+        self._ended_ns: int | None = None
         self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
             folder=self.folder / "broker",
@@ -153,10 +155,21 @@ class LocalStack:
         self.broker.check_alive()
         ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
         if ended and len(ended) < self._drivers and self.job_restarts < _RESTARTS_MAX:
+            if self.workload.job.standby and self._has_just_ended():
+                return
             for replica in ended:
                 self.restart_job(replica)
                 self.job_restarts += 1
         self._services.check_alive()
+
+    def _has_just_ended(self) -> bool:
+        """Whether the driver that has ended must wait: a JVM that starts would slow the standby that takes over."""
+        now_ns = self.clock.monotonic_ns()
+        self._ended_ns = now_ns if self._ended_ns is None else self._ended_ns
+        if now_ns - self._ended_ns < _TAKE_OVER_NS:
+            return True
+        self._ended_ns = None
+        return False
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child

@@ -352,11 +352,10 @@ def test_a_standby_goes_on_in_seconds_when_the_driver_is_killed(tmp_path: Path) 
 
 def holder_of_the_checkpoint(run: Running) -> psutil.Process:
     """The driver of the two whose JVM has the lock, as the kernel says."""
-    drivers = [
-        child
-        for child in psutil.Process(run.process.pid).children(recursive=True)
-        if "market_spread.streaming.driver" in child.cmdline()
-    ]
+    drivers = []
+    for child in psutil.Process(run.process.pid).children(recursive=True):
+        with suppress(psutil.ZombieProcess):
+            drivers += [child] if "market_spread.streaming.driver" in child.cmdline() else []
     (checkpoint,) = {driver.environ()["MARKET_SPREAD_CHECKPOINT"] for driver in drivers}
     inode = (Path(checkpoint) / "lock").stat().st_ino
     locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]

@@ -125,8 +125,8 @@ def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Pat
     stack = processes(tmp_path, monitored=False, workload=workload, clock=clock)
     stack.start()
     for _ in range(2):  # a second time it waits as long
-        ended = cast(Started, stack.children["job"])
-        ended.running = False
+        ended = stack.children["job"]
+        cast(Started, ended).running = False
         restarts = []
         for _ in range(8):
             stack.check_alive()

@@ -5,7 +5,7 @@ import pytest
 from market_spread.common.errors import RunFailedError
 from market_spread.controller.clients import services as clients
 from market_spread.controller.clients.services import JobClient
-from market_spread.controller.clients.together import acting_driver, with_standby
+from market_spread.controller.clients.together import JobHistory, with_standby
 from market_spread.v1.control_pb2 import JobStatusResponse, PartitionOffset, Phase
 from tests.support.clock import ManualClock
 
@@ -30,12 +30,15 @@ def standby(pid: int, detail: str = "", cpu_us: int = 300) -> JobStatusResponse:
     )
 
 
+def together(*statuses: JobStatusResponse, silent: int = 0) -> JobStatusResponse:
+    both = with_standby(statuses, JobHistory(), silent=silent)
+    assert both is not None
+    return both
+
+
 def test_done_is_what_the_acting_one_has_done_and_used_what_both_have() -> None:
-    acting, waiting = driver(1), standby(7)
+    both = together(standby(7), driver(1))
 
-    both = with_standby(acting, [waiting], silent=0)
-
-    assert acting_driver([waiting, acting]) is acting
     assert (both.phase, both.batch_id, both.messages_committed, both.messages_processed) == (
         Phase.PHASE_RUNNING, 4, 100, 120,
     )  # fmt: skip
@@ -46,7 +49,7 @@ def test_done_is_what_the_acting_one_has_done_and_used_what_both_have() -> None:
     ("others", "silent", "detail"), [([standby(7, "rehearsing")], 0, "rehearsing"), ([], 1, "starting")]
 )
 def test_a_job_runs_when_its_standby_is_warm(others: list[JobStatusResponse], silent: int, detail: str) -> None:
-    both = with_standby(driver(1), others, silent=silent)
+    both = together(driver(1), *others, silent=silent)
 
     assert (both.phase, both.detail) == (Phase.PHASE_STARTING, f"the standby is not warm yet: {detail}")
 
@@ -55,15 +58,13 @@ def test_a_job_runs_when_its_standby_is_warm(others: list[JobStatusResponse], si
     "other", [standby(1), driver(1, phase=Phase.PHASE_FAILED), driver(1, phase=Phase.PHASE_STARTING)]
 )
 def test_who_runs_has_the_checkpoint(other: JobStatusResponse) -> None:
-    acting = driver(2)
-
-    assert acting_driver([other, acting]) is acting
+    assert together(other, driver(2)).process_ids[0] == 2
 
 
 def test_who_takes_over_is_told_from_one_that_failed() -> None:
     taking_over = driver(2, phase=Phase.PHASE_STARTING, batch_id=-1)
 
-    assert acting_driver([driver(1, phase=Phase.PHASE_FAILED), taking_over]) is taking_over
+    assert together(driver(1, phase=Phase.PHASE_FAILED), taking_over).process_ids[0] == 2
 
 
 class Two:

@@ -121,6 +121,7 @@ def test_a_standby_has_the_checkpoint_of_the_other_and_a_replica_one_of_its_own(
 @pytest.mark.parametrize(("standby", "after_s"), [(0, 0), (1, 6)])
 def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Path, standby: int, after_s: int) -> None:
     clock = ManualClock()
+    clock.advance_ns(1)
     workload = WORKLOAD.changed(job={"standby": standby, "replicas": REPLICAS - standby})
     stack = processes(tmp_path, monitored=False, workload=workload, clock=clock)
     stack.start()

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from market_spread.common.errors import RunFailedError
 from market_spread.common.telemetry.recorder import Recorder
+from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.__main__ import _record
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.standby import CheckpointLock, rehearsal_config
@@ -65,7 +66,7 @@ def test_a_rehearsal_reads_the_same_and_writes_elsewhere(tmp_path: Path) -> None
         bootstrap_servers="broker:9092", checkpoint="/checkpoint", topics="orders=orders-7,alerts=alerts-7"
     )
 
-    elsewhere = rehearsal_config(config, sources=("nbbo", "orders"), sinks=("alerts", "invalid"), folder=tmp_path)
+    elsewhere = rehearsal_config(config, find("market_spread"), tmp_path)
 
     assert elsewhere.topic_names(("nbbo", "orders", "alerts", "invalid")) == {
         "nbbo": "nbbo", "orders": "orders-7", "alerts": "market-spread-rehearsal", "invalid": "market-spread-rehearsal",

@@ -49,7 +49,7 @@ from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000
 _BROKER_STARTS_WITHIN_NS = 30_000_000_000
-_REHEARSAL_BATCHES, _REHEARSAL_S = 30, 20.0
+_REHEARSAL_BATCHES, _REHEARSAL_S = 30, 10.0  # twice
 
 _log = logging.getLogger(__name__)
 
@@ -173,14 +173,10 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     with serving(config, "Job", service, recorder=recorder, clock=clock):
         if config.standby:
             broker.create_topics({REHEARSAL_TOPIC: 1})
-            sources = [source.name for source in pipeline.sources]
-            elsewhere = rehearsal_config(
-                config, sources=sources, sinks=(*(sink.name for sink in pipeline.sinks), INVALID), folder=folder
-            )
             lock = CheckpointLock(spark, checkpoint)  # a name of its own: the JVM drops what Python has forgotten
             supervisor.stand_by(
                 lock.acquire,
-                SparkEngine(spark, pipeline, elsewhere),
+                SparkEngine(spark, pipeline, rehearsal_config(config, pipeline, folder)),
                 WarmUp(_REHEARSAL_BATCHES, short_s or config.batch_s, _REHEARSAL_S),
             )
         bind_state_form(checkpoint, mode.state_form(pipeline))

@@ -1,6 +1,5 @@
 """What a driver and its standby share: one checkpoint, which only one of the two has at a time (docs/adr/0029)."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ from pyspark.sql import SparkSession
 
 from market_spread.common.errors import RunFailedError
 from market_spread.streaming.driver.config import JobConfig
+from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.pipeline import Pipeline
 
 REHEARSAL_TOPIC = "market-spread-rehearsal"
 
@@ -35,8 +36,9 @@ class CheckpointLock:
         return self._lock is not None
 
 
-def rehearsal_config(config: JobConfig, *, sources: Iterable[str], sinks: Iterable[str], folder: Path) -> JobConfig:
+def rehearsal_config(config: JobConfig, pipeline: Pipeline, folder: Path) -> JobConfig:
     """The same job on a checkpoint in the folder: it reads what it will read, and writes to REHEARSAL_TOPIC alone."""
-    topics = {**config.topic_names(sources), **dict.fromkeys(sinks, REHEARSAL_TOPIC)}
+    names = (*pipeline.ends, INVALID)
+    topics = dict.fromkeys(names, REHEARSAL_TOPIC) | config.topic_names(source.name for source in pipeline.sources)
     named = ",".join(f"{name}={topic}" for name, topic in topics.items())
     return replace(config, checkpoint=str(folder / "rehearsal"), topics=named)

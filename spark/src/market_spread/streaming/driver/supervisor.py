@@ -147,7 +147,9 @@ class Supervisor:
         self._change(phase=Phase.PHASE_IDLE, detail="rehearsing")
         rehearsing = replace(self, engine=rehearsal, warm_up=warm_up, on_change=end_if_due)
         try:
-            rehearsing._warm_the_query_up()
+            for batches in (warm_up.batches // 2, warm_up.batches):  # the second time from a checkpoint, as later
+                rehearsing.warm_up = replace(warm_up, batches=batches)
+                rehearsing._warm_the_query_up()
             self.engine.prepare()
         except (*_SPARK_ERRORS, RunFailedError) as error:
             log_event(_log, "standby.not_warm", logging.WARNING, reason=_first_line(error))

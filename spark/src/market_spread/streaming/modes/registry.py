@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.job_contract import duration
@@ -56,21 +55,6 @@ def _socket_folder(folder: str) -> str:
     """
     usable = (it for it in (folder, tempfile.gettempdir()) if len(it.encode()) <= _SOCKET_FOLDER_BYTES_MAX)
     return next((it for it in usable if it == it.lower()), "/tmp")
-
-
-def start_query(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    mode: Mode,
-    *,
-    client: Mapping[str, str],
-    topics: Mapping[str, str],
-    checkpoint: str,
-    batch_s: float,
-) -> StreamingQuery:
-    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once. See `query_of`."""
-    query = query_of(spark, pipeline, mode, client=client, topics=topics, checkpoint=checkpoint)
-    return query.trigger(**every(mode, batch_s)).start()
 
 
 def query_of(

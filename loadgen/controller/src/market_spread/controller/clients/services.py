@@ -12,13 +12,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
-from market_spread.controller.clients.together import (
-    JobHistory,
-    acting_driver,
-    merged_replicas,
-    merged_senders,
-    with_standby,
-)
+from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
@@ -140,10 +134,7 @@ class JobClient:
     def _as_one(self, statuses: list[pb.JobStatusResponse], silent: int) -> pb.JobStatusResponse | None:
         """All who answer as one; None if no one does that works, or could."""
         if self._has_standby:
-            if (acting := acting_driver(statuses)) is None:
-                return None
-            others = [status for status in statuses if status is not acting]
-            return with_standby(self._history.continued(acting), others, silent=silent)
+            return with_standby(statuses, self._history, silent=silent)
         if not statuses:
             return None
         together = merged_replicas(statuses, silent=silent)

@@ -88,33 +88,6 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
     )
 
 
-# The likelier a driver of two has the checkpoint, the higher; any other phase is higher than FAILED.
-_ACTS = {Phase.PHASE_IDLE: 0, Phase.PHASE_FAILED: 1, Phase.PHASE_RUNNING: 3}
-
-
-def acting_driver(statuses: Sequence[JobStatusResponse]) -> JobStatusResponse | None:
-    """That of the driver that has the checkpoint, of one and its standby; None if only the standby answers."""
-    likeliest = max(statuses, key=lambda status: _ACTS.get(status.phase, 2), default=None)
-    return None if likeliest is None or likeliest.phase == Phase.PHASE_IDLE else likeliest
-
-
-def with_standby(acting: JobStatusResponse, standby: Sequence[JobStatusResponse], *, silent: int) -> JobStatusResponse:
-    """Both as one job: done is what the acting one has done, used what they have used together.
-
-    Its phase is RUNNING when the acting one runs and the standby is warm. silent: how many do not answer.
-    """
-    together = JobStatusResponse()
-    together.CopyFrom(acting)
-    for status in standby:
-        together.cpu_us += status.cpu_us
-        together.counted_cpu_us += status.cpu_us
-        together.process_ids.extend(status.process_ids)
-    awaited = [status.detail for status in standby if status.detail] + ["starting"] * silent
-    if acting.phase == Phase.PHASE_RUNNING and awaited:
-        together.phase, together.detail = Phase.PHASE_STARTING, f"the standby is not warm yet: {awaited[0]}"
-    return together
-
-
 def _committed_by_all(statuses: Sequence[JobStatusResponse]) -> list[PartitionOffset]:
     found = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]
     common = set.intersection(*(set(offsets) for offsets in found))
@@ -156,4 +129,32 @@ def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatus
     batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
     del together.batches[:]
     together.batches.extend(batches[-BATCHES_MAX:])
+    return together
+
+
+# The likelier it is that a driver of two has the checkpoint, the higher; any other phase is 2.
+_ACTS = {Phase.PHASE_IDLE: 0, Phase.PHASE_FAILED: 1, Phase.PHASE_RUNNING: 3}
+
+
+def with_standby(
+    statuses: Sequence[JobStatusResponse], history: JobHistory, *, silent: int
+) -> JobStatusResponse | None:
+    """A driver and its standby as one job: done is what the acting one has done, used what they have used together.
+
+    Its phase is RUNNING when the acting one runs and the standby is warm. None if only a standby answers. silent: how
+    many do not answer.
+    """
+    acting = max(statuses, key=lambda status: _ACTS.get(status.phase, 2), default=None)
+    if acting is None or acting.phase == Phase.PHASE_IDLE:
+        return None
+    together = JobStatusResponse()
+    together.CopyFrom(history.continued(acting))
+    standby = [status for status in statuses if status is not acting]
+    for status in standby:
+        together.cpu_us += status.cpu_us
+        together.counted_cpu_us += status.cpu_us
+        together.process_ids.extend(status.process_ids)
+    awaited = [status.detail for status in standby if status.detail] + ["starting"] * silent
+    if acting.phase == Phase.PHASE_RUNNING and awaited:
+        together.phase, together.detail = Phase.PHASE_STARTING, f"the standby is not warm yet: {awaited[0]}"
     return together

@@ -28,10 +28,7 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
     if job.standby:
-        found.append(
-            f"job.standby={job.standby}; a release has no standby: leave job.standby out of the workload, "
-            "or use job.replicas"
-        )
+        found.append("job.standby=1; a release has no standby: leave it out of the workload, or use job.replicas")
     if job.jit != JIT_AUTO:
         found.append(
             f"job.jit={job.jit}; the JVMs of a release have the options that it gives them: leave job.jit out of the "

@@ -70,7 +70,7 @@ class LocalStack:
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
-        self._ended_ns: int | None = None
+        self._ended_ns = 0
         self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
             folder=self.folder / "broker",
@@ -165,11 +165,10 @@ class LocalStack:
     def _has_just_ended(self) -> bool:
         """Whether the driver that has ended must wait: a JVM that starts would slow the standby that takes over."""
         now_ns = self.clock.monotonic_ns()
-        self._ended_ns = now_ns if self._ended_ns is None else self._ended_ns
-        if now_ns - self._ended_ns < _TAKE_OVER_NS:
-            return True
-        self._ended_ns = None
-        return False
+        self._ended_ns = self._ended_ns or now_ns
+        must_wait = now_ns - self._ended_ns < _TAKE_OVER_NS
+        self._ended_ns = self._ended_ns if must_wait else 0
+        return must_wait
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child

@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 
 # Each poll takes the driver and its JVM a millisecond or two of CPU.
 _POLL_S = 0.25
-# And each look at the checkpoint's lock a fifth of one.
 _STANDBY_POLL_NS = 50_000_000
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)

@@ -154,12 +154,12 @@ class LocalStack:
         """
         self.broker.check_alive()
         ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
-        if ended and len(ended) < self._drivers and self.job_restarts < _RESTARTS_MAX:
+        if ended and len(ended) < self._drivers and (self._ended_ns or self.job_restarts < _RESTARTS_MAX):
+            self.job_restarts += 0 if self._ended_ns else len(ended)  # at once: the other one already reads again
             if self.workload.job.standby and self._has_just_ended():
                 return
             for replica in ended:
                 self.restart_job(replica)
-                self.job_restarts += 1
         self._services.check_alive()
 
     def _has_just_ended(self) -> bool:

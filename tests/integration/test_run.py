@@ -24,7 +24,7 @@ from tests.support.paths import QUICK
 
 COMMAND = [str(Path(sys.executable).parent / "market-spread")]
 WORKLOADS = Path(__file__).parent / "workloads"
-SMALL, PAIR, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "changing"))
+SMALL, PAIR, STANDBY, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "standby", "changing"))
 AS_SHIPPED = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
 TIMEOUT_S = 240
 KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
@@ -323,6 +323,46 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     assert int(str(result["alerts_belated"])) > 0
     assert latency["max"] / 1_000 < latest_us
     assert_nothing_left(tmp_path)
+
+
+@pytest.mark.alone
+def test_a_standby_goes_on_in_seconds_when_the_driver_is_killed(tmp_path: Path) -> None:
+    with running(tmp_path, "--keep-input", workload=STANDBY) as run:
+        run.wait_until_said("measuring")
+        time.sleep(5)
+
+        acting = holder_of_the_checkpoint(run)
+        for process in (*acting.children(recursive=True), acting):
+            process.kill()
+        ended = run.end()
+
+    assert ended.exit_status == 0, ended.stderr
+    result = ended.result
+    assert (result["verdict"], result["job_restarts"]) == ("passed", 1)
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
+    (ledger,) = tmp_path.glob("*/alerts.ledger")
+    rows = decode_ledger(ledger.read_bytes())
+    alerts = Alerts.from_rows(rows.rows, rows.received_us)
+    measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+    firsts = np.unique(measured.order_id, return_index=True)[1]
+    # Two or three on an idle machine; without a standby a dozen, and on a busy one twice as many.
+    assert np.diff(np.sort(measured.received_us[firsts])).max() < 8_000_000
+    assert_nothing_left(tmp_path)
+
+
+def holder_of_the_checkpoint(run: Running) -> psutil.Process:
+    """The driver of the two whose JVM has the lock, as the kernel says."""
+    drivers = []
+    for child in psutil.Process(run.process.pid).children(recursive=True):
+        with suppress(psutil.ZombieProcess):
+            drivers += [child] if "market_spread.streaming.driver" in child.cmdline() else []
+    (checkpoint,) = {driver.environ()["MARKET_SPREAD_CHECKPOINT"] for driver in drivers}
+    inode = (Path(checkpoint) / "lock").stat().st_ino
+    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    (holder,) = {int(words[4]) for words in locks if words[5].endswith(f":{inode}")}
+    (acting,) = [it for it in drivers if holder in {child.pid for child in it.children(recursive=True)}]
+    assert len(drivers) == 2
+    return acting
 
 
 def test_a_killed_controller_takes_its_processes_along(tmp_path: Path) -> None:

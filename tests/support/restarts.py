@@ -12,7 +12,7 @@ from market_spread.common.config import from_environment
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.session import open_session
-from market_spread.streaming.modes.registry import BY_NAME, start_query
+from market_spread.streaming.modes.registry import BY_NAME, every, query_of
 from market_spread.streaming.modes.rows import INVALID
 
 
@@ -24,15 +24,16 @@ def main() -> None:
     for changes in json.loads(sys.argv[1]):
         config = replace(given, **changes)
         pipeline = find(config.application)
-        query = start_query(
+        mode = BY_NAME[config.mode]
+        writer = query_of(
             spark,
             pipeline,
-            BY_NAME[config.mode],
+            mode,
             client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
             topics=config.topic_names((*pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
-            batch_s=config.batch_s,
         )
+        query = writer.trigger(**every(mode, config.batch_s)).start()
         query.processAllAvailable()
         query.stop()
     spark.stop()

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from market_spread.common.errors import RunFailedError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
@@ -14,6 +15,7 @@ from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.workload import Workload
 from tests.support.clock import ManualClock
 
 AGENT = Path("/jars/agent.jar")
@@ -37,6 +39,14 @@ class Started:
     environments: dict[str, Mapping[str, str]]
     running, exit_status, pid = True, None, 1
 
+    disk_is_full, log = False, "job.log"
+
+    def stop(self) -> None:
+        """Nothing is left of it."""
+
+    def last_lines(self, _count: int) -> list[str]:
+        return []
+
     @classmethod
     def start(cls, name: str, command: Sequence[object], *, environment: Mapping[str, str], **_: object) -> "Started":
         if ports_file := environment.get("MARKET_SPREAD_PORTS_FILE"):
@@ -57,13 +67,15 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def processes(folder: Path, *, monitored: bool) -> LocalStack:
+def processes(
+    folder: Path, *, monitored: bool, workload: Workload = WORKLOAD, clock: ManualClock | None = None
+) -> LocalStack:
     return LocalStack(
         folder=folder,
         java=Java(Path("/usr/bin/java"), 17),
         jars=cast(JarCache, Jars()),
-        workload=WORKLOAD,
-        clock=ManualClock(),
+        workload=workload,
+        clock=clock or ManualClock(),
         monitored=monitored,
     )
 
@@ -96,3 +108,40 @@ def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert not [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
     assert "MARKET_SPREAD_UI_PORT" not in Started.environments["job"]
     assert "SPARK_LOCAL_IP" not in Started.environments["job"]
+
+
+@pytest.mark.parametrize("standby", [0, 1])
+def test_a_standby_has_the_checkpoint_of_the_other_and_a_replica_one_of_its_own(tmp_path: Path, standby: int) -> None:
+    workload = WORKLOAD.changed(job={"standby": standby, "replicas": REPLICAS - standby})
+
+    addresses = processes(tmp_path, monitored=False, workload=workload).start()
+
+    told = [Started.environments[name] for name in ("job", "job_1")]
+    assert len({each["MARKET_SPREAD_CHECKPOINT"] for each in told}) == (1 if standby else 2)
+    assert len({each["MARKET_SPREAD_LOCAL_FOLDER"] for each in told}) == 2
+    assert [each["MARKET_SPREAD_REPLICA"] for each in told] == (["0", "0"] if standby else ["0", "1"])
+    assert {each["MARKET_SPREAD_STANDBY"] for each in told} == {"true" if standby else "false"}
+    assert (len(addresses.replicas), addresses.is_standby) == (1, bool(standby))
+
+
+@pytest.mark.parametrize(("standby", "after_s"), [(0, 0), (1, 6)])
+def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Path, standby: int, after_s: int) -> None:
+    clock = ManualClock()
+    clock.advance_ns(1)
+    workload = WORKLOAD.changed(job={"standby": standby, "replicas": REPLICAS - standby})
+    stack = processes(tmp_path, monitored=False, workload=workload, clock=clock)
+    stack.start()
+    for number in range(1, 4):  # each time it waits as long
+        ended = stack.children["job"]
+        cast(Started, ended).running = False
+        started_again = []
+        for _ in range(8):
+            stack.check_alive()
+            assert stack.job_restarts == number  # at once, as its batch is read again
+            started_again.append(stack.children["job"] is not ended)
+            clock.advance_ns(1_000_000_000)
+
+        assert started_again == [second >= after_s for second in range(8)]
+    cast(Started, stack.children["job"]).running = False
+    with pytest.raises(RunFailedError, match="the job ended"):
+        stack.check_alive()

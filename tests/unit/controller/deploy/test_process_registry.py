@@ -114,6 +114,17 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
     return bring_up
 
 
+def test_a_standby_is_refused_where_no_one_starts_the_lost_one_again(tmp_path: Path) -> None:
+    workload = WORKLOAD.changed(job={"standby": 1})
+
+    with pytest.raises(UsageError, match=r"job\.standby=1; after `up` no one starts a job again: leave it out"):
+        BackgroundStack(tmp_path / "up", clock=SystemClock()).bring_up(
+            workload=workload, java=JAVA, jars=JARS, say=lambda text: None
+        )
+
+    assert not (tmp_path / "up").exists()
+
+
 def test_process_is_remembered_while_the_others_are_still_to_come(
     tmp_path: Path, up: Callable[[Callable[[], None]], None]
 ) -> None:

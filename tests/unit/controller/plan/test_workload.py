@@ -585,3 +585,18 @@ def test_replicas_need_long_batches(read: Callable[[str], Workload]) -> None:
     with pytest.raises(UsageError, match=r"batch_s=5; with replicas use 20 s or more"):
         read(text)
     assert read(text.replace("batch_s: 5", "batch_s: 20")).job.replicas == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ("standby: 2", r"w\.yaml:\d+: job.standby=2; use a whole number from 0 to 1"),
+        ("standby: 1\n  replicas: 2", r"w\.yaml:\d+: .*standby=1; with replicas use 0, as each is the other's"),
+    ],
+)
+def test_a_standby_is_one_and_for_one_job(read: Callable[[str], Workload], keys: str, sentence: str) -> None:
+    text = VALID.replace("batch_s: 5", "batch_s: 20")
+
+    with pytest.raises(UsageError, match=sentence):
+        read(text.replace("job:\n", f"job:\n  {keys}\n"))
+    assert read(text.replace("job:\n", "job:\n  standby: 1\n")).job.drivers == 2

@@ -85,6 +85,7 @@ def fitting(given: dict[str, Any]) -> dict[str, Any]:
     market["changing_symbols"] = min(market["changing_symbols"], accepting_count(market["symbols"]))
     given["load"]["messages_per_s"] = max(1, given["load"]["messages_per_s"])
     given["job"]["batch_s"] = max(20, given["job"]["batch_s"])
+    given["job"]["standby"] = min(given["job"]["standby"], 2 - given["job"]["replicas"])
     given["warm_up"]["settle_s"] = min(given["warm_up"]["settle_s"], given["load"]["duration_s"] / 2)
     longest_ms = max(2_000, given["load"]["duration_s"] * 1000)
     given["limits"]["stall_ms"] = min(max(1_001, given["limits"]["stall_ms"]), longest_ms)

@@ -106,3 +106,22 @@ def test_topics_that_have_other_names_are_named() -> None:
     config = JobConfig(bootstrap_servers="broker:9092", checkpoint="/checkpoint", topics="orders=orders-7")
 
     assert config.topic_names(["nbbo", "orders"]) == {"nbbo": "nbbo", "orders": "orders-7"}
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"REPLICAS": "2"}, "standby with replicas=2; use one of the two"),
+        (
+            {"MASTER": "k8s://https://10.0.0.1"},
+            "standby with master='k8s://https://10.0.0.1'; a driver stands by under",
+        ),
+    ],
+)
+def test_a_standby_is_refused_where_it_cannot_work(more: dict[str, str], sentence: str) -> None:
+    environment = {**REQUIRED, **{f"MARKET_SPREAD_{name}": value for name, value in more.items()}}
+
+    with pytest.raises(UsageError) as raised:
+        from_environment(JobConfig, environment | {"MARKET_SPREAD_STANDBY": "true"})
+
+    assert sentence in str(raised.value)

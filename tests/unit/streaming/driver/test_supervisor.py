@@ -119,6 +119,7 @@ class FakeEngine:
         self.ends_lost = 0
         self.ended_at_s: list[float] = []
         self.kept_time_at_s: list[float] = []
+        self.prepared_at_s: list[float] = []
 
     def plan(self, batches: Sequence[int], *, error: Exception | None = None, ends: bool = False) -> None:
         self._plans.append({"batches": batches, "error": error, "ends": ends or error is not None})
@@ -128,6 +129,9 @@ class FakeEngine:
 
     def slots(self) -> int:
         return self.slots_now
+
+    def prepare(self) -> None:
+        self.prepared_at_s.append(round(self._clock.elapsed_s, 2))
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         if batch_s == WARM_UP_BATCH_S:
@@ -747,3 +751,98 @@ def test_a_count_has_its_moment_and_the_cpu_time_of_it(rig: Rig) -> None:
     assert all(0 <= age_s <= 0.25 for age_s in ages_s)
     assert state.progress.counted_unix_ns == seen[300].counted_unix_ns < rig.clock.unix_ns() - 5_000_000_000
     assert state.progress.counted_cpu_us == (state.progress.counted_unix_ns - begun_ns) // 2000
+
+
+class Lock:
+    """Another driver has the checkpoint until then; how often it was asked for."""
+
+    def __init__(self, clock: ActingClock, free_at_s: float) -> None:
+        self._clock = clock
+        self._free_at_s = free_at_s
+        self.asked = 0
+
+    def acquire(self) -> bool:
+        self.asked += 1
+        return self._clock.elapsed_s >= self._free_at_s
+
+
+def stand_by(rig: Rig, lock: Lock, *, batches: int) -> FakeEngine:
+    """Until the checkpoint is free; the engine of the rehearsal."""
+    elsewhere = FakeEngine(rig.clock)
+    elsewhere.plan(batches=range(batches // 2))
+    elsewhere.plan(batches=range(batches // 2, 100))
+    rig.supervisor.stand_by(lock.acquire, elsewhere, WarmUp(batches, WARM_UP_BATCH_S, timeout_s=60.0))
+    return elsewhere
+
+
+def test_a_standby_rehearses_elsewhere_and_begins_when_the_other_is_gone() -> None:
+    rig = Rig(warm_up_batches=3)
+    lock = Lock(rig.clock, free_at_s=40)
+    rig.engine.plan(batches=[7])
+    rig.stop_at(46)
+
+    elsewhere = stand_by(rig, lock, batches=2)
+    taken_at_s = rig.clock.elapsed_s
+    state = rig.run()
+
+    assert elsewhere.started == ["short", "short"]  # the second time from the checkpoint of the first
+    assert [query.stopped_at_s for query in elsewhere.queries] == [pytest.approx(at, abs=0.6) for at in (5, 10)]
+    assert taken_at_s == pytest.approx(40, abs=0.1)
+    assert rig.engine.prepared_at_s == [pytest.approx(10, abs=0.6)]
+    # Without short batches, as there is a backlog; and what was committed in the rehearsal is nowhere counted.
+    assert rig.engine.started == ["full"]
+    assert [batch.batch_id for batch in state.progress.batches] == [7]
+    assert state.progress.messages_committed == 10
+
+
+def test_a_standby_says_whether_it_is_warm() -> None:
+    rig = Rig()
+    stand_by(rig, Lock(rig.clock, free_at_s=40), batches=2)
+
+    idle, taking_over = Phase.PHASE_IDLE, Phase.PHASE_STARTING
+    assert [(state.phase, state.detail) for state in rig.states] == [
+        (idle, "rehearsing"), (idle, ""), (taking_over, "taking over"),
+    ]  # fmt: skip
+
+
+def test_a_driver_whose_checkpoint_is_free_begins_as_ever() -> None:
+    rig = Rig(warm_up_batches=1)
+    rig.engine.plan(batches=[0])
+    rig.engine.plan(batches=[])
+    rig.stop_at(10)
+
+    elsewhere = stand_by(rig, Lock(rig.clock, free_at_s=0), batches=2)
+    rig.run()
+
+    assert (elsewhere.started, rig.engine.started) == ([], ["short", "full"])
+
+
+def test_a_checkpoint_that_is_free_in_mid_rehearsal_ends_it() -> None:
+    rig = Rig()
+
+    elsewhere = stand_by(rig, Lock(rig.clock, free_at_s=7), batches=20)
+
+    assert elsewhere.queries[0].stopped_at_s == pytest.approx(7, abs=0.6)
+    assert rig.clock.elapsed_s == pytest.approx(7, abs=0.6)
+
+
+@pytest.mark.parametrize("stop_s", [3, 30])
+def test_a_standby_is_stopped_without_the_checkpoint(stop_s: float) -> None:
+    rig = Rig()
+    rig.stop_at(stop_s)
+
+    stand_by(rig, Lock(rig.clock, free_at_s=END_S), batches=2)
+    state = rig.run()
+
+    assert rig.clock.elapsed_s == pytest.approx(stop_s, abs=0.6)
+    assert (rig.engine.started, state.phase) == ([], Phase.PHASE_FINISHED)
+
+
+def test_a_rehearsal_that_fails_leaves_a_standby_that_is_not_warm() -> None:
+    rig = Rig()
+    elsewhere = FakeEngine(rig.clock)
+    elsewhere.plan_refusal(a_failure())
+
+    rig.supervisor.stand_by(Lock(rig.clock, free_at_s=5).acquire, elsewhere, WarmUp(2, WARM_UP_BATCH_S, 60.0))
+
+    assert rig.clock.elapsed_s == pytest.approx(5, abs=0.1)

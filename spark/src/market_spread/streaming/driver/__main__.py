@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
@@ -38,14 +39,17 @@ from market_spread.streaming.driver.kubernetes.lease_store import lease_in_clust
 from market_spread.streaming.driver.live_counts import LiveCounts
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
+from market_spread.streaming.driver.standby import REHEARSAL_TOPIC, CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.modes.registry import BY_NAME, start_query
+from market_spread.streaming.modes.registry import BY_NAME, every, query_of
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import Pipeline
+from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000
 _BROKER_STARTS_WITHIN_NS = 30_000_000_000
+_REHEARSAL_BATCHES, _REHEARSAL_S = 30, 10.0  # twice
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +66,7 @@ class SparkEngine:
         self._pipeline = pipeline
         self._config = config
         self._mode = BY_NAME[config.mode]
+        self._query: DataStreamWriter | None = None
         self._live_counts = LiveCounts(spark, self._mode.live_operators)
 
     def slots(self) -> int:
@@ -88,18 +93,23 @@ class SparkEngine:
         if self._early_end is not None:
             self._early_end.keep_time()
 
-    def start_query(self, batch_s: float) -> StreamingQuery:
+    def prepare(self) -> None:
         config = self._config
-        self.keep_time()
-        return start_query(
+        self._query = query_of(
             self._spark,
             self._pipeline,
             self._mode,
             client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
             topics=config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
-            batch_s=batch_s,
         )
+
+    def start_query(self, batch_s: float) -> StreamingQuery:
+        self.keep_time()
+        if self._query is None:
+            self.prepare()
+        assert self._query is not None
+        return self._query.trigger(**every(self._mode, batch_s)).start()
 
 
 def main() -> int:
@@ -138,7 +148,6 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
     if lease is not None:
         lease.wait_until_held()
-    bind_state_form(checkpoint, mode.state_form(pipeline))
     early_end, is_local = None, config.master.startswith("local")
     if config.mode == REAL_TIME and is_local:
         early_end = EarlyEnd(spark, broker, counts, clock)
@@ -162,6 +171,15 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
     service = JobService(supervisor, mode=config.mode, settings=settings, clock=clock)
     with serving(config, "Job", service, recorder=recorder, clock=clock):
+        if config.standby:
+            broker.create_topics({REHEARSAL_TOPIC: 1})
+            lock = CheckpointLock(spark, checkpoint)  # a name of its own: the JVM drops what Python has forgotten
+            supervisor.stand_by(
+                lock.acquire,
+                SparkEngine(spark, pipeline, rehearsal_config(config, pipeline, folder)),
+                WarmUp(_REHEARSAL_BATCHES, short_s or config.batch_s, _REHEARSAL_S),
+            )
+        bind_state_form(checkpoint, mode.state_form(pipeline))
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running
@@ -184,6 +202,8 @@ def _partition_counts(
 
 
 def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
+    if state.phase == Phase.PHASE_IDLE:
+        return  # a standby has done nothing, and the other one tells of the checkpoint
     recorder.counter(JOB_RECORDS).set(state.progress.records_live)
     recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
     recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)

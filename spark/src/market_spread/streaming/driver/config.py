@@ -21,7 +21,8 @@ class JobConfig(PodsConfig):
     which the process gives up; stop_wait_s: how long a signal waits for the running batch (with 0 nothing is lost, but
     the next start repeats the batch); warm_up_batches: how many short batches a new checkpoint begins with, or fewer if
     they take longer than warm_up_timeout_s; replica, replicas: which of how many jobs this is that read the same
-    topics, each with its own checkpoint, and begin their batches at different times; ui_port: where Spark's UI and its
+    topics, each with its own checkpoint, and begin their batches at different times; standby: another driver may have
+    the same checkpoint, and this one stands by, warm, as long as that one lives; ui_port: where Spark's UI and its
     Prometheus endpoints listen; without it there is neither.
     """
 
@@ -43,6 +44,7 @@ class JobConfig(PodsConfig):
     stop_wait_s: float = 0.0
     replica: int = 0
     replicas: int = 1
+    standby: bool = False
     warm_up_batches: int = 30
     warm_up_timeout_s: float = 60.0
     ui_port: int | None = None
@@ -63,6 +65,10 @@ class JobConfig(PodsConfig):
             errors.append(f"replica={self.replica} of replicas={self.replicas}; number them from 0")
         if self.replicas > 1 and self.batch_s < REPLICAS_BATCH_S_MIN:
             errors.append(f"batch_s={self.batch_s} with replicas; use {REPLICAS_BATCH_S_MIN:g} seconds or more")
+        if self.standby and self.replicas > 1:
+            errors.append(f"standby with replicas={self.replicas}; use one of the two")
+        if self.standby and is_on_kubernetes(self.master):
+            errors.append(f"standby with master={self.master!r}; a driver stands by under local[N] only")
         wrong = [part for part in self.topics.split(",") if part and not all(part.partition("="))]
         if wrong:
             errors.append(f"topics={self.topics!r}; use name=topic, joined by commas")

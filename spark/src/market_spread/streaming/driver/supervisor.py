@@ -22,6 +22,7 @@ _log = logging.getLogger(__name__)
 # Each poll takes the driver and its JVM a millisecond or two of CPU.
 _POLL_S = 0.25
 _ASK_AGAIN_NS = 3_000_000_000  # a commit takes less
+_STANDBY_POLL_NS = 50_000_000
 _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
 # What Spark may raise; an OSError means that the JVM has ended.
@@ -33,6 +34,9 @@ class Engine(Protocol):
 
     def slots(self) -> int:
         """How many tasks can run at the same time now."""
+
+    def prepare(self) -> None:
+        """Plan the query ahead, without its checkpoint, so that the next start takes less."""
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         """Start the query from its checkpoint, with batches of this length."""
@@ -126,6 +130,35 @@ class Supervisor:
         if state.phase == Phase.PHASE_FINISHED:
             raise WrongStateError("the job was stopped before it was drained; start it again, and it continues")
         raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
+
+    def stand_by(self, is_ours: Callable[[], bool], rehearsal: Engine, warm_up: WarmUp) -> None:
+        """Return once the checkpoint is ours, or after `stop`.
+
+        As long as another driver has it, the query runs in short batches elsewhere, and then nothing runs: what is then
+        to be done at once has been done before, planned and compiled.
+        """
+        if is_ours():
+            return
+
+        def end_if_due(_state: JobState) -> None:
+            if self._stop_by_ns is not None or is_ours():
+                rehearsing.stop(0)
+
+        self._change(phase=Phase.PHASE_IDLE, detail="rehearsing")
+        rehearsing = replace(self, engine=rehearsal, warm_up=warm_up, on_change=end_if_due)
+        try:
+            for batches in (warm_up.batches // 2, warm_up.batches):  # the second time from a checkpoint, as later
+                rehearsing.warm_up = replace(warm_up, batches=batches)
+                rehearsing._warm_the_query_up()
+            self.engine.prepare()
+        except (*_SPARK_ERRORS, RunFailedError) as error:
+            log_event(_log, "standby.not_warm", logging.WARNING, reason=_first_line(error))
+        self._change(phase=Phase.PHASE_IDLE, detail="")
+        while self._stop_by_ns is None and not is_ours():
+            self.clock.sleep_ns(_STANDBY_POLL_NS)
+        self.warm_up = replace(self.warm_up, batches=0)  # there is a backlog
+        self._change(phase=Phase.PHASE_STARTING, detail="taking over")
+        log_event(_log, "standby.takes_over")
 
     def run(self) -> None:
         """Keep the query running until `stop`.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.job_contract import duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
@@ -57,7 +57,7 @@ def _socket_folder(folder: str) -> str:
     return next((it for it in usable if it == it.lower()), "/tmp")
 
 
-def start_query(
+def query_of(
     spark: SparkSession,
     pipeline: Pipeline,
     mode: Mode,
@@ -65,9 +65,8 @@ def start_query(
     client: Mapping[str, str],
     topics: Mapping[str, str],
     checkpoint: str,
-    batch_s: float,
-) -> StreamingQuery:
-    """Start the pipeline on Kafka, from the checkpoint if there is one. Returns at once.
+) -> DataStreamWriter:
+    """The pipeline on Kafka, to be started with a trigger, as often as wanted. The checkpoint is not looked at before.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.
     client: settings of Kafka's clients, with `bootstrap.servers`; topics: the Kafka topics of the sources, the sinks
@@ -78,5 +77,9 @@ def start_query(
         source.name: read_topic(spark, topics[source.name], client, mode.source_options) for source in pipeline.sources
     }
     writer = writer_of(mode.compile(pipeline, records, topics), checkpoint, client)
-    trigger: Any = {mode.trigger: duration(batch_s)}  # PySpark's types lack realTime
-    return writer.queryName(pipeline.name).outputMode(mode.output_mode).trigger(**trigger).start()
+    return writer.queryName(pipeline.name).outputMode(mode.output_mode)
+
+
+def every(mode: Mode, batch_s: float) -> Any:
+    """The trigger's arguments for batches of that length; PySpark's types lack `realTime`."""
+    return {mode.trigger: duration(batch_s)}

@@ -155,6 +155,10 @@ def test_pod_that_does_not_become_ready_is_told_with_its_reason(rig: Rig) -> Non
             "or helm upgrade with --set job.decisions=all",
         ),
         (WORKLOAD.changed(job={"jit": "peak"}), "job.jit=peak; the JVMs of a release have the options that it gives"),
+        (
+            WORKLOAD.changed(job={"standby": 1}),
+            "job.standby=1; a release has no standby: leave it out of the workload, or use job.replicas",
+        ),
         (WORKLOAD.changed(job={"replicas": 2}), "replicas=1 and the workload asks for 2"),
         (
             WORKLOAD.changed(market={"partitions": 2}),

@@ -13,7 +13,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
-from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders
+from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
@@ -50,7 +50,7 @@ class RoundTrip:
 class Addresses:
     """Where the running processes are reached.
 
-    replicas: the job's replicas besides the first; more_senders: the senders besides the first.
+    replicas: the job's replicas besides the first, or its standby; more_senders: the senders besides the first.
     """
 
     bootstrap_servers: str
@@ -61,6 +61,7 @@ class Addresses:
     aggregator_http: str
     replicas: tuple[str, ...] = ()
     more_senders: tuple[str, ...] = ()
+    is_standby: bool = False
 
 
 _RETRY_NS = 1_000_000_000
@@ -90,14 +91,19 @@ def describe_job(address: str) -> pb.DescribeJobResponse:
 class JobClient:
     """The control side of a job, or of several replicas of it. `close` it."""
 
-    def __init__(self, *addresses: str, outage_s: float = 0.0, clock: Clock | None = None) -> None:
-        """outage_s: how long the job may not answer, as its driver is started again; it is seen as starting then.
+    def __init__(
+        self, *addresses: str, outage_s: float = 0.0, has_standby: bool = False, clock: Clock | None = None
+    ) -> None:
+        """has_standby: of two drivers one has the checkpoint, and the other one may be the next.
+
+        outage_s: how long the job may not answer, as its driver is started again; it is seen as starting then.
 
         Every status is a round trip: the best of each process since `take_round_trips` are kept.
         """
         self._round_trips: dict[str, RoundTrip] = {}
         self._last: dict[str, tuple[int, Any]] = {}
         self._outage_ns = round(outage_s * 1e9)
+        self._has_standby = has_standby
         self._newest: pb.JobStatusResponse | None = None
         self._clock = clock or SystemClock()
         self._answered_ns = self._clock.monotonic_ns()
@@ -114,17 +120,26 @@ class JobClient:
                 statuses.append(self._status(_numbered("job", number), job.Status, pb.JobStatusRequest()))
             except RunFailedError as error:
                 silent.append(error)
-        if statuses:
+        if (together := self._as_one(statuses, len(silent))) is not None:
             self._answered_ns = self._clock.monotonic_ns()
-            together = merged_replicas(statuses, silent=len(silent))
-            has_history = self._outage_ns > 0 and len(self._jobs) == 1
-            self._newest = self._history.continued(together) if has_history else together
-            return self._newest
+            self._newest = together
+            return together
+        silent = silent or [_SilentJobError("the job has no driver that has its checkpoint")]
         if not self._may_return(silent[0]):
             raise silent[0]
         absent = deepcopy(self._newest or pb.JobStatusResponse(batch_id=-1))
         absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(silent[0])
         return absent
+
+    def _as_one(self, statuses: list[pb.JobStatusResponse], silent: int) -> pb.JobStatusResponse | None:
+        """All who answer as one; None if no one does that works, or could."""
+        if self._has_standby:
+            return with_standby(statuses, self._history, silent=silent)
+        if not statuses:
+            return None
+        together = merged_replicas(statuses, silent=silent)
+        has_history = self._outage_ns > 0 and len(self._jobs) == 1
+        return self._history.continued(together) if has_history else together
 
     def take_round_trips(self) -> dict[str, RoundTrip]:
         """The quickest round trip to each process since the last call."""
@@ -201,7 +216,7 @@ class Clients(JobClient):
 
     def __init__(self, addresses: Addresses, *, outage_s: float = 0.0, decisions: str = REJECTED_DECISIONS) -> None:
         """outage_s: see `JobClient`; decisions: which ones the job sends."""
-        super().__init__(addresses.job, *addresses.replicas, outage_s=outage_s)
+        super().__init__(addresses.job, *addresses.replicas, outage_s=outage_s, has_standby=addresses.is_standby)
         senders = [channel_to(address) for address in (addresses.sender, *addresses.more_senders)]
         receiver = channel_to(addresses.receiver)
         self._channels += [*senders, receiver]

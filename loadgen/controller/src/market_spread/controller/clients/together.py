@@ -105,10 +105,14 @@ class JobHistory:
     newest: JobStatusResponse | None = None
 
     def continued(self, status: JobStatusResponse) -> JobStatusResponse:
-        """The status with what earlier drivers have committed. A driver is another one if it has used less CPU."""
-        if self.newest is not None and status.cpu_us < self.newest.cpu_us:
-            self._before = self.newest
-            self._before.messages_processed = self._before.messages_committed  # the rest is done again
+        """The status with what earlier drivers have committed.
+
+        A driver is another one if it has another process id, which in a pod it has not, or has used less CPU.
+        """
+        newest = self.newest
+        if newest is not None and (status.cpu_us < newest.cpu_us or status.process_ids[:1] != newest.process_ids[:1]):
+            newest.messages_processed = newest.messages_committed  # the rest is done again
+            self._before = newest
         self.newest = _together(self._before, status) if self._before is not None else status
         return self.newest
 
@@ -124,4 +128,32 @@ def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatus
     batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
     del together.batches[:]
     together.batches.extend(batches[-BATCHES_MAX:])
+    return together
+
+
+# The likelier it is that a driver of two has the checkpoint, the higher; any other phase is 2.
+_ACTS = {Phase.PHASE_IDLE: 0, Phase.PHASE_FAILED: 1, Phase.PHASE_RUNNING: 3}
+
+
+def with_standby(
+    statuses: Sequence[JobStatusResponse], history: JobHistory, *, silent: int
+) -> JobStatusResponse | None:
+    """A driver and its standby as one job: done is what the acting one has done, used what they have used together.
+
+    Its phase is RUNNING when the acting one runs and the standby is warm. None if only a standby answers. silent: how
+    many do not answer.
+    """
+    acting = max(statuses, key=lambda status: _ACTS.get(status.phase, 2), default=None)
+    if acting is None or acting.phase == Phase.PHASE_IDLE:
+        return None
+    together = JobStatusResponse()
+    together.CopyFrom(history.continued(acting))
+    standby = [status for status in statuses if status is not acting]
+    for status in standby:
+        together.cpu_us += status.cpu_us
+        together.counted_cpu_us += status.cpu_us
+        together.process_ids.extend(status.process_ids)
+    awaited = [status.detail for status in standby if status.detail] + ["starting"] * silent
+    if acting.phase == Phase.PHASE_RUNNING and awaited:
+        together.phase, together.detail = Phase.PHASE_STARTING, f"the standby is not warm yet: {awaited[0]}"
     return together

@@ -108,6 +108,9 @@ class JobKeys:
     replicas: Annotated[
         int, number(1, 2, f"Jobs that read the same topics; 2 need batches of {REPLICAS_BATCH_S_MIN:g} s or more.")
     ] = 1
+    standby: Annotated[
+        int, number(0, 1, "Drivers that stand by, warm, to go on from the checkpoint of one that dies.")
+    ] = 0
     memory: Annotated[str, choice(("1g", "2g", "3g", "4g", "8g", "16g"), "Heap of the driver's JVM.")] = "2g"
     jit: Annotated[
         str,
@@ -131,7 +134,14 @@ class JobKeys:
             raise ValueError(f"batch_s={self.batch_s:g}; use a number from {least_s:g} to {_BATCH_S_MAX}")
         if self.replicas > 1 and self.batch_s < REPLICAS_BATCH_S_MIN:
             raise ValueError(f"batch_s={self.batch_s:g}; with replicas use {REPLICAS_BATCH_S_MIN:g} s or more")
+        if self.replicas > 1 and self.standby:
+            raise ValueError(f"standby={self.standby}; with replicas use 0, as each is the other's")
         return self
+
+    @property
+    def drivers(self) -> int:
+        """How many processes the job has."""
+        return self.replicas + self.standby
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

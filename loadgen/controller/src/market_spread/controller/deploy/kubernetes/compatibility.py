@@ -27,6 +27,8 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
                 f"the release's job has {asked_by.removeprefix('job.')}={value} and the workload asks for {wanted}; "
                 f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
             )
+    if job.standby:
+        found.append("job.standby=1; a release has no standby: leave it out of the workload, or use job.replicas")
     if job.jit != JIT_AUTO:
         found.append(
             f"job.jit={job.jit}; the JVMs of a release have the options that it gives them: leave job.jit out of the "

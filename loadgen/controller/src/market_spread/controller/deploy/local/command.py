@@ -65,6 +65,8 @@ class BackgroundStack:
         UsageError if they are up already, or with the reason of the first that does not start. monitored: Prometheus
         can read broker and job as well.
         """
+        if workload.job.standby:
+            raise UsageError("job.standby=1; after `up` no one starts a job again: leave it out of the workload")
         with self._alone():
             self._require_down()
             say("starting broker, metrics-aggregator, receiver, job and sender")

@@ -36,6 +36,7 @@ from market_spread.streaming.driver.config import JobConfig
 
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
+_TAKE_OVER_NS = 6_000_000_000
 
 
 @dataclass(eq=False, kw_only=True)
@@ -64,12 +65,13 @@ class LocalStack:
     job_waits_for_topics = True  # else it is started after them
 
     def __post_init__(self) -> None:
-        self._replicas = self.workload.job.replicas
+        self._drivers = self.workload.job.drivers
         self._load_stopped = False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self.job_restarts = 0
-        self._ui_ports = [free_port() for _ in range(self._replicas)] if self.monitored else []
+        self._ended_ns = 0
+        self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
             folder=self.folder / "broker",
             java=self.java,
@@ -103,7 +105,7 @@ class LocalStack:
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         if not self.job_waits_for_topics:
             self._make_topics()
-        for replica in range(self._replicas):
+        for replica in range(self._drivers):
             self._start_job(replica)  # before the topics: its JVM takes longest
         if self.job_waits_for_topics:
             self._make_topics()
@@ -127,7 +129,8 @@ class LocalStack:
             job=self._address_of_job(0),
             aggregator=pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
-            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._replicas)),
+            replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
+            is_standby=self.workload.job.standby > 0,
         )
 
     def stop(self) -> None:
@@ -139,7 +142,7 @@ class LocalStack:
         """End the others, and delete what the broker kept; what they have measured is shown on."""
         if self._load_stopped:
             return
-        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._replicas)), "receiver"))
+        self._services.stop(("sender", *(_job_name(replica) for replica in range(self._drivers)), "receiver"))
         self.broker.stop()
         remove_data(self.folder / "broker")
         self._load_stopped = True
@@ -147,15 +150,25 @@ class LocalStack:
     def check_alive(self) -> None:
         """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
 
-        A replica of the job is started again, a few times, as long as another one runs.
+        A replica of the job, or its standby, is started again, a few times, as long as another one runs.
         """
         self.broker.check_alive()
-        ended = [replica for replica in range(self._replicas) if not self.children[_job_name(replica)].running]
-        if ended and len(ended) < self._replicas and self.job_restarts < _RESTARTS_MAX:
+        ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
+        if ended and len(ended) < self._drivers and (self._ended_ns or self.job_restarts < _RESTARTS_MAX):
+            self.job_restarts += 0 if self._ended_ns else len(ended)  # at once: the other one already reads again
+            if self.workload.job.standby and self._has_just_ended():
+                return
             for replica in ended:
                 self.restart_job(replica)
-                self.job_restarts += 1
         self._services.check_alive()
+
+    def _has_just_ended(self) -> bool:
+        """Whether the driver that has ended must wait: a JVM that starts would slow the standby that takes over."""
+        now_ns = self.clock.monotonic_ns()
+        self._ended_ns = self._ended_ns or now_ns
+        must_wait = now_ns - self._ended_ns < _TAKE_OVER_NS
+        self._ended_ns = self._ended_ns if must_wait else 0
+        return must_wait
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
@@ -240,15 +253,16 @@ class LocalStack:
             application=APPLICATIONS[self.workload.decisions],
             mode=job.mode,
             master=f"local[{slots_of(self.workload)}]",
-            checkpoint=str(self.folder / name.replace("job", "checkpoint")),
+            checkpoint=str(self.folder / _job_name(0 if job.standby else replica).replace("job", "checkpoint")),
             class_path=jvms.class_path,
             batch_s=job.batch_s,
             shuffle_partitions=self.workload.state_partitions,
             driver_memory=job.memory,
             warm_up_batches=self.workload.warm_up.batches,
             java_options=jvms.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
-            replica=replica,
+            replica=0 if job.standby else replica,
             replicas=job.replicas,
+            standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )

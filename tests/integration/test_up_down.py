@@ -68,9 +68,9 @@ def sleeping(seconds: int = 60) -> Iterator[Process]:
             child.kill()
 
 
-def remember(folder: Path, *processes: Process) -> None:
+def remember(folder: Path, *processes: Process, replicas: tuple[str, ...] = ()) -> None:
     folder.mkdir(exist_ok=True)
-    addresses = Addresses(NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE, f"http://{NOWHERE}")
+    addresses = Addresses(NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE, f"http://{NOWHERE}", replicas)
     RegisteredStack(folder / "logs", addresses, processes).write(folder / "up.json")
 
 
@@ -187,6 +187,20 @@ def test_ended_process_shows_in_status(tmp_path: Path) -> None:
         assert sender.split()[:4] == ["sender", str(process.pid), "running", NOWHERE]
         assert "the sender says: " in sender
         assert job.split() == ["job", str(process.pid), "ended", NOWHERE]
+
+
+def test_each_of_a_pair_of_jobs_has_a_line_of_its_own(tmp_path: Path) -> None:
+    with sleeping() as process:
+        pair = [replace(process, name=name) for name in ("job_1", "job")]
+        remember(tmp_path, *pair, replicas=("127.0.0.1:2",))
+
+        status = market_spread("status", tmp_path)
+
+    assert status.stderr == ""
+    first, second = status.stdout.splitlines()[1:]
+    assert first.split()[:4] == ["job", str(process.pid), "running", NOWHERE]
+    assert second.split()[:4] == ["job-1", str(process.pid), "running", "127.0.0.1:2"]
+    assert "the job says: " in second
 
 
 def test_two_commands_do_not_mix(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.words import in_columns
 from market_spread.controller.clients.probe import service_problem
-from market_spread.controller.clients.services import Addresses, Clients
+from market_spread.controller.clients.services import Addresses, Clients, JobClient
 from market_spread.controller.deploy.local.broker import remove_data
 from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
 from market_spread.controller.deploy.local.stack import LocalStack
@@ -117,7 +117,7 @@ class BackgroundStack:
         remembered = RegisteredStack.read(self._path)
         if remembered is None:
             return []
-        processes = sorted(remembered.processes, key=lambda it: _ORDER.index(it.name))
+        processes = sorted(remembered.processes, key=lambda it: (_ORDER.index(_service_of(it)[0]), it.name))
         addresses = remembered.addresses
         if addresses is None:
             return [ProcessStatus(process, "", process.running, detail=_UNFINISHED) for process in processes]
@@ -175,8 +175,15 @@ def _children() -> list[Process]:
     return here.descendants() if here is not None else []
 
 
-def _says(name: str, addresses: Addresses, clients: Clients) -> tuple[str, str]:
+def _service_of(process: Process) -> tuple[str, int]:
+    """What a process serves, and its number: `job_1` is the job's second one."""
+    name, _, number = process.name.rpartition("_")
+    return (name, int(number)) if number.isdigit() else (process.name, 0)
+
+
+def _says(process: Process, addresses: Addresses, clients: Clients) -> tuple[str, str]:
     """The phase that a process says, and details. MarketSpreadError if it does not answer, or is not well."""
+    name, _ = _service_of(process)
     if name == "broker":
         KafkaBroker(addresses.bootstrap_servers).check_reachable()
         return "serving", ""
@@ -184,23 +191,27 @@ def _says(name: str, addresses: Addresses, clients: Clients) -> tuple[str, str]:
         if (problem := service_problem(addresses.aggregator)) is not None:
             raise RunFailedError(f"the metrics-aggregator says: {problem}")
         return "serving", addresses.aggregator_http
-    asked = {"sender": clients.sender_status, "job": clients.job_status, "receiver": clients.receiver_status}
-    answer: Any = asked[name]()
+    with closing(JobClient(_address(addresses, process))) as itself:
+        asked = {"sender": clients.sender_status, "job": itself.job_status, "receiver": clients.receiver_status}
+        answer: Any = asked[name]()
     return Phase.Name(answer.phase).removeprefix("PHASE_").lower(), answer.detail
 
 
 def _status(process: Process, addresses: Addresses, clients: Clients) -> ProcessStatus:
-    address = _address(addresses, process.name)
+    address = _address(addresses, process)
     if not process.running:
         return ProcessStatus(process, address, running=False)
     try:
-        phase, detail = _says(process.name, addresses, clients)
+        phase, detail = _says(process, addresses, clients)
     except MarketSpreadError as error:
         return ProcessStatus(process, address, running=True, detail=str(error))
     return ProcessStatus(process, address, running=True, well=phase != "failed", phase=phase, detail=detail)
 
 
-def _address(addresses: Addresses, name: str) -> str:
+def _address(addresses: Addresses, process: Process) -> str:
+    name, number = _service_of(process)
+    if number:
+        return addresses.replicas[number - 1]
     found = {"broker": addresses.bootstrap_servers, "metrics_aggregator": addresses.aggregator}
     address: str = found[name] if name in found else getattr(addresses, name)
     return address

@@ -14,7 +14,7 @@ from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
-from market_spread.loadgen.market.draws import Drawing
+from market_spread.loadgen.market.draws import CHUNK_MESSAGES, Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
@@ -175,6 +175,17 @@ def test_messages_due_agrees_with_the_blocks(profile: AnyProfile, shards: int) -
     for moment_ns in (START_NS - 1, START_NS, START_NS + 1, *(START_NS + 123_456_789 * i for i in range(1, 25))):
         due = Market(replace(SHORT, profile=profile, shard=shards - 1, shards=shards), START_NS).messages_due(moment_ns)
         assert due == market.messages_due(moment_ns) == int((times_ns < moment_ns).sum())
+
+
+def test_what_was_made_is_not_drawn_again_to_count_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sender asks 20 times a second how many messages are due."""
+    whole_chunks = Constant(5 * CHUNK_MESSAGES, 1)
+    market = Market(replace(SHORT, profile=whole_chunks, shard=1, shards=3), START_NS)
+
+    made = sum(len(block.quotes) + len(block.orders) for block in market.blocks())
+    monkeypatch.setattr(market, "_drawing", None)
+
+    assert market.messages == made
 
 
 @pytest.mark.parametrize(("order_share", "orders"), [(0, 0), (0.25, 5_000), (0.5, 10_000), (1, 20_000)])

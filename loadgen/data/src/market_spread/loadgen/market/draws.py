@@ -4,6 +4,7 @@ Message numbers are taken 4,096 at a time. Each such chunk has a counter-based g
 drawn alone. Only raw bits of the generator are used: their stream is fixed, unlike that of numpy's distributions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -45,6 +46,13 @@ class Draw:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @staticmethod
+    def joined(draws: Sequence["Draw"]) -> "Draw":
+        """The messages of all, at least one, one after the other."""
+        if len(draws) == 1:
+            return draws[0]
+        return Draw(*(np.concatenate([getattr(each, of.name) for each in draws], axis=-1) for of in fields(Draw)))
 
     def part(self, which: Flags) -> "Draw":
         """Some of the messages."""

@@ -25,6 +25,7 @@ TURN_NS = 20 * NS_PER_S
 # only be decided by a verdict that lasts long enough. The hot ones of these are tight for 12 and for 18 s of the first
 # minute, so that about a fifth of its orders still meets a tight quote.
 _TURN_FACTORS = np.array([*[1] * 3, 4, *[1] * 4, 16, *[1] * 11])
+_CHUNKS_TOGETHER_MAX = 16
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 # A quote's kind is the sum of these.
@@ -41,7 +42,7 @@ class Market:
     """A load of quotes and orders. Thread-safe.
 
     Each of several shards makes all choices and encodes the messages of its own symbols. How many these are is known
-    only by making the choices, which `messages` and `messages_due` do at need, and remember.
+    only by making the choices: `messages` and `messages_due` make those that `blocks` has not made yet.
     """
 
     def __init__(self, parameters: MarketParameters, start_unix_ns: int) -> None:
@@ -78,13 +79,22 @@ class Market:
 
     def blocks(self) -> Iterator[Block]:
         """The messages, in blocks of about 20 ms, or of about 512 messages where that is longer."""
-        for chunk in range(self._drawing.chunks):
-            draw = self._drawing.chunk(chunk)
-            is_own = self._is_own(draw)
-            quotes = self._quotes(draw.part(is_own & ~draw.is_order))
-            orders = self._orders(draw.part(is_own & draw.is_order))
-            whole = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
-            yield from cut(whole, self._start_ns + draw.offset_ns)
+        chunks = range(self._drawing.chunks)
+        together = min(self._parameters.shards, _CHUNKS_TOGETHER_MAX)  # what is a shard's own fills one
+        for begin in chunks[::together]:
+            schedule_ns, own = [], []
+            for chunk in chunks[begin : begin + together]:
+                draw = self._drawing.chunk(chunk)
+                schedule_ns.append(self._start_ns + draw.offset_ns)
+                own.append(draw if self._parameters.shards == 1 else draw.part(self._is_own(draw)))
+                self._count_own(chunk, len(own[-1]))
+            of_all = Draw.joined(own)
+            quotes, orders = (
+                make(of_all.part(which))
+                for make, which in ((self._quotes, ~of_all.is_order), (self._orders, of_all.is_order))
+            )
+            stretch = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
+            yield from cut(stretch, np.concatenate(schedule_ns))
 
     def _quotes(self, draw: Draw) -> MessageStream:
         bid, offer = self._prices(draw)
@@ -142,15 +152,19 @@ class Market:
             return number
         chunk, rest = divmod(number, CHUNK_MESSAGES)
         with self._own_lock:
-            while len(self._own_before_chunk) <= chunk:
-                own = self._is_own(self._drawing.chunk(len(self._own_before_chunk) - 1))
-                self._own_before_chunk.append(self._own_before_chunk[-1] + int(own.sum()))
+            counted = len(self._own_before_chunk) - 1
+        for uncounted in range(counted, chunk):
+            self._count_own(uncounted, int(self._is_own(self._drawing.chunk(uncounted)).sum()))
         own_rest = int(self._is_own(self._drawing.chunk(chunk))[:rest].sum()) if rest else 0
         return self._own_before_chunk[chunk] + own_rest
 
+    def _count_own(self, chunk: int, own: int) -> None:
+        """Remember how many of a chunk's messages are this shard's, if those of all before it are known."""
+        with self._own_lock:
+            if len(self._own_before_chunk) == chunk + 1:
+                self._own_before_chunk.append(self._own_before_chunk[-1] + own)
+
     def _is_own(self, draw: Draw) -> Flags:
-        if self._parameters.shards == 1:
-            return np.ones(len(draw), np.bool_)
         flags: Flags = draw.symbol_id % self._parameters.shards == self._parameters.shard
         return flags
 

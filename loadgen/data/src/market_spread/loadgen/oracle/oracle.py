@@ -171,19 +171,25 @@ class Oracle(InputJudge):
             stale = 0
         else:
             delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
-            found = self._found(orders, theirs, delays)
-            excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
-            if stale <= max(STALE_FEW, STALE_SHARE_MAX * len(alerts)):
-                found = excused
+            found, stale = self._excused(orders, theirs, delays)
 
+        accepted, certainly_accepted, belated = found.accepted, found.certainly_accepted, np.empty(0, np.int64)
+        if self._paths is not None:
+            # The first answers bound their own delays, which those of a job that has come back do not widen.
+            overtaken, bound = self._overtaken(theirs, is_first[known])
+            window = book.window(theirs.symbol_ids, theirs.orders.intended_us, bound.at(theirs.orders.intended_us))
+            belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
+            answers, _ = self._excused(orders, theirs, bound)
+            accepted = np.where(overtaken, accepted, answers.accepted)
+            certainly_accepted = answers.certainly_accepted - len(belated)
         unexpected = ~known & is_first
-        unexpected[known] = found.accepted & is_first[known]
+        unexpected[known] = accepted & is_first[known]
         missing = found.missing
         disagreeing = again & _names_another_quote(alerts, first_of_order)
         return Judgement(
             orders=self._order_count,
             expected=found.expected,
-            accepted=found.certainly_accepted,
+            accepted=certainly_accepted,
             received=len(self._alerted_ids),
             missing=int(missing.sum()),
             unexpected=int(unexpected.sum()),
@@ -203,23 +209,26 @@ class Oracle(InputJudge):
                 ),
                 "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
-            belated=self._belated(theirs, is_first[known]),
+            belated=tuple(belated.tolist()),
         )
 
-    def _belated(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[int, ...]:
-        """Orders whose first alert came after another decision on them, by the delays of the others: to accept them.
+    def _overtaken(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[Bools, Delays]:
+        """Which first alerts came after one on a later order of their path, and the delays of the other first ones.
 
-        An alert on a later order of the path says that its job had decided them by then. If that cannot have been to
-        accept, their alert was lost there, and has come as late as it has.
+        The one on the later order says that its job had decided these by then: to accept them, and they are belated. If
+        that cannot have been, their alert was lost there, and has come as late as it has.
         """
-        if self._paths is None:
-            return ()
+        assert self._paths is not None
         intended_us = theirs.orders.intended_us
         overtaken = is_first & falls_back(self._paths(theirs.orders.symbol), intended_us)
         others = is_first & ~overtaken
-        bound_us = observed_delays(intended_us[others], theirs.received_us[others]).at(intended_us)
-        window = self._book.window(theirs.symbol_ids, intended_us, bound_us)
-        return tuple(np.sort(theirs.orders.order_id[overtaken & window.accepting]).tolist())
+        return overtaken, observed_delays(intended_us[others], theirs.received_us[others])
+
+    def _excused(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> tuple["_BoundOutcome", int]:
+        """What the delays make of the run, without the stale alerts if they are few; and how many these are."""
+        found = self._found(orders, theirs, delays)
+        excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
+        return (excused if stale <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts)) else found), stale
 
     def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
         """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""

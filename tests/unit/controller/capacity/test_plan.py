@@ -82,7 +82,7 @@ def test_symbols_ask_for_partitions_of_the_state_at_any_rate() -> None:
 
 def test_each_sender_more_draws_the_messages_of_all() -> None:
     found = by_name(planner(2_000_000))
-    alone, of_each = cores(planner(2_000_000).cut(0), "sender"), 0.05 + 2_000_000 * 0.18e-6
+    alone, of_each = cores(planner(2_000_000).cut(0), "sender"), 0.05 + 2_000_000 * 0.08e-6
     senders = found["senders"].value
 
     assert senders == ceil((alone - of_each) / (0.7 - of_each))
@@ -91,7 +91,7 @@ def test_each_sender_more_draws_the_messages_of_all() -> None:
 
 
 def test_no_number_of_senders_draws_more_than_one_can() -> None:
-    found = by_name(planner(4_000_000))
+    found = by_name(planner(9_000_000))
 
     assert found["senders"].value is None
     assert found["CPU of the senders, cores"].value is None

@@ -215,9 +215,7 @@ def test_alert_after_another_job_can_have_accepted_its_order_is_belated(
 @pytest.mark.parametrize("never_accepts", [False, True])
 def test_a_job_that_comes_back_late_hides_no_order_that_another_one_must_have_accepted(never_accepts: bool) -> None:
     """Order 1 is accepted, and alerted 18 s later on a newer quote; what was answered at once is held to its delays."""
-    quotes = quotes_of(
-        ("P", *WIDE, 1, 0), ("Q", *WIDE, 1, 0), ("P", *TIGHT, 2, 9_000_000), ("P", *WIDE, 3, 15_000_000)
-    )
+    quotes = quotes_of(("P", *WIDE, 1, 0), ("Q", *WIDE, 1, 0), ("P", *TIGHT, 2, 9_000_000), ("P", *WIDE, 3, 15_000_000))
     orders = orders_of((1, "P", 11_000_000), (2, "Q", 11_500_000), (3, "P", 12_000_000), (4, "Q", 12_500_000))
     of_q = [(2, *WIDE, 1, 11_501_000), (4, *WIDE, 1, 12_501_000)]
     of_p = [(3, *WIDE, 1, 12_001_000)] if never_accepts else []

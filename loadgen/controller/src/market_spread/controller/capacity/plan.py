@@ -26,7 +26,7 @@ _BUSY = 0.7  # so far threads, and the cores, network and disk of nodes, are pla
 _READING = 0.25  # of the job's CPU is spent before the state: 0.60 of 2.44 us a message (docs/performance.md)
 _EXECUTOR_CORES = 7  # as in charts/market-spread/values-c4.8xlarge.yaml
 _MESSAGE_BYTES, _FRAME_BYTES = (NBBO.width + ORDER.width) / 2, 80  # the latter are Kafka's, of a frame sent alone
-_DRAWING_S = 0.18e-6  # a message, of each of several senders, whosesoever it is (docs/scaling.md)
+_DRAWING_S = 0.08e-6  # a message, of each of several senders, whosesoever it is (docs/scaling.md)
 
 
 class PlannedFigure(NamedTuple):

@@ -180,7 +180,9 @@ class Oracle(InputJudge):
             window = book.window(theirs.symbol_ids, theirs.orders.intended_us, bound.at(theirs.orders.intended_us))
             belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
             answers, _ = self._excused(orders, theirs, bound)
-            accepted = np.where(overtaken, accepted, answers.accepted)
+            more = answers.accepted & ~accepted & is_first[known] & ~overtaken
+            if not self._may_be_stale(int(more.sum())):  # a few are of the one that came back, with nothing after them
+                accepted = accepted | more
             certainly_accepted = answers.certainly_accepted - len(belated)
         unexpected = ~known & is_first
         unexpected[known] = accepted & is_first[known]
@@ -228,7 +230,10 @@ class Oracle(InputJudge):
         """What the delays make of the run, without the stale alerts if they are few; and how many these are."""
         found = self._found(orders, theirs, delays)
         excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
-        return (excused if stale <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts)) else found), stale
+        return (excused if self._may_be_stale(stale) else found), stale
+
+    def _may_be_stale(self, count: int) -> bool:
+        return count <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts))
 
     def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
         """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""

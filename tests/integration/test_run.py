@@ -289,6 +289,21 @@ def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Pa
     assert_nothing_left(tmp_path)
 
 
+def kill_all_of(driver: psutil.Process) -> None:
+    """The process and all that it has started."""
+    for process in (*driver.children(recursive=True), driver):
+        process.kill()
+
+
+def first_alerts(runs: Path) -> Alerts:
+    """The first alert of each measured order of the only run there."""
+    (ledger,) = runs.glob("*/alerts.ledger")
+    rows = decode_ledger(ledger.read_bytes())
+    alerts = Alerts.from_rows(rows.rows, rows.received_us)
+    measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
+    return measured[np.unique(measured.order_id, return_index=True)[1]]  # the ledger is in the order of receipt
+
+
 @pytest.mark.alone
 def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     with running(tmp_path, "--keep-input", workload=PAIR) as run:
@@ -296,8 +311,7 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
         time.sleep(5)
 
         driver = run.child(lambda command: "market_spread.streaming.driver" in command)
-        for process in (*driver.children(recursive=True), driver):
-            process.kill()
+        kill_all_of(driver)
         ended = run.end()
 
     assert ended.exit_status == 0, ended.stderr
@@ -308,16 +322,12 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     expected, undecided = int(str(result["alerts_expected"])), int(str(result["alerts_undecided"]))
     assert expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert int(str(result["alerts_duplicated"])) > 100  # both were there, before and after
-    (ledger,) = tmp_path.glob("*/alerts.ledger")
-    rows = decode_ledger(ledger.read_bytes())
-    alerts = Alerts.from_rows(rows.rows, rows.received_us)
-    measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
-    firsts = np.unique(measured.order_id, return_index=True)[1]  # the ledger is in the order of receipt
-    received_us = np.sort(measured.received_us[firsts])
+    firsts = first_alerts(tmp_path)
+    received_us = np.sort(firsts.received_us)
     # A new job takes a dozen seconds until it answers. What is left is a boundary of the other, which is hardly warm.
     assert np.diff(received_us).max() < 10_000_000
     # What the other had accepted meanwhile, the one that came back rejects as late as it came back.
-    latest_us = (measured.received_us - measured.intended_us)[firsts].max()
+    latest_us = (firsts.received_us - firsts.intended_us).max()
     latency = result["latency_ns"]
     assert isinstance(latency, dict)
     assert int(str(result["alerts_belated"])) > 0
@@ -332,21 +342,16 @@ def test_a_standby_goes_on_in_seconds_when_the_driver_is_killed(tmp_path: Path) 
         time.sleep(5)
 
         acting = holder_of_the_checkpoint(run)
-        for process in (*acting.children(recursive=True), acting):
-            process.kill()
+        kill_all_of(acting)
         ended = run.end()
 
     assert ended.exit_status == 0, ended.stderr
     result = ended.result
     assert (result["verdict"], result["job_restarts"]) == ("passed", 1)
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
-    (ledger,) = tmp_path.glob("*/alerts.ledger")
-    rows = decode_ledger(ledger.read_bytes())
-    alerts = Alerts.from_rows(rows.rows, rows.received_us)
-    measured = alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
-    firsts = np.unique(measured.order_id, return_index=True)[1]
+    firsts = first_alerts(tmp_path)
     # Two or three on an idle machine; without a standby a dozen, and on a busy one twice as many.
-    assert np.diff(np.sort(measured.received_us[firsts])).max() < 8_000_000
+    assert np.diff(np.sort(firsts.received_us)).max() < 8_000_000
     assert_nothing_left(tmp_path)
 
 

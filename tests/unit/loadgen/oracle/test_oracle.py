@@ -212,15 +212,25 @@ def test_alert_after_another_job_can_have_accepted_its_order_is_belated(
     assert judgement.belated == belated
 
 
-@pytest.mark.parametrize("never_accepts", [False, True])
-def test_a_job_that_comes_back_late_hides_no_order_that_another_one_must_have_accepted(never_accepts: bool) -> None:
-    """Order 1 is accepted, and alerted 18 s later on a newer quote; what was answered at once is held to its delays."""
+@pytest.mark.parametrize(
+    ("belated_us", "never_accepts", "undecided"),
+    [
+        (11_000_000, False, 7),  # certainly accepted
+        (11_000_000, True, 7),
+        (15_000_500, False, 7),  # just after a quote that rejects
+        (15_000_500, True, 2),  # the delays of what was answered at once are nearer to the others
+    ],
+)
+def test_a_job_that_comes_back_late_hides_no_order_that_another_one_must_have_accepted(
+    belated_us: int, never_accepts: bool, undecided: int
+) -> None:
+    """Order 1 can be accepted, and is alerted much later on a newer quote; first answers are held to their delays."""
     quotes = quotes_of(("P", *WIDE, 1, 0), ("Q", *WIDE, 1, 0), ("P", *TIGHT, 2, 9_000_000), ("P", *WIDE, 3, 15_000_000))
     at_once = [(10 + i, 12_000_000 + 10_000 * i) for i in range(6)]  # five may be of the one that comes back
     of_p = [(number, "P", intended_us) for number, intended_us in at_once]
-    orders = orders_of((1, "P", 11_000_000), (2, "Q", 11_500_000), *of_p, (20, "Q", 12_500_000))
+    orders = orders_of((1, "P", belated_us), (2, "Q", 11_500_000), *of_p, (20, "Q", 16_000_000))
     wrong = [(number, *WIDE, 1, intended_us + 1_000) for number, intended_us in at_once if never_accepts]
-    of_q = (2, *WIDE, 1, 11_501_000), (20, *WIDE, 1, 12_501_000)
+    of_q = (2, *WIDE, 1, 11_501_000), (20, *WIDE, 1, 16_001_000)
     alerts = alerts_of(orders, of_q[0], *wrong, of_q[1], (1, *WIDE, 3, 29_000_000))
 
     oracle = Oracle(alerts, replayed=WHOLE_RUN, paths=one_path)
@@ -229,7 +239,7 @@ def test_a_job_that_comes_back_late_hides_no_order_that_another_one_must_have_ac
     judgement = oracle.judgement()
 
     assert (judgement.unexpected, judgement.wrong, judgement.missing) == (6 * never_accepts, 0, 0)
-    assert (judgement.belated, judgement.accepted, judgement.undecided) == ((1,), 6, 7)
+    assert (judgement.belated, judgement.accepted, judgement.undecided) == ((1,), 6, undecided)
 
 
 def test_wrong_duplicate_is_wrong_even_where_duplicates_are_allowed() -> None:

@@ -827,7 +827,8 @@ def test_a_checkpoint_that_is_free_in_mid_rehearsal_ends_it() -> None:
 
 
 @pytest.mark.parametrize("stop_s", [3, 30])
-def test_a_standby_is_stopped_without_the_checkpoint(stop_s: float) -> None:
+def test_a_standby_is_stopped_without_the_checkpoint(stop_s: float, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     rig = Rig()
     rig.stop_at(stop_s)
 
@@ -836,6 +837,7 @@ def test_a_standby_is_stopped_without_the_checkpoint(stop_s: float) -> None:
 
     assert rig.clock.elapsed_s == pytest.approx(stop_s, abs=0.6)
     assert (rig.engine.started, state.phase) == ([], Phase.PHASE_FINISHED)
+    assert "standby.takes_over" not in caplog.messages
 
 
 def test_a_rehearsal_that_fails_leaves_a_standby_that_is_not_warm() -> None:

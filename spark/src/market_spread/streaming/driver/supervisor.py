@@ -156,6 +156,8 @@ class Supervisor:
         self._change(phase=Phase.PHASE_IDLE, detail="")
         while self._stop_by_ns is None and not is_ours():
             self.clock.sleep_ns(_STANDBY_POLL_NS)
+        if self._stop_by_ns is not None:
+            return
         self.warm_up = replace(self.warm_up, batches=0)  # there is a backlog
         self._change(phase=Phase.PHASE_STARTING, detail="taking over")
         log_event(_log, "standby.takes_over")

@@ -89,10 +89,8 @@ class Market:
                 own.append(draw if self._parameters.shards == 1 else draw.part(self._is_own(draw)))
                 self._count_own(chunk, len(own[-1]))
             of_all = Draw.joined(own)
-            quotes, orders = (
-                make(of_all.part(which))
-                for make, which in ((self._quotes, ~of_all.is_order), (self._orders, of_all.is_order))
-            )
+            quotes = self._quotes(of_all.part(~of_all.is_order))
+            orders = self._orders(of_all.part(of_all.is_order))
             stretch = Block(self._start_ns + self._drawing.end_ns(chunk), quotes, orders)
             yield from cut(stretch, np.concatenate(schedule_ns))
 

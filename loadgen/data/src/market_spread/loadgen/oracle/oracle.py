@@ -124,7 +124,8 @@ class Oracle(InputJudge):
     once, after a restart or by another job: what was to be sent by the end of one, with its first alert not received
     before its begin, may have two alerts. In and across such a span states are several, and what was named before it
     does not bind what comes after. paths: of several jobs that read the same, numbers for symbols; each job decides the
-    orders of one number in the order of their sending. None: there is one job, and no alert is belated.
+    orders of one number in the order of their sending, and their first answers have delays of their own, however late a
+    job reads orders again (docs/adr/0021). None: there is one job, and no alert is belated.
     """
 
     _ORDERS_AT_ONCE = 1_000_000
@@ -181,9 +182,11 @@ class Oracle(InputJudge):
             belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
             answers, _ = self._excused(orders, theirs, bound)
             more = answers.accepted & ~accepted & is_first[known] & ~overtaken
-            if not self._may_be_stale(int(more.sum())):  # a few are of the one that came back, with nothing after them
+            if not self._are_few(int(more.sum())):  # a few can be of the one that came back, with nothing after them
                 accepted = accepted | more
-            certainly_accepted = answers.certainly_accepted - len(belated)
+            # On a belated one of these an alert is right.
+            certainly_accepted = answers.certainly_accepted
+            certainly_accepted -= int((overtaken & window.accepting & ~window.rejecting).sum())
         unexpected = ~known & is_first
         unexpected[known] = accepted & is_first[known]
         missing = found.missing
@@ -217,8 +220,8 @@ class Oracle(InputJudge):
     def _overtaken(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[Bools, Delays]:
         """Which first alerts came after one on a later order of their path, and the delays of the other first ones.
 
-        The one on the later order says that its job had decided these by then: to accept them, and they are belated. If
-        that cannot have been, their alert was lost there, and has come as late as it has.
+        The alert on the later order says that its job had decided the overtaken ones by then. If it can have accepted
+        an order, the alert on that one is belated; if not, it was lost there, and has come as late as it has.
         """
         assert self._paths is not None
         intended_us = theirs.orders.intended_us
@@ -230,9 +233,10 @@ class Oracle(InputJudge):
         """What the delays make of the run, without the stale alerts if they are few; and how many these are."""
         found = self._found(orders, theirs, delays)
         excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
-        return (excused if self._may_be_stale(stale) else found), stale
+        return (excused if self._are_few(stale) else found), stale
 
-    def _may_be_stale(self, count: int) -> bool:
+    def _are_few(self, count: int) -> bool:
+        """Whether so many alerts can be passed over in a run, as where a partition has stood still for once."""
         return count <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts))
 
     def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:

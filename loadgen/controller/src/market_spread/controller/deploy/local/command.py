@@ -191,9 +191,12 @@ def _says(process: Process, addresses: Addresses, clients: Clients) -> tuple[str
         if (problem := service_problem(addresses.aggregator)) is not None:
             raise RunFailedError(f"the metrics-aggregator says: {problem}")
         return "serving", addresses.aggregator_http
-    with closing(JobClient(_address(addresses, process))) as itself:
-        asked = {"sender": clients.sender_status, "job": itself.job_status, "receiver": clients.receiver_status}
-        answer: Any = asked[name]()
+    answer: Any
+    if name == "job":
+        with closing(JobClient(_address(addresses, process))) as itself:  # of a pair, the others are not asked
+            answer = itself.job_status()
+    else:
+        answer = clients.sender_status() if name == "sender" else clients.receiver_status()
     return Phase.Name(answer.phase).removeprefix("PHASE_").lower(), answer.detail
 
 

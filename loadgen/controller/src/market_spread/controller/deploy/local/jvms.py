@@ -16,7 +16,6 @@ from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.logs import log_event
 
 _MAKE_TIMEOUT_S = 300
 _PAIRS_KEPT = 3
@@ -108,7 +107,8 @@ def _rehearse(jvms: LocalJvms) -> None:
             unfinished.rename(archive)
     except (OSError, subprocess.SubprocessError) as error:
         said = (str(getattr(error, "output", None) or "").strip() or str(error)).splitlines()[-1]
-        log_event(_log, "class_archives.not_made", logging.WARNING, folder=str(jvms.job_archive.parent), reason=said)
+        folder = jvms.job_archive.parent
+        _log.warning("the archives of classes in %s could not be made, so JVMs start slower: %s", folder, said)
     finally:
         for unfinished in made.values():
             unfinished.unlink(missing_ok=True)

@@ -39,15 +39,17 @@ spark.stop()
 def test_classes_of_spark_and_of_the_connector_come_from_the_archive(tmp_path: Path) -> None:
     jvms = local_jvms(find_java(), JarCache())
     log = tmp_path / "classes.log"
-    options = jvms.job_options(f"-Xlog:class+load:file={log}", f"-Djava.io.tmpdir={tmp_path}")
+    logging = f"-Xlog:class+load,class+path,cds,cds+dynamic:file={log}"
+    options = jvms.job_options(logging, f"-Djava.io.tmpdir={tmp_path}")
 
-    subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, jvms.class_path, options, *CLASSES],
-        check=True, capture_output=True, timeout=120, env={**os.environ, **jvms.job_environment},
+        check=True, capture_output=True, timeout=120, env={**os.environ, **jvms.job_environment}, text=True,
     )  # fmt: skip
 
     sources = sources_of(log)
-    assert {sources[name] for name in CLASSES} == {ARCHIVE}
+    reasons = [line for line in log.read_text().splitlines() if " source: " not in line and not line.endswith("ok")]
+    assert {sources[name] for name in CLASSES} == {ARCHIVE}, (ended.stdout[:2000], ended.stderr[:2000], reasons)
 
 
 def test_nearly_all_classes_of_a_broker_come_from_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,5 +73,6 @@ def test_nearly_all_classes_of_a_broker_come_from_the_archive(tmp_path: Path, mo
 
 def sources_of(log: Path) -> dict[str, str]:
     """From where each class of a log of the JVM came."""
-    entries = (line.partition("] ")[2].partition(" source: ") for line in log.read_text().splitlines())
+    lines = (line for line in log.read_text().splitlines() if " source: " in line)
+    entries = (line.partition("] ")[2].partition(" source: ") for line in lines)
     return {name.rpartition(" ")[2]: source for name, _, source in entries}

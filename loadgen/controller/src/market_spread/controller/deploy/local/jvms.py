@@ -65,7 +65,7 @@ def local_jvms(
     made, by default by a rehearsal. JVMs do without those that cannot be made. UsageError if a jar is missing.
     """
     folder = folder or home_folder("class-archives")
-    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
+    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *jars_of_spark()])
     jvms = LocalJvms(java, connector_path(jars), folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
     archives = (jvms.job_archive, jvms.broker_archive)
     if not all(archive.exists() for archive in archives):
@@ -79,11 +79,12 @@ def local_jvms(
     return jvms
 
 
-def _jars_of_spark() -> list[Path]:
+def jars_of_spark() -> list[Path]:
+    """Spark's own, in the order of a job's class path, which is the folder's. UsageError without PySpark."""
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
         raise UsageError("PySpark is not installed; install everything with: make setup")
-    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))  # in the class path's order: the folder's
+    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

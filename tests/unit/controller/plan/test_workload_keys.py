@@ -138,6 +138,15 @@ def test_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
         read_workload(path)
 
 
+def test_stall_may_be_as_long_as_the_load_to_the_last_digit() -> None:
+    load_s = 2.4032932782802483  # not a whole number of nanoseconds
+    workload = with_key(with_key(BASE, "load.duration_s", load_s), "warm_up.settle_s", 1)
+
+    assert WORKLOAD.read({**workload, "limits": {"stall_ms": load_s * 1000}}).limits.stall_ms == load_s * 1000
+    with pytest.raises(UsageError, match="since the load ends before"):
+        WORKLOAD.read({**workload, "limits": {"stall_ms": load_s * 1000 + 0.01}})
+
+
 def test_rules_between_keys_are_told_with_what_is_wrong_elsewhere() -> None:
     wrong = with_key(with_key(with_key(BASE, "job.batch_s", 10), "job.replicas", 2), "frames.messages", 0)
     wrong |= {"slo": {"p50_ms": 3, "max_ms": 2}, "limits": {"stall_ms": 1000}}

@@ -39,6 +39,7 @@ _FAST_START_S_MAX, _FAST_START_PER_S_MAX = 180, 50_000
 _SYMBOLS_AT_HAND, _STATE_PARTITIONS_AUTO_MAX = 900, 16
 _ACKNOWLEDGE_P99_US = 100_000
 _UNACKNOWLEDGED_US = 1_000_000
+_NANOSECOND_MS = 1e-6
 
 
 def _share(given: object) -> object:
@@ -229,7 +230,7 @@ class Workload:
         wrong = []
         if limits.stall_ms <= apart_ms:
             wrong.append(f"stall_ms={limits.stall_ms:g}; use more than {apart_ms:g}, the time between two probes")
-        if limits.stall_ms > most_ms:
+        if limits.stall_ms - most_ms > _NANOSECOND_MS:  # a load's length is whole nanoseconds
             wrong.append(f"stall_ms={limits.stall_ms:g}; use at most {most_ms:g}, since the load ends before")
         if (linger_ms := _linger_ms(info)) > limits.stall_ms:
             wrong.append(f".frames.linger_ms={linger_ms:g}; use at most {limits.stall_ms:g}, what limits.stall_ms is")

@@ -13,8 +13,10 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.archive import observation
+from market_spread.controller.archive.provenance import data_section
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import read_workload, to_yaml
+from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.session.execute import interrupted_run, judge_again
 from market_spread.metrics_aggregator.http.archive import Archive
 from tests.support.paths import QUICK
@@ -54,6 +56,22 @@ def test_a_run_that_is_judged_from_disk_has_its_verdict_in_log_page_and_report(t
     assert '"outcome": "void (rig)"' in folder.report.read_text().replace('":"', '": "')
     assert "**void (rig)**\n" in folder.document.read_text()
     assert [Path(line).name for line in said.getvalue().splitlines()[-2:]] == ["metrics.html", "report.html"]
+
+
+def test_a_run_of_other_messages_than_this_version_draws_is_not_judged(tmp_path: Path) -> None:
+    name = a_run(tmp_path, step="judging", can_be_judged=True)
+    folder, plan, _ = interrupted_run(tmp_path, name)
+    observation.write(folder, Observed(started=datetime(2026, 1, 1, tzinfo=UTC)), {})
+    data = {**data_section(plan), "measured.sha256": "0" * 64}
+    Manifest({"code": {"git_commit": "1a83ca6"}, "data": data}).write(folder.manifest)
+
+    with pytest.raises(UsageError, match="draws other messages than 1a83ca6 did; resume it with that one"):
+        judge_again(folder, plan, clock=SystemClock(), console=Console(file=StringIO()))
+    assert interrupted_run(tmp_path, name)[2]  # nothing of it has changed
+
+    Manifest({"code": {}, "data": data_section(plan)}).write(folder.manifest)
+    judge_again(folder, plan, clock=SystemClock(), console=Console(file=StringIO(), width=200))
+    assert folder.report.exists()
 
 
 def test_a_run_that_has_ended_is_not_resumed(tmp_path: Path) -> None:

@@ -20,11 +20,13 @@ from market_spread.common.processes import call_on_signals, set_in_handler, stop
 from market_spread.controller.analysis.observed import judge
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.archive import observation
+from market_spread.controller.archive.provenance import data_section
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.exits import sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
 from market_spread.controller.run_folder.folder import RunFolder, gather_logs, locked
+from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.run_folder.state import DONE, JUDGING, State
 from market_spread.controller.session.finalize import finish, write_report
 from market_spread.controller.session.lifecycle import launch, require_room
@@ -101,8 +103,12 @@ def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan,
 
 
 def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Console) -> Result:
-    """Judge, capture and report what is on disk; no process is started. Shows the result."""
+    """Judge, capture and report what is on disk; no process is started. Shows the result.
+
+    UsageError if this version draws other messages than were sent: it would judge by orders that nobody saw.
+    """
     with locked(folder):
+        _refuse_other_messages(folder, plan)
         before = State.read(folder.state)
         assert before is not None
         state = State(folder.state, clock=clock, resumed=int(before["resumed"]) + 1, can_be_judged=True)
@@ -119,6 +125,18 @@ def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Cons
         console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
         state.enter(DONE)
     return result
+
+
+def _refuse_other_messages(folder: RunFolder, plan: RunPlan) -> None:
+    if not folder.manifest.exists():  # it broke off before anything was sent
+        return
+    sections = Manifest.read(folder.manifest).sections
+    if sections.get("data") != data_section(plan):
+        commit = sections.get("code", {}).get("git_commit") or "another version"
+        raise UsageError(
+            f"{folder.run_id} cannot be judged by this version, which draws other messages than {commit} did; "
+            "resume it with that one, or start it anew"
+        )
 
 
 def processes_of(

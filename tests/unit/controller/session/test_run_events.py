@@ -25,6 +25,9 @@ class RefusalError(grpc.RpcError):
     def code(self) -> grpc.StatusCode:
         return self._code
 
+    def details(self) -> str:
+        return "no such phase"
+
 
 class Aggregator:
     """Takes notes, or answers as it is told to a number of times before."""
@@ -122,7 +125,7 @@ def test_a_note_that_is_refused_does_not_hold_up_the_next(caplog: pytest.LogCapt
     delivered(say, aggregator)
 
     assert aggregator.names() == ["phase: starting"]
-    assert "note.refused" in caplog.text
+    assert "the metrics aggregator refused the note 'starting': no such phase" in caplog.text
 
 
 def test_notes_that_wait_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Logs of a process: one event a line, as JSON, to standard error."""
+"""Logs of a process: one event a line, to standard error; as JSON of a service, as text of a command."""
 
 import json
 import logging
@@ -26,6 +26,20 @@ def set_up_logs() -> None:
     handler.setFormatter(_JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("kafka").setLevel(logging.WARNING)
+
+
+class _TextFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in getattr(record, "fields", {}).items())
+        return f"{record.levelname.lower()}: {record.getMessage()}" + (f" ({fields})" if fields else "")
+
+
+def show_warnings() -> None:
+    """Send warnings of this process to standard error, for a person. Logs that are set up already stay as they are."""
+    if not logging.getLogger().handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_TextFormatter())
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:

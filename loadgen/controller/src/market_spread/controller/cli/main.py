@@ -12,6 +12,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
+from market_spread.common.logs import show_warnings
 from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.controller.cli.ab import ab
 from market_spread.controller.cli.compare import compare
@@ -56,6 +57,7 @@ def main() -> None:
 
     Exit status: 0 passed, 1 failed, 2 wrong usage or configuration, 3 void (the run says nothing).
     """
+    show_warnings()
 
 
 for command in (compare, ab, sweep, plan, history, selftest):

@@ -10,7 +10,6 @@ from market_spread.common.clock import Clock
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
-from market_spread.common.logs import log_event
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.archive.observation import write as write_observation
 from market_spread.controller.archive.provenance import code, data_section, packages
@@ -99,7 +98,7 @@ class Capture:
         try:
             sections |= self._environment.sections(addresses)
         except (MarketSpreadError, OSError, LookupError) as error:
-            log_event(_log, "manifest.incomplete", logging.WARNING, reason=str(error))
+            _log.warning("the manifest of this run lacks what its processes are made of: %s", error)
         Manifest(sections).write(self.folder.manifest)
 
     def drained(self, observed: Observed) -> None:

@@ -8,7 +8,6 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import channel_to
-from market_spread.common.logs import log_event
 from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, too_few_clusters
@@ -117,7 +116,7 @@ class RunNotes:
             aggregator.Note(note, timeout=CALL_DEADLINE_S)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
-                log_event(_log, "note.refused", logging.ERROR, name=note.name, reason=str(error))
+                _log.error("the metrics aggregator refused the note %r: %s", note.name, error.details())
                 return True
             return False
         except ValueError:  # the channel was closed while the call began

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any
 
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.logs import log_event
 
 _PIECE_BYTES = 64 * 1024
 _BACKLOG = 16
@@ -50,7 +49,7 @@ class Forward:
         try:
             far = self._dial()
         except MarketSpreadError as error:
-            log_event(_log, "forward.failed", logging.WARNING, reason=str(error))
+            _log.warning("a connection to a pod could not be forwarded: %s", error)
             near.close()
             return
         with self._lock:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.logs import log_event
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.kubernetes.compatibility import differences
@@ -87,7 +86,7 @@ class Release:
             drivers = self._pods("job")
             watched = [pod for component in _WATCHED for pod in self._pods(component)]
         except RunVoidError as error:  # unknown is not dead: the run continues
-            log_event(_log, "release.not_seen", logging.WARNING, reason=str(error))
+            _log.warning("the pods of the release could not be listed, so they are looked at again later: %s", error)
             return
         for pod in watched:
             if pod.name in self._lives and pod.life != self._lives[pod.name]:
@@ -161,7 +160,7 @@ class Release:
                 try:
                     (logs / f"{name}.log").write_text(self._cluster.log(pod))
                 except MarketSpreadError as error:
-                    log_event(_log, "log.not_read", logging.WARNING, pod=pod.name, reason=str(error))
+                    _log.warning("the log of the pod %s could not be read: %s", pod.name, error)
 
     def stop_all_but_aggregator(self) -> None:
         """Nothing: the release was there before, and stays."""

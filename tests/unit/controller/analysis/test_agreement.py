@@ -175,6 +175,7 @@ def test_alerts_that_only_the_ledger_lacks_are_not_the_jobs_loss() -> None:
     assert conclusion.decisive == (Criterion.RIG_DISAGREES, Criterion.ALERTS_MISSING)
 
 
+@pytest.mark.statistical
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rate=st.integers(1, 1_000_000), linger_ms=st.sampled_from([0.5, 1, 2, 5, 10, 100]),

@@ -94,6 +94,16 @@ def test_slowness_on_a_spoiled_machine_is_the_machines(slow: Criterion) -> None:
     assert conclude(verdicts_of(slow, Criterion.STOLEN)).verdict is Verdict.VOID
 
 
+def test_what_the_sender_was_late_with_excuses_no_stall_but_all_other_slowness() -> None:
+    conclusion = conclude(verdicts_of(Criterion.STALLED, Criterion.LAG_GROWING, Criterion.LATE_GENERATOR))
+
+    assert (conclusion.verdict, conclusion.cause, conclusion.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
+    assert conclusion.decisive == (Criterion.STALLED, Criterion.LATE_GENERATOR)
+    assert conclude(verdicts_of(Criterion.LAG_GROWING, Criterion.LATE_GENERATOR)).verdict is Verdict.VOID
+    spoiled = conclude(verdicts_of(Criterion.STALLED, Criterion.LATE_GENERATOR, Criterion.FOREIGN_LOAD))
+    assert spoiled.verdict is Verdict.VOID
+
+
 def test_nothing_against_it_is_passed() -> None:
     conclusion = conclude(verdicts_of())
 

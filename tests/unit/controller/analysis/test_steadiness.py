@@ -89,6 +89,7 @@ UNSTEADY: dict[str, tuple[Callable[[int], Floats], Unsteady]] = {
 }
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("seconds", [POINTS_MIN, 60, 300])
 @pytest.mark.parametrize("kind", STEADY)
 def test_steady_series_are_called_unsteady_once_in_a_hundred_at_most(kind: str, seconds: int) -> None:

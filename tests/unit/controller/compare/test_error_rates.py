@@ -20,6 +20,7 @@ from tests.benchmarks.verdict_rates.simulated import (
     two_states,
 )
 
+pytestmark = pytest.mark.statistical
 REPETITIONS = 150
 
 

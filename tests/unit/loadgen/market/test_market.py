@@ -462,6 +462,7 @@ def test_every_case_of_the_rule_decides_hundreds_of_orders(met: Met, case: str, 
     assert (int((decides & ~met.is_probe).sum()) > 500) is of_others
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("case", CASES)
 def test_every_case_of_the_rule_is_met_in_each_workload_that_ships(met_as_shipped: Met, case: str) -> None:
     assert (deciding(met_as_shipped, case) & met_as_shipped.is_probe).any()

@@ -24,7 +24,7 @@ class PeerStack(LocalStack):
     job_waits_for_topics = False
 
     def __init__(self, peer: Peer, **arguments: Any) -> None:
-        """arguments: those of `LocalStack`; of its workload only the partitions say something to a peer."""
+        """arguments: those of `LocalStack`; of its workload a peer gets the partitions, and how often to commit."""
         super().__init__(**arguments)
         self.peer = peer
 
@@ -33,9 +33,14 @@ class PeerStack(LocalStack):
 
     def _start_job(self, replica: int, port: int = 0) -> None:
         folder = self.folder / "peer"
-        command = self.peer.command(
-            Place(self.broker.bootstrap_servers, self.workload.market.partitions, folder.resolve(), self.java)
+        place = Place(
+            self.broker.bootstrap_servers,
+            self.workload.market.partitions,
+            folder.resolve(),
+            self.java,
+            commit_s=self.workload.job.batch_s,
         )
+        command = self.peer.command(place)
         if not folder.exists():
             folder.mkdir(parents=True)
             if command.before:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 
@@ -14,8 +13,9 @@ import matplotlib.pyplot as plt
 from contenders import CONTENDERS
 from figures import RATES_PER_S
 from matplotlib.axes import Axes
+from standings import Result
 
-_COLOURS = {"spark-real-time": "#1f5fa8", "spark-micro-batch": "#d97706"}
+_COLOURS = {"spark-real-time": "#1f5fa8", "spark-as-shipped": "#5b9bd5", "spark-micro-batch": "#d97706"}
 _OTHER = "#8a8f98"
 _NUMBERS = {"fontsize": 8, "color": "#444444"}
 _COLUMNS = 3
@@ -38,15 +38,20 @@ class _Panel:
     draw: Callable[[Axes, Medians], None]
 
 
-def draw(results: Sequence[Mapping[str, Any]], stem: Path) -> None:
-    """Write stem.png and stem.svg; nothing if there is nothing. results: those in runs/bench-peers.json."""
+def draw(results: Sequence[Result], stem: Path) -> None:
+    """Write stem.png and stem.svg; nothing if there is nothing."""
     mpl.rcParams["svg.hashsalt"] = "peers"  # the same picture for the same figures
     shown = [panel for panel in _PANELS if _medians(results, panel.figure)]
     if not shown:
         return
     rows = ceil(len(shown) / _COLUMNS)
     figure, grid = plt.subplots(
-        rows, _COLUMNS, figsize=(12, 3.4 * rows), sharey=True, constrained_layout=True, squeeze=False
+        rows,
+        _COLUMNS,
+        figsize=(12, (1.2 + 0.32 * len(CONTENDERS)) * rows),
+        sharey=True,
+        constrained_layout=True,
+        squeeze=False,
     )
     for axes in grid.flat[len(shown) :]:
         axes.set_visible(False)
@@ -100,8 +105,13 @@ _PANELS = (
 )
 
 
-def _medians(results: Sequence[Mapping[str, Any]], figure: str) -> Medians:
-    return {it["contender"]: it["medians"] for it in results if it["figure"] == figure}
+def _medians(results: Sequence[Result], figure: str) -> Medians:
+    names = ("rate_per_s", "cpu_us_per_message", "silence_s", *_PERCENTILES)
+    return {
+        it.contender: {name: found.estimate for name in names if (found := it.interval(name)) is not None}
+        for it in results
+        if it.figure == figure
+    }
 
 
 def _in_places(measured: Container[str]) -> list[tuple[int, str]]:

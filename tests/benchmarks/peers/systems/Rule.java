@@ -10,6 +10,7 @@ final class Rule {
     static final int QUOTE = 55;
     static final int ORDER = 59;
     static final int TIMES = 32;
+    private static final int WIDTH = 139;
     private static final int SEQUENCE_AT = 43;
     private static final int TIME = 16;
     private static final byte[] NO_QUOTE = "0".repeat(QUOTE).getBytes(StandardCharsets.US_ASCII);
@@ -49,7 +50,7 @@ final class Rule {
         if (!tooWide(number(newest, 7, 10), number(newest, 17, 10))) {
             return null;
         }
-        var alert = new byte[160];
+        var alert = new byte[WIDTH];
         alert[0] = 'A';
         int end = 1;
         end = put(alert, end, frame, at + 14, 10);

@@ -73,7 +73,7 @@ vendor: $(READY)  ## Put what web pages vendor in its place again, as their lock
 run: $(if $(wildcard $(READY)),$(READY),$(RUNNING))  ## Run the quick workload: everything starts, is measured, judged and stopped
 	@$(BIN)/market-spread run loadgen/workloads/quick.yaml
 
-check: $(READY)  ## Format, lint, types, layers and unit tests, in Python and JavaScript, in two minutes
+check: $(READY)  ## Format, lint, types, layers and unit tests, in Python and JavaScript, in a minute
 	@$(MAKE) --silent --jobs 2 check-python check-ui
 
 check-ui: $(READY)  ## That of the web page's JavaScript alone, in seconds

@@ -130,6 +130,7 @@ def test_six_rounds_tell_who_is_better_and_five_do_not() -> None:
     assert standing(results_of(drains("spark-real-time", 1.0)), "drain", "rate_per_s") is None
 
 
+@pytest.mark.statistical
 def test_systems_that_are_alike_are_seldom_called_better() -> None:
     """The same distribution for all, with a drift from round to round: one comparison in twenty may say more."""
     random = np.random.default_rng(7)

@@ -43,6 +43,7 @@ def test_machine_that_drifts_widens_the_interval_and_leaves_the_cost_in_it() -> 
     assert high - low > 5 * np.ptp(steady.cores(load(*CUTS[3])))
 
 
+@pytest.mark.statistical
 def test_interval_holds_the_cost_of_a_run_as_often_as_it_says() -> None:
     chance, held = np.random.default_rng(7), 0
     for _ in range(40):

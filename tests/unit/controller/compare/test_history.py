@@ -79,6 +79,7 @@ def test_noise_alone_seldom_changes() -> None:
     assert falsely <= 4
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("noise", "at_least"), [(0.03, 34)])
 def test_a_tenth_slower_is_found_in_most_histories(noise: float, at_least: int) -> None:
     found = sum(

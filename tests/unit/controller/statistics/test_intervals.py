@@ -30,6 +30,7 @@ def with_standstills(rng: np.random.Generator, seconds: int = 120, rate: int = 1
     return times, latencies
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("made", [independent, with_standstills])
 def test_intervals_cover_what_they_are_of(made: Callable[..., Samples]) -> None:
     rng = np.random.default_rng(17)

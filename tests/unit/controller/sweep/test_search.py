@@ -129,12 +129,14 @@ def test_limit_is_found_from_any_start(start: int) -> None:
     assert limit_of(found).rate == pytest.approx(LIMIT, rel=0.04)
 
 
+@pytest.mark.statistical
 def test_limit_of_a_noisy_system_is_found_near_it() -> None:
     answers = [limit_of(carry_out(search(), noisy(seed, 0.05))[0]).rate for seed in range(100)]
 
     assert sum(abs(rate / LIMIT - 1) <= 0.1 for rate in answers) >= 95
 
 
+@pytest.mark.statistical
 def test_a_run_that_fails_by_chance_does_not_move_the_answer_far() -> None:
     def with_flukes(seed: int) -> System:
         lot = random.Random(seed)

@@ -453,6 +453,7 @@ CASES = {
 }
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("case", "of_others"), CASES.items())
 def test_every_case_of_the_rule_decides_hundreds_of_orders(met: Met, case: str, of_others: bool) -> None:
     """On probes all cases do; on others those that accept, as next to no order of theirs is rejected."""

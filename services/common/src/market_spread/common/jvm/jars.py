@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -17,6 +18,7 @@ from market_spread.common.jvm.java import Java, find_java
 
 LOCK = Path(__file__).with_name("jars.lock")
 FETCH_TIMEOUT_S = 900
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,13 @@ class JarCache:
             return 0
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
-            # A group at a time: within one module Ivy keeps only the newest version of a name.
-            for group in sorted({jar.group for jar in missing}):
-                _retrieve([jar for jar in missing if jar.group == group], java, Path(scratch), self.folder / "ivy")
+            # By group: within one module Ivy keeps only the newest version of a name. It fetches one after another.
+            groups = [[jar for jar in missing if jar.group == group] for group in sorted({it.group for it in missing})]
+            parts = [part for jars in groups for at in range(_AT_ONCE) if (part := jars[at::_AT_ONCE])]
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                done = [pool.submit(_retrieve, part, java, Path(scratch), f"{at}") for at, part in enumerate(parts)]
+            for each in done:
+                each.result()
             for jar in missing:
                 fetched = Path(scratch) / jar.file_name
                 if not fetched.exists():
@@ -95,11 +101,11 @@ class JarCache:
             return None
 
 
-def _retrieve(jars: list[Jar], java: Java, folder: Path, ivy_cache: Path) -> None:
-    module = folder / "ivy.xml"
+def _retrieve(jars: list[Jar], java: Java, folder: Path, name: str) -> None:
+    """Into the folder, by an Ivy whose own files there have this name."""
+    module, log, ivy_cache = folder / f"{name}.xml", folder / f"{name}.log", folder / name
     module.write_text(_ivy_module(jars))
     pattern = folder / "[organisation]+[artifact]-[revision].[ext]"
-    log = folder / "ivy.log"
     with log.open("w") as output:
         ended = subprocess.run(
             [java.executable, "-jar", _ivy_jar(), "-cache", ivy_cache, "-ivy", module, "-retrieve", pattern],

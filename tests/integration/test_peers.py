@@ -4,32 +4,39 @@ What they cost, `make bench-peers` measures.
 """
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "peers" / "systems"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "peers"))
 
+from committed import BytewaxStore, GroupOffsets
 from contenders import Contender, contender_of
-from java import compiled, jars
-from judging import Judge, stamped
-from peers import COMMON, SYSTEMS, streams_class_path
+from peers import GROUP, PEERS, Peer, Place
 from recovering import longest_silence_us
 from rig import Rig, rig
-from venvs import python_of
 
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import inherited_environment
+from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
+from market_spread.common.kafka.client import KafkaBroker, Producer
 from market_spread.common.wire.layout import ALERT
-from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.jvms import local_jvms
+from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.plan.workload import read_workload
+from tests.support.buckets import bucket_of
+from tests.support.waiting import eventually
 
-PEERS = Path(__file__).parent.parent / "benchmarks" / "peers"
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
-# Flink's environment is a gigabyte; `make bench-peers` has it.
+# Those that start at once. A kill of the others is tested below, without a load.
 LIGHT = ("kafka-python", "kafka-streams", "bytewax")
 
 pytestmark = pytest.mark.timeout(420)
@@ -60,66 +67,152 @@ def test_peer_is_right_and_a_kill_loses_nothing(running: Rig) -> None:
     assert longest_silence_us(running.received_us(), killed_us) > 100_000
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A file of records, and the alerts that the peers' rule in Python gives: without the times that differ."""
-    plan = plan_of_workload(read_workload(SMALL, Overrides(duration_s=3)))
-    judge, lines, alerts = Judge(), [], []
-    for load in (plan.initial, plan.measured):
-        for block in load.open(0).blocks():
-            for topic, messages in (("nbbo", block.quotes.rows), ("orders", block.orders.rows)):
-                if not len(messages):
-                    continue
-                frame = messages.tobytes()
-                lines.append(f"{topic} 1700000000000001 {frame.decode()}\n")
-                if topic == "nbbo":
-                    judge.take_quotes(frame)
-                else:
-                    alerts += [
-                        stamped(alert, 0).decode() for _, alert in judge.alerts_of(frame, b"1700000000000001", 0)
-                    ]
-    path = tmp_path_factory.mktemp("recorded") / "records"
-    path.write_text("".join(lines))
-    assert len(alerts) > 200
-    return path, [untimed(alert) for alert in alerts]
+# Bid and offer of the newest quote of a symbol each, and whether orders are rejected on it.
+QUOTES = (
+    (100_000, 100_499, False),
+    (100_000, 100_500, True),
+    (3_900, 4_100, True),
+    (3_901, 4_100, False),
+    (1_000_500, 1_000_000, False),
+    (-300, -200, True),
+    (0, 0, True),
+    (1, 0, False),
+)
+TIGHT, WIDE = (1_000_000, 1_000_001), (1_000_000, 1_000_500)
+NEWEST = 1_000
+SENT = b"1700000000000001"
+SYMBOLS = tuple(b"%d.%s" % (number, b"ABC"[: 1 + number % 3]) for number in range(len(QUOTES)))
+WITHOUT_QUOTE = b"NONE"
+PARTITIONS = 2
 
 
-def untimed(alert: str) -> str:
-    """Up to the time of sending; when it was read and emitted is another thing each time."""
-    assert len(alert) == ALERT.width
-    return alert[: ALERT.offset("read_us")]
+def quote_of(symbol: bytes, bid: int, offer: int, sequence: int) -> bytes:
+    return b"Q%-6s%010d%010d%016d%012d" % (symbol, bid, offer, 1_700_000_000_000_000, sequence)
 
 
-def printed(words: list[object], environment: dict[str, str]) -> list[str]:
-    ended = subprocess.run(
-        [str(word) for word in words], env={**os.environ, **environment}, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    return [untimed(line) for line in ended.stdout.splitlines() if line.startswith("A")]
-
-
-def test_kafka_streams_gives_the_same_alerts_for_recorded_frames(
-    recorded: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    path, expected = recorded
-    java = find_java()
-    class_path = [*jars("streams-test", java), *streams_class_path(java)]
-    program = compiled(SYSTEMS / "kafka_streams" / "RecordedFrames.java", class_path, java)
-
-    words = [
-        java.executable,
-        "-cp",
-        os.pathsep.join(map(str, [program, *class_path])),
-        "RecordedFrames",
-        path,
-        tmp_path,
+def late_quotes(sequence: int) -> list[tuple[bytes, bytes]]:
+    """Symbols with a quote each that says the opposite of their newest."""
+    return [
+        (symbol, quote_of(symbol, *(TIGHT if rejects else WIDE), sequence))
+        for symbol, (_, _, rejects) in zip(SYMBOLS, QUOTES, strict=True)
     ]
-    assert printed(words, {}) == expected
 
 
-def test_bytewax_gives_the_same_alerts_for_recorded_frames(recorded: tuple[Path, list[str]]) -> None:
-    path, expected = recorded
+def newest_quotes() -> list[tuple[bytes, bytes]]:
+    """Those that count, of each symbol one."""
+    return [
+        (symbol, quote_of(symbol, bid, offer, NEWEST)) for symbol, (bid, offer, _) in zip(SYMBOLS, QUOTES, strict=True)
+    ]
 
-    words = [python_of("bytewax"), SYSTEMS / "bytewax_recorded.py", path]
-    assert printed(words, {"PYTHONPATH": str(COMMON)}) == expected
+
+def orders_and_alerts(first_id: int) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+    """An order of each symbol, and the alerts on them up to the time of sending."""
+    orders, alerts = [], []
+    newest = dict(zip(SYMBOLS, QUOTES, strict=True)) | {WITHOUT_QUOTE: (0, 0, True)}
+    for order_id, (symbol, (bid, offer, rejects)) in enumerate(newest.items(), first_id):
+        sequence = 0 if symbol == WITHOUT_QUOTE else NEWEST
+        told = b"%-6sB000042" % symbol, b"+00000100%010d" % 1_000_000, b"%016d" % 1_700_000_000_000_000
+        orders.append((symbol, b"O%s%010d%s%s" % (told[0], order_id, *told[1:])))
+        if rejects:
+            quote = b"%010d%010d%012d" % (bid, offer, sequence)
+            alerts.append(b"A%010d%s%s%s%s%s" % (order_id, *told[:2], quote, told[2], SENT))
+    return orders, alerts
+
+
+class Running:
+    """A peer on a broker, which commits every second. `start`, then `kill` and `start` again, or `stop`."""
+
+    def __init__(self, peer: Peer, broker: Broker, folder: Path) -> None:
+        self.broker = KafkaBroker(broker.bootstrap_servers)
+        place = Place(broker.bootstrap_servers, PARTITIONS, folder, find_java(), group=f"{GROUP}-{peer.name}")
+        self._command = peer.command(place)
+        self._environment = {**inherited_environment(), **self._command.environment}
+        store = folder / "recovery"
+        if self._command.before:
+            store.mkdir()
+            subprocess.run(self._command.before, env=self._environment, check=True, timeout=60)
+        self._committed = (
+            BytewaxStore(store) if peer.commits_to == "bytewax-store" else GroupOffsets(place.servers, place.group)
+        )
+        self._log = folder / "log"
+
+    def start(self) -> None:
+        self._child = Child.start("peer", self._command.words, environment=self._environment, log=self._log)
+
+    def kill(self) -> None:
+        os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.stop()
+
+    def stop(self) -> None:
+        self.kill()
+        self._committed.close()
+
+    def send(self, topic: str, messages: list[tuple[bytes, bytes]]) -> None:
+        """Messages, each behind its symbol, in a frame of each partition; returns when the peer has committed them."""
+        frames = [
+            b"".join(message for symbol, message in messages if bucket_of(symbol.decode(), PARTITIONS) == partition)
+            for partition in range(PARTITIONS)
+        ]
+        assert all(frames)
+        with closing(self.broker.producer([topic])) as producer:
+            self._write(producer, topic, frames)
+            ends = self.broker.end_offsets([topic])
+
+            def is_committed() -> bool:
+                # Flink tells Kafka what it has committed when its consumer wakes, without records after 10 s.
+                self._write(producer, topic, [b""] * PARTITIONS)
+                committed = self._committed.offsets()
+                return all(committed.get(place, 0) >= end for place, end in ends.items())
+
+            eventually(f"{topic} is committed", is_committed, within_s=90, check=self._check_alive)
+
+    def _write(self, producer: Producer, topic: str, frames: list[bytes]) -> None:
+        written: Queue[Exception | None] = Queue()
+        for partition, frame in enumerate(frames):
+            producer.send(topic, partition, frame, [("sent_us", SENT)], lambda _, error: written.put(error))
+        assert [written.get(timeout=10) for _ in frames] == [None] * PARTITIONS
+
+    def _check_alive(self) -> None:
+        assert self._child.running, self._child.last_lines(20)
+
+
+@pytest.fixture(scope="module")
+def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker whose topics are the peers' own: they have one name each."""
+    jvms, jars = local_jvms(find_java(), JarCache()), JarCache().paths("broker")
+    folder = tmp_path_factory.mktemp("broker")
+    made = Broker(folder=folder, java=find_java(), jars=jars, clock=SystemClock(), archive_option=jvms.broker_option)
+    made.start()
+    try:
+        KafkaBroker(made.bootstrap_servers).create_topics({"nbbo": PARTITIONS, "orders": PARTITIONS, "alerts": 1})
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_late_quote_changes_nothing_and_a_kill_forgets_none(peer: Peer, own_broker: Broker, tmp_path: Path) -> None:
+    peers_before = PEERS.index(peer)
+    orders, expected = orders_and_alerts(first_id=1 + 100 * peers_before)
+    running = Running(peer, own_broker, tmp_path)
+    alerts_before = running.broker.end_offsets(["alerts"])
+    running.start()
+    try:
+        running.send("nbbo", [*late_quotes(NEWEST - 2), *newest_quotes(), *late_quotes(NEWEST - 1)])
+        running.kill()
+        running.start()
+        running.send("nbbo", late_quotes(NEWEST - 1))
+        running.send("orders", orders)
+    finally:
+        running.stop()
+
+    with closing(running.broker.consumer()) as consumer:
+        consumer.assign(alerts_before)
+        end = running.broker.end_offsets(["alerts"])["alerts", 0] - alerts_before["alerts", 0]
+        alerts: list[bytes] = []
+        while len(alerts) < end:
+            alerts += [record.value for record in consumer.poll(1.0).get(("alerts", 0), [])]
+    own = sorted(alert for alert in alerts if int(alert[1:11]) >= 1 + 100 * peers_before)
+    assert [alert[: ALERT.offset("read_us")] for alert in own] == expected
+    assert {len(alert) for alert in own} == {ALERT.width}
+    assert all(1_700_000_000_000_000 < int(alert[-32:-16]) <= int(alert[-16:]) for alert in own)

@@ -24,28 +24,32 @@ def jars(group: str, java: Java) -> list[Path]:
     return cache.paths(group)
 
 
-def compiled(source: Path, class_path: Sequence[Path], java: Java) -> Path:
-    """A jar of the classes of one source file, made anew when the source or what it is compiled against changes."""
-    digest = hashlib.sha256(source.read_bytes() + os.pathsep.join(path.name for path in class_path).encode())
-    jar = home_folder("peers") / f"{source.stem}-{digest.hexdigest()[:12]}.jar"
+def compiled(sources: Sequence[Path], class_path: Sequence[Path], java: Java) -> Path:
+    """A jar of the classes of these sources, made anew when one of them or what they are compiled against changes.
+
+    It is named after the first.
+    """
+    content = b"\0".join(source.read_bytes() for source in sources)
+    digest = hashlib.sha256(content + os.pathsep.join(path.name for path in class_path).encode())
+    jar = home_folder("peers") / f"{sources[0].stem}-{digest.hexdigest()[:12]}.jar"
     if not jar.exists():
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
-            _compile(source, class_path, Path(folder), java)
+            _compile(sources, class_path, Path(folder), java)
             _pack(Path(folder), jar)
     return jar
 
 
-def _compile(source: Path, class_path: Sequence[Path], folder: Path, java: Java) -> None:
+def _compile(sources: Sequence[Path], class_path: Sequence[Path], folder: Path, java: Java) -> None:
     compiler = java.executable.resolve().with_name("javac")
     if not compiler.exists():
         raise UsageError(
             f"no javac beside {java.executable}; install a JDK, on Debian: apt-get install openjdk-17-jdk-headless"
         )
-    words = [compiler, "-d", folder, "-cp", os.pathsep.join(map(str, class_path)), source]
+    words = [compiler, "-d", folder, "-cp", os.pathsep.join(map(str, class_path)), *sources]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     if ended.returncode:
-        raise UsageError(f"{source.name} does not compile: {ended.stderr.strip()[-500:]}")
+        raise UsageError(f"{sources[0].name} does not compile: {ended.stderr.strip()[-500:]}")
 
 
 def _pack(folder: Path, jar: Path) -> None:

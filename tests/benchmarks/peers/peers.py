@@ -15,18 +15,30 @@ from market_spread.common.jvm.java import Java
 SYSTEMS = Path(__file__).with_name("systems")
 COMMON = Path(__file__).parents[3] / "services" / "common" / "src"
 GROUP = "market-spread-peer"
-# Both Java peers get what Spark's driver has in the workloads; G1 is the default of a JVM with two cores and 2 GiB.
-_HEAP = "3g"
+# What Spark's driver has in the workload: the heap, of its full size from the start, and the options of Real-Time Mode.
+# Every JVM here has the same, so that none wins by its collector: by default it would be G1 and a heap that grows. Both
+# compilers stay; which of them Spark's driver has is a setting of its job.
+JVM_OPTIONS = ("-Xms3g", "-Xmx3g", "-XX:-DontCompileHugeMethods", "-XX:+UseParallelGC", "-XX:MetaspaceSize=256m")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a peer runs. folder: its own, for its state."""
+    """Where a peer runs. folder: its own, for its state.
+
+    commit_s: how long after a commit it makes the next; group: in which it commits its offsets to Kafka.
+    """
 
     servers: str
     partitions: int
     folder: Path
     java: Java
+    commit_s: float = 1.0
+    group: str = GROUP
+
+    @property
+    def commit_ms(self) -> str:
+        """The same in milliseconds, as a word of a command."""
+        return str(round(self.commit_s * 1000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,46 +64,53 @@ class Peer:
 
 
 def _loop(place: Place) -> Command:
-    words = [sys.executable, SYSTEMS / "loop.py", place.servers, str(place.partitions), place.folder / "state", GROUP]
-    return Command(words)
+    words = [sys.executable, SYSTEMS / "loop.py", place.servers, str(place.partitions), place.folder / "state"]
+    return Command([*words, place.group, str(place.commit_s)])
 
 
 def _bytewax(place: Place) -> Command:
     python, store = python_of("bytewax"), place.folder / "recovery"
     flow = f"{SYSTEMS / 'bytewax_flow.py'}:flow('{place.servers}')"
     return Command(
-        [python, "-m", "bytewax.run", flow, "-r", store, "-s", "1", "-b", "0"],
+        # It takes whole seconds only, and says so if they are not.
+        [python, "-m", "bytewax.run", flow, "-r", store, "-s", f"{place.commit_s:g}", "-b", "0"],
         {"PYTHONPATH": str(COMMON)},
         before=[python, "-m", "bytewax.recovery", store, "1"],
     )
 
 
-def _flink(place: Place) -> Command:
+def _flink_sql(place: Place) -> Command:
     python = python_of("flink")
-    (libraries,) = python.parent.parent.glob("lib/*/site-packages/pyflink/lib")
-    function = compiled(SYSTEMS / "flink" / "NowMicros.java", sorted(libraries.glob("flink-*.jar")), place.java)
+    function = compiled([SYSTEMS / "flink" / "NowMicros.java"], _flink_libraries(), place.java)
     paths = ";".join(path.as_uri() for path in [*jars("flink", place.java), function])
     checkpoints = place.folder / "checkpoints"
-    words = [python, SYSTEMS / "flink_sql.py", place.servers, str(place.partitions), checkpoints, GROUP, paths]
+    words = [python, SYSTEMS / "flink_sql.py", place.servers, str(place.partitions), checkpoints, place.group]
     home = str(place.java.executable.resolve().parent.parent)
-    return Command(words, {"JAVA_HOME": home, "JVM_ARGS": f"-Xmx{_HEAP}"})
+    return Command([*words, place.commit_ms, paths], {"JAVA_HOME": home, "JVM_ARGS": " ".join(JVM_OPTIONS)})
 
 
 def _kafka_streams(place: Place) -> Command:
-    java = [place.java.executable, f"-Xmx{_HEAP}", "-cp", os.pathsep.join(map(str, streams_class_path(place.java)))]
-    return Command([*java, "MarketSpread", place.servers, str(place.partitions), place.folder / "streams", GROUP])
+    # The broker's own jars have what Streams needs besides.
+    libraries = [*jars("streams", place.java), *JarCache().paths("broker")]
+    return Command(_java(place, SYSTEMS / "kafka_streams" / "MarketSpread.java", libraries, place.folder / "streams"))
 
 
-def streams_class_path(java: Java) -> list[Path]:
-    """Kafka Streams and our program on it, compiled. The broker's own jars have what Streams needs besides."""
-    libraries = [*jars("streams", java), *JarCache().paths("broker")]
-    return [compiled(SYSTEMS / "kafka_streams" / "MarketSpread.java", libraries, java), *libraries]
+def _flink_libraries() -> list[Path]:
+    (libraries,) = python_of("flink").parent.parent.glob("lib/*/site-packages/pyflink/lib")
+    return sorted(libraries.glob("*.jar"))
+
+
+def _java(place: Place, source: Path, libraries: list[Path], state: Path) -> list[str | Path]:
+    """A program of ours in Java, which is compiled, with the arguments that all of them take."""
+    class_path = [compiled([source, SYSTEMS / "Rule.java"], libraries, place.java), *libraries]
+    words = [place.java.executable, *JVM_OPTIONS, "-cp", os.pathsep.join(map(str, class_path)), source.stem]
+    return [*words, place.servers, str(place.partitions), state, place.group, place.commit_ms]
 
 
 PEERS = (
     Peer("kafka-python", "a loop around kafka-python", _loop),
     Peer("bytewax", "Bytewax", _bytewax, commits_to="bytewax-store"),
-    Peer("flink", "Flink SQL", _flink),
+    Peer("flink", "Flink SQL", _flink_sql),
     Peer("kafka-streams", "Kafka Streams", _kafka_streams),
 )
 

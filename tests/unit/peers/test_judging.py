@@ -79,6 +79,18 @@ def test_order_is_rejected_from_five_cents_or_five_percent_on(bid: int, offer: i
     assert bool(judge.alerts_of(order(1), SENT, 0)) is rejects
 
 
+@pytest.mark.parametrize("late", [6, 7], ids=["older", "repeated"])
+def test_quote_of_no_higher_sequence_changes_nothing(late: int) -> None:
+    judge = Judge()
+
+    judge.take_quotes(quote(1_000_000, 1_000_001, 7))
+    judge.take_quotes(quote(1_000_000, 1_000_500, late))
+
+    assert judge.alerts_of(order(1), SENT, 0) == []
+    judge.take_quotes(quote(1_000_000, 1_000_500, 10) + quote(1_000_000, 1_000_001, 9))
+    assert len(judge.alerts_of(order(2), SENT, 0)) == 1
+
+
 def test_symbol_without_a_quote_rejects_and_the_alert_names_none() -> None:
     ((order_id, alert),) = Judge().alerts_of(order(12), SENT, 5)
 

@@ -1,7 +1,7 @@
 """Market Spread on Flink, in SQL, on the mini cluster that PyFlink starts; from its newest checkpoint if it has one.
 
-`python flink_sql.py BOOTSTRAP_SERVERS PARTITIONS CHECKPOINTS GROUP JARS`, the jars joined by semicolons. Python only
-hands the statements over: nothing of it is on the path of messages.
+`python flink_sql.py BOOTSTRAP_SERVERS PARTITIONS CHECKPOINTS GROUP COMMIT_MS JARS`, the jars joined by semicolons.
+Python only hands the statements over: nothing of it is on the path of messages.
 """
 
 import sys
@@ -12,14 +12,14 @@ from pyflink.table import EnvironmentSettings, TableEnvironment
 STATEMENTS = Path(__file__).with_name("flink") / "market_spread.sql"
 
 
-def settings(partitions: int, checkpoints: Path, jars: str) -> dict[str, str]:
+def settings(partitions: int, checkpoints: Path, commit_ms: int, jars: str) -> dict[str, str]:
     """What is not as Flink has it by default, each as its guide to low latency or to fault tolerance says."""
     found = {
         "pipeline.jars": jars,
         "parallelism.default": str(partitions),
         "pipeline.object-reuse": "true",
         "execution.buffer-timeout.interval": "1 ms",  # by default 100 ms
-        "execution.checkpointing.interval": "1 s",
+        "execution.checkpointing.interval": f"{commit_ms} ms",
         "execution.checkpointing.mode": "AT_LEAST_ONCE",  # barriers wait for nobody; alerts are idempotent
         "execution.checkpointing.dir": checkpoints.as_uri(),
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
@@ -37,11 +37,11 @@ def newest_checkpoint(checkpoints: Path) -> Path | None:
     return complete[-1].parent if complete else None
 
 
-def main(servers: str, partitions: int, checkpoints: Path, group: str, jars: str) -> None:
+def main(servers: str, partitions: int, checkpoints: Path, group: str, commit_ms: int, jars: str) -> None:
     """Run the statements, the last of which does not end."""
     checkpoints.mkdir(parents=True, exist_ok=True)
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    for name, value in settings(partitions, checkpoints, jars).items():
+    for name, value in settings(partitions, checkpoints, commit_ms, jars).items():
         tables.get_config().set(name, value)
     text = STATEMENTS.read_text().replace("{servers}", servers).replace("{group}", group)
     result = None
@@ -53,4 +53,4 @@ def main(servers: str, partitions: int, checkpoints: Path, group: str, jars: str
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], sys.argv[5])
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6])

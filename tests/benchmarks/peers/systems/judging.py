@@ -1,6 +1,7 @@
 """Market Spread in plain Python: the newest quote of each symbol, and the alerts of a frame of orders.
 
-The loop and the Bytewax flow share it. It needs the layout alone, so it runs in any peer's environment.
+The newest is the one of the highest sequence, not the one that came last: a quote that is repeated or late changes
+nothing. The loop and the Bytewax flow share it. It needs the layout alone, so it runs in any peer's environment.
 """
 
 from struct import Struct
@@ -26,10 +27,12 @@ class Judge:
         self.newest = newest or {}
 
     def take_quotes(self, frame: bytes) -> None:
-        """Remember the newest quotes of a frame."""
+        """Remember the newest quotes of a frame. Of two with one sequence the first stays."""
         newest = self.newest
         for _, symbol, bid, offer, _, sequence in _QUOTES.iter_unpack(frame):
-            newest[symbol] = (bid, offer, sequence)
+            known = newest.get(symbol)
+            if known is None or sequence > known[2]:  # padded with zeros, so their order is that of the numbers
+                newest[symbol] = (bid, offer, sequence)
 
     def alerts_of(self, frame: bytes, sent_us: bytes, read_us: int) -> list[tuple[bytes, bytes]]:
         """Order id and alert of each order of a frame that is rejected; the emit time is left for `stamped`."""

@@ -25,19 +25,20 @@ CREATE TABLE alerts (
 );
 
 CREATE TEMPORARY VIEW messages AS
-SELECT SUBSTRING(message, 2, 6) AS symbol, message AS quote, CAST(NULL AS STRING) AS body,
-  CAST(NULL AS STRING) AS sent, CAST(NULL AS BIGINT) AS read_us, seen
+SELECT SUBSTRING(message, 2, 6) AS symbol, SUBSTRING(message, 44, 12) || SUBSTRING(message, 8, 20) AS quote,
+  CAST(NULL AS STRING) AS body, CAST(NULL AS STRING) AS sent, CAST(NULL AS BIGINT) AS read_us, seen
 FROM nbbo CROSS JOIN UNNEST(REGEXP_EXTRACT_ALL(frame, '(.{55})')) AS cut (message)
 UNION ALL
 SELECT SUBSTRING(message, 2, 6), CAST(NULL AS STRING), message, sent, read_us, seen
 FROM (SELECT frame, CAST(headers['sent_us'] AS STRING) AS sent, now_us() AS read_us, seen FROM orders)
 CROSS JOIN UNNEST(REGEXP_EXTRACT_ALL(frame, '(.{59})')) AS cut (message);
 
--- LAST_VALUE passes over NULL: the quote before an order of its symbol. A symbol without one meets a quote of zeros.
+-- A quote is its sequence, bid and offer: the greatest text is the newest quote, as in the Spark job, whatever came last.
+-- MAX passes over NULL, which orders have. A symbol without a quote meets one of zeros.
 CREATE TEMPORARY VIEW judged AS
-SELECT body, sent, read_us, COALESCE(quote, REPEAT('0', 55)) AS quote
+SELECT body, sent, read_us, COALESCE(quote, REPEAT('0', 32)) AS quote
 FROM (
-  SELECT body, sent, read_us, LAST_VALUE(quote) OVER (
+  SELECT body, sent, read_us, MAX(quote) OVER (
     PARTITION BY symbol ORDER BY seen ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
   ) AS quote
   FROM messages
@@ -45,14 +46,14 @@ FROM (
 WHERE body IS NOT NULL;
 
 CREATE TEMPORARY VIEW priced AS
-SELECT body, sent, read_us, quote, CAST(SUBSTRING(quote, 8, 10) AS BIGINT) AS bid,
-  CAST(SUBSTRING(quote, 18, 10) AS BIGINT) AS offer
+SELECT body, sent, read_us, quote, CAST(SUBSTRING(quote, 13, 10) AS BIGINT) AS bid,
+  CAST(SUBSTRING(quote, 23, 10) AS BIGINT) AS offer
 FROM judged;
 
 INSERT INTO alerts
 SELECT SUBSTRING(body, 15, 10),
   'A' || SUBSTRING(body, 15, 10) || SUBSTRING(body, 2, 13) || SUBSTRING(body, 25, 19)
-  || SUBSTRING(quote, 8, 20) || SUBSTRING(quote, 44, 12) || SUBSTRING(body, 44, 16)
+  || SUBSTRING(quote, 13, 20) || SUBSTRING(quote, 1, 12) || SUBSTRING(body, 44, 16)
   || LPAD(sent, 16, '0') || LPAD(CAST(read_us AS STRING), 16, '0') || LPAD(CAST(now_us() AS STRING), 16, '0')
 FROM priced
 WHERE offer - bid >= 500 OR 40 * (offer - bid) >= bid + offer;

@@ -37,7 +37,7 @@ from tests.support.waiting import eventually
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 # Those that start at once. A kill of the others is tested below, without a load.
-LIGHT = ("kafka-python", "kafka-streams", "bytewax")
+LIGHT = ("kafka-python", "kafka-streams", "bytewax", "plain-consumer")
 
 pytestmark = pytest.mark.timeout(420)
 

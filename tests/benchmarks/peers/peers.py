@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from java import compiled, jars
@@ -89,10 +90,21 @@ def _flink_sql(place: Place) -> Command:
     return Command([*words, place.commit_ms, paths], {"JAVA_HOME": home, "JVM_ARGS": " ".join(JVM_OPTIONS)})
 
 
+def _flink_data_stream(place: Place, elements: str) -> Command:
+    libraries = [*_flink_libraries(), *jars("flink", place.java)]
+    words = _java(place, SYSTEMS / "flink" / "DataStreams.java", libraries, place.folder / "checkpoints")
+    return Command([*words, elements])
+
+
 def _kafka_streams(place: Place) -> Command:
     # The broker's own jars have what Streams needs besides.
     libraries = [*jars("streams", place.java), *JarCache().paths("broker")]
     return Command(_java(place, SYSTEMS / "kafka_streams" / "MarketSpread.java", libraries, place.folder / "streams"))
+
+
+def _plain_consumer(place: Place) -> Command:
+    libraries = JarCache().paths("broker")
+    return Command(_java(place, SYSTEMS / "plain_consumer" / "PlainConsumer.java", libraries, place.folder / "state"))
 
 
 def _flink_libraries() -> list[Path]:
@@ -111,7 +123,10 @@ PEERS = (
     Peer("kafka-python", "a loop around kafka-python", _loop),
     Peer("bytewax", "Bytewax", _bytewax, commits_to="bytewax-store"),
     Peer("flink", "Flink SQL", _flink_sql),
+    Peer("flink-datastream", "Flink DataStream", partial(_flink_data_stream, elements="messages")),
+    Peer("flink-frames", "Flink DataStream, whole frames", partial(_flink_data_stream, elements="frames")),
     Peer("kafka-streams", "Kafka Streams", _kafka_streams),
+    Peer("plain-consumer", "a plain Java consumer", _plain_consumer),
 )
 
 

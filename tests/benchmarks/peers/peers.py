@@ -87,7 +87,7 @@ def _flink_sql(place: Place) -> Command:
     checkpoints = place.folder / "checkpoints"
     words = [python, SYSTEMS / "flink_sql.py", place.servers, str(place.partitions), checkpoints, place.group]
     home = str(place.java.executable.resolve().parent.parent)
-    return Command([*words, place.commit_ms, paths], {"JAVA_HOME": home, "JVM_ARGS": " ".join(JVM_OPTIONS)})
+    return Command([*words, place.commit_ms, paths], {"JAVA_HOME": home, "JVM_ARGS": " ".join(_jvm_options(place))})
 
 
 def _flink_data_stream(place: Place, elements: str) -> Command:
@@ -112,10 +112,14 @@ def _flink_libraries() -> list[Path]:
     return sorted(libraries.glob("*.jar"))
 
 
+def _jvm_options(place: Place) -> list[str]:
+    return [*JVM_OPTIONS, f"-Djava.io.tmpdir={place.folder}"]  # a Flink that is killed leaves a dozen folders there
+
+
 def _java(place: Place, source: Path, libraries: list[Path], state: Path) -> list[str | Path]:
     """A program of ours in Java, which is compiled, with the arguments that all of them take."""
     class_path = [compiled([source, SYSTEMS / "Rule.java"], libraries, place.java), *libraries]
-    words = [place.java.executable, *JVM_OPTIONS, "-cp", os.pathsep.join(map(str, class_path)), source.stem]
+    words = [place.java.executable, *_jvm_options(place), "-cp", os.pathsep.join(map(str, class_path)), source.stem]
     return [*words, place.servers, str(place.partitions), state, place.group, place.commit_ms]
 
 

@@ -42,7 +42,7 @@ def recovered(contender: Contender, *, scale: float = 1.0) -> Recovered:
     return Recovered(
         silence_s=longest_silence_us(received_us, killed_us) / 1e6,
         lost=judgement.missing,
-        doubled=judgement.duplicated,
+        doubled=judgement.replayed,
         wrong=judgement.wrong + judgement.unexpected,
     )
 

@@ -77,7 +77,11 @@ class MemoryRun:
         records = {name: self._records(name, stream) for name, stream in self._streams.items()}
         output = self._mode.compile(self._pipeline, records, topics)
         with ExitStack() as ending:
-            folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="market-spread-checkpoint-"))
+            # In the folder that goes last: RocksDB may upload a snapshot after the query has stopped.
+            ours = tempfile.TemporaryDirectory(
+                prefix="checkpoint-", dir=_temporary_folder(), ignore_cleanup_errors=True
+            )
+            folder = ending.enter_context(ours)
             self._query = self._start(output, folder)
             ending.callback(self._query.stop)
             self._ending = ending.pop_all()

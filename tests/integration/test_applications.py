@@ -45,8 +45,8 @@ from market_spread.streaming.testing import MemoryRun, open_session
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 MODES = (REAL_TIME, MICRO_BATCH)
 
-# A third of a manual's prose, some twenty thousand words, that comes with Python.
-BOOK = "\n".join(list(topics.values())[::3])
+# A manual's prose, some hundred thousand words, that comes with Python.
+BOOK = "\n".join(topics.values())
 
 
 class Sparks:
@@ -118,7 +118,7 @@ class TestInEveryMode:
             match = re.fullmatch(r"(.) (\S+) => (\d+)", record.decode())
             assert match is not None, record
             totals[match[1]].append(int(match[3]))
-        assert len(words) > 15_000
+        assert len(words) > 50_000
         assert len(letters) == 27
         assert {letter: len(counts) for letter, counts in totals.items()} == dict(letters)
         assert all(counts == list(range(1, len(counts) + 1)) for counts in totals.values())

@@ -48,6 +48,7 @@ class Site:
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
+        self._socket.listen()  # the server does it later, in its thread: a browser may come first
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(self._app(), log_level="error", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)

@@ -56,6 +56,19 @@ def test_another_jar_or_another_java_gets_an_archive_of_its_own(tmp_path: Path) 
     assert len(set(make.made)) == 3
 
 
+def test_the_same_jars_at_another_place_get_an_archive_of_their_own(tmp_path: Path) -> None:
+    """Environments share jars by links; a JVM refuses an archive of jars in an environment that is gone."""
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    (tmp_path / "linked").mkdir()
+    for jar in (tmp_path / "jars").iterdir():
+        os.link(jar, tmp_path / "linked" / jar.name)
+
+    local_jvms(JAVA, jars, tmp_path / "archives", make)
+    local_jvms(JAVA, JarCache(tmp_path / "linked", jars.jars), tmp_path / "archives", make)
+
+    assert len(set(make.made)) == 2
+
+
 def test_those_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
     make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
     for age_s in range(5):

@@ -73,7 +73,7 @@ def setup() -> None:
 
     java, jars = find_java(java_home()), JarCache()
     fetched = jars.fetch(java)
-    local_jvms(java, jars)
+    local_jvms(java, jars, checked=True)
     click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
 
 

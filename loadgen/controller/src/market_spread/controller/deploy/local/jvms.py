@@ -18,6 +18,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 
 _MAKE_TIMEOUT_S = 300
+_CHECK_TIMEOUT_S = 60
 _PAIRS_KEPT = 3
 _REHEARSAL = "market_spread.controller.deploy.local.rehearsal"
 _log = logging.getLogger(__name__)
@@ -57,17 +58,30 @@ def connector_path(jars: JarCache) -> str:
 
 
 def local_jvms(
-    java: Java, jars: JarCache, folder: Path | None = None, make: Callable[[LocalJvms], None] | None = None
+    java: Java,
+    jars: JarCache,
+    folder: Path | None = None,
+    make: Callable[[LocalJvms], None] | None = None,
+    *,
+    checked: bool = False,
 ) -> LocalJvms:
     """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in 45 s, once.
 
     Archives are in the folder, by default in the user's cache, where only the last ones used stay; make: how they are
-    made, by default by a rehearsal. JVMs do without those that cannot be made. UsageError if a jar is missing.
+    made, by default by a rehearsal; checked: make those again that a JVM refuses. JVMs do without what cannot be made.
+    UsageError if a jar is missing.
     """
     folder = folder or home_folder("class-archives")
-    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *jars_of_spark()])
+    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
     jvms = LocalJvms(java, connector_path(jars), folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
     archives = (jvms.job_archive, jvms.broker_archive)
+    if checked and all(archive.exists() for archive in archives):
+        try:
+            check_archives(jvms, jars)
+        except UsageError as error:
+            _log.warning("%s; they are made again", error)
+            for archive in archives:
+                archive.unlink(missing_ok=True)
     if not all(archive.exists() for archive in archives):
         folder.mkdir(parents=True, exist_ok=True)
         (make or _rehearse)(jvms)
@@ -79,7 +93,23 @@ def local_jvms(
     return jvms
 
 
-def jars_of_spark() -> list[Path]:
+def check_archives(jvms: LocalJvms, jars: JarCache) -> None:
+    """UsageError if a JVM with these jars refuses an archive: a job would only start slower, and say nothing."""
+    of_spark = _jars_of_spark()
+    logging_first = [jar for jar in of_spark if jar.name.startswith("slf4j-api-")]  # as Spark's launcher has it
+    of_job = [*jars.paths("connector"), *logging_first, *of_spark]
+    for archive, paths in ((jvms.job_archive, of_job), (jvms.broker_archive, jars.paths("broker"))):
+        options = ("-Xshare:on", "-XX:+VerifySharedSpaces", f"-XX:SharedArchiveFile={archive}")
+        command = [str(jvms.java.executable), *options, "-cp", os.pathsep.join(map(str, paths)), "-version"]
+        answer = subprocess.run(
+            command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_CHECK_TIMEOUT_S
+        )
+        if answer.returncode:
+            said = "; ".join(line for line in answer.stdout.splitlines() if not line.startswith("NOTE"))
+            raise UsageError(f"a JVM refuses the archive of its classes {archive}: {said}")
+
+
+def _jars_of_spark() -> list[Path]:
     """Spark's own, in the order of a job's class path, which is the folder's. UsageError without PySpark."""
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
@@ -88,9 +118,13 @@ def jars_of_spark() -> list[Path]:
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:
-    """Of these very files, in this order: a JVM compares them, by inode, size and time, with those of the archive."""
+    """Of these very files, in this order: a JVM looks for those of the archive, by path, inode, size and time.
+
+    So checkouts have archives of their own, also where their jars are links to the same files: those of one that is
+    gone would be refused.
+    """
     stats = [path.stat() for path in jars]
-    files = [(path.name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in zip(jars, stats, strict=True)]
+    files = [(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in zip(jars, stats, strict=True)]
     return hashlib.sha256(repr((java.build, files)).encode()).hexdigest()[:16]
 
 

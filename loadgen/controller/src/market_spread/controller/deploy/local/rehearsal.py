@@ -5,12 +5,9 @@ Real-Time Mode, its Kafka connector and its state store make as they run.
 Usage: python -m market_spread.controller.deploy.local.rehearsal JOB_ARCHIVE BROKER_ARCHIVE
 """
 
-import os
 import shlex
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -21,11 +18,11 @@ from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, UsageError
 from market_spread.common.job_contract import REJECTED_DECISIONS, TOPICS
 from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java, find_java
+from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import LocalJvms, connector_path, jars_of_spark
+from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives, connector_path
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.loadgen.market.generator import Market
@@ -86,10 +83,7 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
         pids = [services.children["job"].pid, *([broker.child.pid] if broker.child else [])]
         families = [[process, *process.children(recursive=True)] for process in map(psutil.Process, pids)]
         _end([process for family in families for process in family if process.name() == "java"])
-    of_spark = jars_of_spark()
-    logging_first = [jar for jar in of_spark if jar.name.startswith("slf4j-api-")]  # as Spark's launcher has it
-    _check(java, job_archive, [*jars.paths("connector"), *logging_first, *of_spark])
-    _check(java, broker_archive, jars.paths("broker"))
+    check_archives(jvms, jars)
 
 
 def _archiving(archive: Path) -> str:
@@ -103,19 +97,6 @@ def _end(processes: list[psutil.Process]) -> None:
     _, left = psutil.wait_procs(processes, timeout=_WITHIN_S)
     if left:
         raise UsageError(f"a JVM did not write its archive of classes within {_WITHIN_S} s")
-
-
-def _check(java: Java, archive: Path, jars: Sequence[Path]) -> None:
-    """UsageError if a JVM with these jars refuses it: a job would only start slower, and say nothing."""
-    options = ("-Xshare:on", "-XX:+VerifySharedSpaces", f"-XX:SharedArchiveFile={archive}")
-    class_path = os.pathsep.join(map(str, jars))
-    command = [str(java.executable), *options, "-cp", class_path, "-version"]
-    answer = subprocess.run(
-        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_WITHIN_S
-    )
-    if answer.returncode:
-        said = "; ".join(line for line in answer.stdout.splitlines() if not line.startswith("NOTE"))
-        raise UsageError(f"a JVM refuses the archive of its classes: {said}")
 
 
 if __name__ == "__main__":

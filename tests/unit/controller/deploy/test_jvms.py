@@ -80,6 +80,18 @@ def test_those_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
     assert len(list((tmp_path / "archives").iterdir())) == 6
 
 
+def test_archives_that_cannot_be_checked_are_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
+    gone = replace(JAVA, executable=tmp_path / "java")
+    made = local_jvms(gone, jars, tmp_path / "archives", make)
+
+    local_jvms(gone, jars, tmp_path / "archives", make, checked=True)
+
+    assert make.made == [made.job_archive, made.job_archive]
+    (record,) = caplog.records
+    assert record.message.startswith(f"{made.job_archive} cannot be checked: No such file or directory; ")
+
+
 def test_a_missing_jar_is_an_error_and_makes_nothing(tmp_path: Path) -> None:
     make, jars = Maker(), jars_with(tmp_path / "jars", b"one")
     (tmp_path / "jars" / "org.example+connector-1.jar").unlink()

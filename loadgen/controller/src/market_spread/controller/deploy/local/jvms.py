@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from market_spread.common.config import home_folder, inherited_environment
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 
@@ -79,7 +79,7 @@ def local_jvms(
         try:
             check_archives(jvms, jars)
         except UsageError as error:
-            _log.warning("%s; they are made again", error)
+            _log.warning("%s; the archives are made again", error)
             for archive in archives:
                 archive.unlink(missing_ok=True)
     if not all(archive.exists() for archive in archives):
@@ -94,19 +94,24 @@ def local_jvms(
 
 
 def check_archives(jvms: LocalJvms, jars: JarCache) -> None:
-    """UsageError if a JVM with these jars refuses an archive: a job would only start slower, and say nothing."""
+    """UsageError if a JVM with these jars refuses an archive, or does not answer.
+
+    A broker or job with such an archive would only start slower, and say nothing.
+    """
     of_spark = _jars_of_spark()
     logging_first = [jar for jar in of_spark if jar.name.startswith("slf4j-api-")]  # as Spark's launcher has it
     of_job = [*jars.paths("connector"), *logging_first, *of_spark]
     for archive, paths in ((jvms.job_archive, of_job), (jvms.broker_archive, jars.paths("broker"))):
         options = ("-Xshare:on", "-XX:+VerifySharedSpaces", f"-XX:SharedArchiveFile={archive}")
         command = [str(jvms.java.executable), *options, "-cp", os.pathsep.join(map(str, paths)), "-version"]
-        answer = subprocess.run(
-            command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_CHECK_TIMEOUT_S
-        )
+        with usage_errors(f"{archive} cannot be checked", kinds=(OSError, subprocess.SubprocessError)):
+            answer = subprocess.run(
+                command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                timeout=_CHECK_TIMEOUT_S,
+            )  # fmt: skip
         if answer.returncode:
             said = "; ".join(line for line in answer.stdout.splitlines() if not line.startswith("NOTE"))
-            raise UsageError(f"a JVM refuses the archive of its classes {archive}: {said}")
+            raise UsageError(f"a JVM refuses {archive}, an archive of its classes: {said}")
 
 
 def _jars_of_spark() -> list[Path]:
@@ -118,10 +123,10 @@ def _jars_of_spark() -> list[Path]:
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:
-    """Of these very files, in this order: a JVM looks for those of the archive, by path, inode, size and time.
+    """A hash of Java's build and of these very files, in this order.
 
-    So checkouts have archives of their own, also where their jars are links to the same files: those of one that is
-    gone would be refused.
+    A JVM looks for the jars of its archive by their paths, and compares size and time. So an archive serves one
+    environment alone, even where several have links to the same jars: it is refused once that environment is gone.
     """
     stats = [path.stat() for path in jars]
     files = [(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in zip(jars, stats, strict=True)]

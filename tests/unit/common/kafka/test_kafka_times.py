@@ -1,6 +1,6 @@
 """Whose time a record has: the broker's append is told, a producer's creation is not taken for it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +38,7 @@ def test_only_the_brokers_time_is_taken_for_the_append() -> None:
 
 def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: dict[str, dict[str, Any]] = {}
+    asked: list[Any] = []
 
     class Admin:
         def describe_topics(self, topics: Sequence[str]) -> list[Any]:
@@ -48,6 +49,9 @@ def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.Mon
 
         def wait_for_topics(self, topics: Sequence[str]) -> None:
             pass
+
+        def list_partition_offsets(self, partitions: Mapping[Any, Any]) -> None:
+            asked.extend(partitions)
 
     @contextmanager
     def admin(*_: object) -> Iterator[Admin]:
@@ -62,3 +66,4 @@ def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.Mon
         "alerts": "LogAppendTime",
     }
     assert {name: each["num_partitions"] for name, each in made.items()} == {"orders": 2, "alerts": 1}
+    assert asked == [("orders", 0), ("orders", 1), ("alerts", 0)]

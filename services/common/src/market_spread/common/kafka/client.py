@@ -12,10 +12,11 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
-from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
+from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from kafka.net import KafkaNetClient
 
+from market_spread.common.clock import SystemClock, polls
 from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
@@ -231,6 +232,7 @@ class KafkaBroker:
                 with suppress(TopicAlreadyExistsError):  # someone else was quicker
                     admin.create_topics(missing)
             admin.wait_for_topics(list(partitions))
+            _wait_for_leaders(admin, partitions)
             return list(missing)
 
     def settings(self) -> dict[str, str]:
@@ -267,6 +269,21 @@ def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
         for found in admin.describe_topics(list(topics))
         if found["error_code"] == 0
     }
+
+
+def _wait_for_leaders(admin: Any, partitions: Mapping[str, int]) -> None:
+    """Wait until every partition's leader serves it.
+
+    Metadata name a leader a moment before it knows that it leads; what is written in between is refused and sent again.
+    """
+    latest = {
+        KafkaPartition(topic, of): OffsetSpec.LATEST for topic, count in partitions.items() for of in range(count)
+    }
+    for _ in polls(SystemClock(), CONNECT_TIMEOUT_S, every_s=0.05):
+        with suppress(UnknownTopicOrPartitionError):  # a leader that has not heard of the topic
+            admin.list_partition_offsets(latest)  # asks again while it does not lead
+            return
+    raise KafkaTimeoutError(f"{', '.join(partitions)}: no leader after {CONNECT_TIMEOUT_S:.0f} s")
 
 
 def _connected(kind: Callable[..., Any], broker: KafkaBroker, **settings: Any) -> Any:

@@ -1,6 +1,7 @@
 """The embedded broker: a real single-node Kafka (KRaft) from its jars, on loopback, with its data in a folder."""
 
 import os
+import re
 import shutil
 import socket
 import uuid
@@ -24,6 +25,8 @@ _JVM_OPTIONS = ("-Xms512m", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
 _PROPERTIES = Path(__file__).with_name("broker.properties")
 _LOGGING = Path(__file__).with_name("broker_log4j2.xml")
 _METRICS_RULES = Path(__file__).with_name("broker_metrics.yaml")
+# How a stack trace begins; the line before it says only that there was one.
+_EXCEPTION = re.compile(r"[\w.$]+(Exception|Error): ")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -134,7 +137,9 @@ class Broker:
         if self.child and self.child.disk_is_full:
             return f"No space left on device: {log.parent}"
         lines = self.child.last_lines(200) if self.child else []
-        telling = [line for line in lines if "ERROR" in line or "FATAL" in line or "Exception" in line]
+        telling = [line for line in lines if _EXCEPTION.match(line)] or [
+            line for line in lines if "ERROR" in line or "FATAL" in line or "Exception" in line
+        ]
         return f"{telling[0].strip() if telling else 'it gave no reason'} (log: {log})"
 
 
@@ -144,10 +149,18 @@ def _new_id() -> str:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nothing listens on now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """A TCP port of the loopback interface, for the process that listens there within the next minute.
+
+    A closed connection waits at it (TIME_WAIT), so the system gives it to no one who asks for any port: without, two
+    calls in a row can return the same one. Servers that set SO_REUSEADDR, as those here do, can bind it.
+    """
+    with closing(socket.socket()) as listener, closing(socket.socket()) as client:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        client.connect(listener.getsockname())
+        listener.accept()[0].close()  # the first to close is the one that waits
+        port: int = listener.getsockname()[1]
         return port
 
 

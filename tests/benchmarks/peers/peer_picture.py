@@ -44,11 +44,12 @@ def draw(results: Sequence[Result], stem: Path) -> None:
     shown = [panel for panel in _PANELS if _medians(results, panel.figure)]
     if not shown:
         return
-    rows = ceil(len(shown) / _COLUMNS)
+    columns = min(len(shown), _COLUMNS)
+    rows = ceil(len(shown) / columns)
     figure, grid = plt.subplots(
         rows,
-        _COLUMNS,
-        figsize=(12, (1.2 + 0.32 * len(CONTENDERS)) * rows),
+        columns,
+        figsize=(12 if columns > 1 else 8, (1.2 + 0.32 * len(CONTENDERS)) * rows),
         sharey=True,
         constrained_layout=True,
         squeeze=False,

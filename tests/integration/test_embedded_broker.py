@@ -15,7 +15,7 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker, free_port
 
 
-def test_free_ports_differ_and_can_be_listened_at() -> None:
+def test_free_ports_differ_and_can_be_bound() -> None:
     ports = [free_port() for _ in range(500)]
 
     assert len(set(ports)) == len(ports)

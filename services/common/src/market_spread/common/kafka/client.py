@@ -274,7 +274,7 @@ def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
 def _wait_for_leaders(admin: Any, partitions: Mapping[str, int]) -> None:
     """Wait until every partition's leader serves it.
 
-    Metadata name a leader a moment before it knows that it leads; what is written in between is refused and sent again.
+    The metadata name a leader a moment before it leads; what is written in between is refused and sent again.
     """
     latest = {
         KafkaPartition(topic, of): OffsetSpec.LATEST for topic, count in partitions.items() for of in range(count)

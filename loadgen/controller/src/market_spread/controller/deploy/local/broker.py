@@ -151,15 +151,15 @@ def _new_id() -> str:
 def free_port() -> int:
     """A TCP port of the loopback interface, for the process that listens there within the next minute.
 
-    A closed connection waits at it (TIME_WAIT), so the system gives it to no one who asks for any port: without, two
-    calls in a row can return the same one. Servers that set SO_REUSEADDR, as those here do, can bind it.
+    A closed connection holds it in TIME_WAIT, so the system does not give it to anyone who asks for any port. Without
+    that, two calls in a row can return the same one. A server that sets SO_REUSEADDR, as those here do, can bind it.
     """
     with closing(socket.socket()) as listener, closing(socket.socket()) as client:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
         client.connect(listener.getsockname())
-        listener.accept()[0].close()  # the first to close is the one that waits
+        listener.accept()[0].close()  # who closes first waits, so it is this end
         port: int = listener.getsockname()[1]
         return port
 

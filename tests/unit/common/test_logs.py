@@ -19,6 +19,7 @@ def test_warnings_of_a_command_have_their_fields(
     log_event(LOGGER, "push.unreachable", logging.WARNING, reason="refused", attempts=3)
     LOGGER.warning("the log of the pod %s could not be read", "job-0")
     log_event(LOGGER, "push.sent")
+    logging.getLogger("kafka.net.selector").warning("Task %s ran for 0.201s", "close")
 
     assert capsys.readouterr().err.splitlines() == [
         "warning: push.unreachable (reason=refused, attempts=3)",

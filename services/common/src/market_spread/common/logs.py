@@ -5,6 +5,10 @@ import logging
 import sys
 from typing import Any
 
+# The library warns of each callback of its event loop that took over 100 ms. On a busy machine that is the wait for a
+# core, of which a reader of these logs can neither learn nor mend anything.
+_QUIETER = {"kafka": logging.WARNING, "kafka.net.selector": logging.ERROR}
+
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
@@ -25,7 +29,7 @@ def set_up_logs() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.getLogger("kafka").setLevel(logging.WARNING)
+    _quiet_libraries()
 
 
 class _TextFormatter(logging.Formatter):
@@ -40,6 +44,12 @@ def show_warnings() -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_TextFormatter())
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
+        _quiet_libraries()
+
+
+def _quiet_libraries() -> None:
+    for name, level in _QUIETER.items():
+        logging.getLogger(name).setLevel(level)
 
 
 def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:

@@ -21,8 +21,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from market_spread.common.clock import SystemClock
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.telemetry.delivery import PushStream, StreamEndedError
 from market_spread.common.telemetry.metrics import MESSAGES_DUE, SEND_LAG
+from market_spread.common.telemetry.pusher import PushStream, StreamEndedError
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest

@@ -10,9 +10,8 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.grpc.calls import channel_to
-from market_spread.common.telemetry.delivery import PushStream, StreamEndedError
 from market_spread.common.telemetry.metrics import FRAMES_LATE, MESSAGES_DUE, SEND_LAG
-from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.pusher import Pusher, PushStream, StreamEndedError
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import Sample, SeriesKey
 from tests.support.aggregators import (

@@ -25,7 +25,7 @@ from market_spread.loadgen.oracle import oracle
 from market_spread.metrics_aggregator.http.security import Hosts
 from market_spread.receiver.ledger import INVALID, Ledger
 from market_spread.receiver.receiving import Receiving
-from market_spread.sender.frame_queue import FramePlan
+from market_spread.sender.framing import FramePlan
 from market_spread.sender.publisher import Publisher
 from market_spread.v1.control_pb2 import ReceiverStatusResponse
 from tests.mutants.inputs import hand_made

@@ -19,8 +19,8 @@ import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Consumer, Done, Headers, KafkaBroker, Partition, Record
-from market_spread.common.telemetry.delivery import PushDelivery, PushStream, StreamEndedError
 from market_spread.common.telemetry.metrics import MESSAGES_DUE
+from market_spread.common.telemetry.pusher import PushDelivery, PushStream, StreamEndedError
 from market_spread.common.telemetry.recorder import Recorder, pushes_missing
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, ORDER, SENT_HEADER

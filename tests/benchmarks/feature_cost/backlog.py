@@ -13,8 +13,7 @@ from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import Overrides, read_workload
 from market_spread.loadgen.market.parameters import MARKET
-from market_spread.sender.frame_queue import FramePlan, Preparation
-from market_spread.sender.framing import Frame
+from market_spread.sender.framing import Frame, FramePlan, frames_of
 
 _RATE_PER_S = 1_000_000
 _LINGER_NS = 10**12  # frames close by their size alone
@@ -39,13 +38,8 @@ class Backlog:
         measured = replace(MARKET.read(plan.measured.parameters), profile=profile)
         frames: list[Frame] = []
         for load in (plan.initial, replace(plan.measured, parameters=MARKET.to_mapping(measured))):
-            preparation = Preparation(
-                load.open(0),
-                FramePlan("nbbo", "orders", partitions, linger_ns=_LINGER_NS, frame_messages=frame_messages),
-            )
-            preparation.start()
-            frames += preparation.frames()
-            preparation.stop()
+            cut = FramePlan("nbbo", "orders", partitions, linger_ns=_LINGER_NS, frame_messages=frame_messages)
+            frames += frames_of(load.open(0), cut)
         return Backlog(tuple(frames), sum(frame.messages for frame in frames), partitions)
 
     def send(self, bootstrap_servers: str, topics: Mapping[str, str]) -> None:

@@ -18,8 +18,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunFailedError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.processes import cpu_us
-from market_spread.common.telemetry.delivery import IN_FLIGHT_MAX, PushStream
-from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.pusher import IN_FLIGHT_MAX, Pusher, PushStream
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.services import Services
 from market_spread.metrics_aggregator.config import AggregatorConfig

@@ -112,7 +112,7 @@ def test_malformed_message_counts_once_whatever_it_is_reported() -> None:
     tally.add_invalid("unknown_kind", ("nbbo", 3, 17, 1))
 
     assert (first, again) == (True, False)
-    assert tally.invalid == 2
+    assert len(tally.invalid) == 2
     assert tally.invalid_by_reason == {"wrong_length": 1, "unknown_kind": 1}
 
 

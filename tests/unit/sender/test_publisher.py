@@ -15,8 +15,7 @@ from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.sender.counts import SendCounts
-from market_spread.sender.frame_queue import FramePlan
-from market_spread.sender.framing import Frame
+from market_spread.sender.framing import Frame, FramePlan
 from market_spread.sender.publisher import Publisher
 from market_spread.v1.control_pb2 import Phase
 from tests.support.clock import ManualClock

@@ -10,7 +10,7 @@ from market_spread.common.errors import DeadlineError
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO
-from market_spread.sender.topic_probe import NEWEST_RECORDS, describe_topics
+from market_spread.sender.service import NEWEST_RECORDS, describe_topics
 
 
 class Topics:

@@ -6,11 +6,9 @@ from typing import cast
 
 import pytest
 
-from market_spread.common.telemetry import delivery as push_delivery
 from market_spread.common.telemetry import pusher as push_module
-from market_spread.common.telemetry.delivery import PushStream, StreamEndedError
 from market_spread.common.telemetry.metrics import CPU, FRAMES_LATE, MEMORY
-from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.pusher import Pusher, PushStream, StreamEndedError
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.support.clock import ManualClock
@@ -198,8 +196,8 @@ def test_the_oldest_is_dropped_and_counted() -> None:
 
 
 def test_of_a_slow_aggregator_the_oldest_that_is_not_on_its_way_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push_delivery, "IN_FLIGHT_MAX", 2)
-    monkeypatch.setattr(push_delivery, "SILENCE_S", 100.0)
+    monkeypatch.setattr(push_module, "IN_FLIGHT_MAX", 2)
+    monkeypatch.setattr(push_module, "SILENCE_S", 100.0)
     rig = Rig(pending_max=3)
     rig.aggregator.answer_takes_ns = None
     for _ in range(4):
@@ -224,7 +222,7 @@ def test_a_refused_push_ends_neither_the_stream_nor_the_next(rig: Rig) -> None:
 
 
 def test_a_push_that_is_too_large_for_a_message_is_refused_here(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push_delivery, "MESSAGE_BYTES_MAX", 20)
+    monkeypatch.setattr(push_module, "MESSAGE_BYTES_MAX", 20)
 
     rig.step()
 

@@ -57,19 +57,18 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
         raise UsageError(str(error)) from error
 
 
-def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
+def _refused(config_class: type[Any], values: dict[str, Any]) -> list[str]:
     """What the class refuses of the values that could be read; nothing if it needs the others to judge them."""
+    fields = dataclasses.fields(config_class)
+    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     incomplete = object.__new__(config_class)
-    for field in dataclasses.fields(config_class):
-        if field.name in values:
-            object.__setattr__(incomplete, field.name, values[field.name])
-        elif field.default is not dataclasses.MISSING:
-            object.__setattr__(incomplete, field.name, field.default)
+    for name, value in (defaults | values).items():
+        object.__setattr__(incomplete, name, value)
     try:
-        getattr(incomplete, "__post_init__", lambda: None)()
+        incomplete.__post_init__()
     except ValueError as error:
         return [str(error)]
-    except AttributeError as error:
+    except AttributeError as error:  # of a value that is missing; or the class refuses nothing
         if error.obj is not incomplete:
             raise
     return []
@@ -77,11 +76,10 @@ def _refused(config_class: type[Any], values: Mapping[str, Any]) -> list[str]:
 
 def to_environment(config: object) -> dict[str, str]:
     """The variables from which `from_environment` makes the same dataclass."""
-    names = [field.name for field in dataclasses.fields(config)]  # type: ignore[arg-type]
     return {
         PREFIX + name.upper(): str(value).lower() if isinstance(value, bool) else str(value)
-        for name in names
-        if (value := getattr(config, name)) is not None
+        for name, value in dataclasses.asdict(config).items()  # type: ignore[call-overload]
+        if value is not None
     }
 
 

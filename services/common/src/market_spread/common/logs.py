@@ -24,32 +24,29 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(event, default=str)
 
 
-def set_up_logs() -> None:
-    """Send every log event of this process to standard error. Call it once, first."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    _quiet_libraries()
-
-
 class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in getattr(record, "fields", {}).items())
         return f"{record.levelname.lower()}: {record.getMessage()}" + (f" ({fields})" if fields else "")
 
 
+def set_up_logs() -> None:
+    """Send every log event of this process to standard error. Call it once, first."""
+    _send(logging.INFO, _JsonFormatter())
+
+
 def show_warnings() -> None:
     """Send warnings of this process to standard error, for a person. Logs that are set up already stay as they are."""
     if not logging.getLogger().handlers:
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(_TextFormatter())
-        logging.basicConfig(level=logging.WARNING, handlers=[handler])
-        _quiet_libraries()
+        _send(logging.WARNING, _TextFormatter())
 
 
-def _quiet_libraries() -> None:
-    for name, level in _QUIETER.items():
-        logging.getLogger(name).setLevel(level)
+def _send(level: int, formatter: logging.Formatter) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name, quieter in _QUIETER.items():
+        logging.getLogger(name).setLevel(quieter)
 
 
 def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:

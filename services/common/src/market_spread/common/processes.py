@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import groupby
 
 import psutil
 
@@ -51,13 +52,10 @@ def _seconds(process: psutil.Process) -> tuple[float, ...]:
 
 def format_cpus(cpus: Iterable[int]) -> str:
     """CPUs as the kernel lists them: `0-3,8`."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    # CPUs in a row are all as far from their places in the order.
+    rows = groupby(enumerate(sorted(cpus)), key=lambda placed: placed[1] - placed[0])
+    ranges = [[cpu for _, cpu in row] for _, row in rows]
+    return ",".join(f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]) for row in ranges)
 
 
 def stop_event_on_signals() -> threading.Event:

@@ -6,6 +6,7 @@ sentence; one that begins with a dot speaks of a key of the outermost dataclass 
 dataclass has `__pydantic_config__ = ONLY_KNOWN_KEYS`. Objects that code makes are not checked.
 """
 
+import json
 import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -99,12 +100,9 @@ class Schema(Generic[Value]):
             raise UsageError(f"the {what} {path} cannot be read: {reason}; name a YAML file") from error
         try:
             mapping = yaml.safe_load(content)
-            lines, wrong = _lines(content)
+            lines, wrong = _lines(content, path)
         except (yaml.YAMLError, ValueError, RecursionError) as error:  # there is no 31st of February, nor such depth
             raise UsageError(f"the {what} {path} is no YAML: {' '.join(str(error).split())}") from error
-        except _ContainsItselfError as error:
-            sentence = "this part contains itself; write it out without the alias"
-            raise UsageError(f"{path}:{error.line}: {sentence}") from error
         if not isinstance(mapping, dict):
             raise UsageError(f"the {what} {path} is no mapping; start with {first}:")
         try:
@@ -117,8 +115,9 @@ class Schema(Generic[Value]):
 
     def to_mapping(self, value: Value) -> dict[str, Any]:
         """What JSON and YAML can hold, and `read` makes the same value of; whole numbers are whole."""
-        dumped = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True)
-        return {name: _plain(each) for name, each in dumped.items()}
+        dumped = self._adapter.dump_json(value, by_alias=True, exclude_none=True)
+        mapping: dict[str, Any] = json.loads(dumped, parse_float=_whole_if_it_is)
+        return mapping
 
     def reference(self) -> Iterator[Key]:
         """Every key, in order."""
@@ -202,16 +201,9 @@ class Schema(Generic[Value]):
                 yield Key(here, of, name in node.get("required", []), inner)
 
 
-def _plain(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _plain(each) for name, each in value.items()}
-        case list():
-            return [_plain(each) for each in value]
-        case float() if value.is_integer():
-            return int(value)
-        case _:
-            return value
+def _whole_if_it_is(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def _remedy(node: Node) -> str:
@@ -226,49 +218,39 @@ def _remedy(node: Node) -> str:
         return f"use a whole number from {low} to {high}" if is_whole else f"use a number from {low:g} to {high:g}"
     if node.get("type") == "array":
         items = node["items"]
-        return (
-            f"use a list of {', '.join(items.get('enum', ['texts' if items.get('type') == 'string' else 'objects']))}"
-        )
+        kinds = items.get("enum", ["texts" if items.get("type") == "string" else "objects"])
+        return f"use a list of {', '.join(kinds)}"
     return {"boolean": "use true or false", "string": "use a text"}.get(node.get("type", ""), "use an object")
 
 
-class _ContainsItselfError(Exception):
-    """A part of the file that an alias puts within itself. `line` is where it begins."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(line)
-        self.line = line
-
-
-def _lines(content: str) -> tuple[dict[str, int], list[tuple[int, str]]]:
+def _lines(content: str, file: Path) -> tuple[dict[str, int], list[tuple[int, str]]]:
     """The line of each key by its path (`market.symbols`), and the lines of keys that stand twice.
 
-    What an alias repeats has the line of the alias's key.
+    What an alias repeats has the line of the alias's key. UsageError if an alias puts a part of the file within itself.
     """
     lines: dict[str, int] = {}
     twice: list[tuple[int, str]] = []
-    seen: set[int] = set()
-    around: set[int] = set()
+    is_around: dict[int, bool] = {}  # of the parts that were met: whether they contain the one that is met now
 
     def note(node: Any, path: str) -> None:
-        if id(node) in around:
-            raise _ContainsItselfError(node.start_mark.line + 1)
-        if id(node) in seen:
+        if is_around.get(id(node)):
+            sentence = "this part contains itself; write it out without the alias"
+            raise UsageError(f"{file}:{node.start_mark.line + 1}: {sentence}")
+        if id(node) in is_around:
             return
-        seen.add(id(node))
-        around.add(id(node))
+        is_around[id(node)] = True
+        parts: list[tuple[str, Any, Any]] = []
         if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                name, line = f"{path}{key.value}", key.start_mark.line + 1
-                if name in lines:
-                    twice.append((line, f"{name} stands in line {lines[name]} already; leave one of them out"))
-                lines[name] = line
-                note(value, f"{name}.")
+            parts = [(f"{path}.{key.value}" if path else str(key.value), key, value) for key, value in node.value]
         elif isinstance(node, yaml.SequenceNode):
-            for index, value in enumerate(node.value):
-                lines[f"{path[:-1]}[{index}]"] = value.start_mark.line + 1
-                note(value, f"{path[:-1]}[{index}].")
-        around.remove(id(node))
+            parts = [(f"{path}[{index}]", value, value) for index, value in enumerate(node.value)]
+        for name, begin, value in parts:
+            line = begin.start_mark.line + 1
+            if name in lines and begin is not value:  # the items of a list that stands twice go without saying
+                twice.append((line, f"{name} stands in line {lines[name]} already; leave one of them out"))
+            lines[name] = line
+            note(value, name)
+        is_around[id(node)] = False
 
     note(yaml.compose(content, Loader=yaml.SafeLoader), "")
     return lines, twice

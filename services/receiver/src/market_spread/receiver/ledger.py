@@ -64,30 +64,29 @@ class Ledger:
 
     def __init__(self, folder: Path, run_id: str) -> None:
         self._folder = folder / run_id
+        self._paths = {name: ledger_path(folder, run_id, name) for name in NAMES}
         self._files: dict[str, int] = {}
 
     def open(self) -> Recovered:
         """Take the files for this process, drop incomplete ends. UsageError if they cannot be used."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            for name in NAMES:
-                self._files[name] = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            fcntl.flock(self._files[ALERTS], fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alerts, decisions = self._recover(ALERTS, ALERT), self._recover(DECISIONS, DECISION)
-            return Recovered(alerts, decisions, self._recover_invalid())
-        except BlockingIOError as error:
-            self.close()
-            raise UsageError(f"another receiver writes the ledger in {self._folder}; stop it first") from error
-        except OSError as error:
-            self.close()
-            raise UsageError(f"the ledger in {self._folder} cannot be used: {error.strerror}") from error
+            with usage_errors(f"the ledger in {self._folder} cannot be used"):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                for name, path in self._paths.items():
+                    self._files[name] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+                try:
+                    fcntl.flock(self._files[ALERTS], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise UsageError(f"another receiver writes the ledger in {self._folder}; stop it first") from error
+                alerts, decisions = self._recover(ALERTS, ALERT), self._recover(DECISIONS, DECISION)
+                return Recovered(alerts, decisions, self._recover_invalid())
         except UsageError:
             self.close()
             raise
 
     def append(self, name: str, lines: bytes) -> None:
         """Append whole lines. UsageError if the disk does not take them."""
-        with usage_errors(f"the ledger {self._path(name)} cannot be written", "mend that and start the run again"):
+        with usage_errors(f"the ledger {self._paths[name]} cannot be written", "mend that and start the run again"):
             write_all(self._files[name], lines)
 
     def close(self) -> None:
@@ -96,24 +95,20 @@ class Ledger:
             os.close(file)
         self._files.clear()
 
-    def _path(self, name: str) -> Path:
-        return ledger_path(self._folder.parent, self._folder.name, name)
-
     def _recover(self, name: str, layout: Layout) -> LedgerColumns:
-        lines = decode_ledger(self._path(name).read_bytes(), layout)
+        lines = decode_ledger(self._paths[name].read_bytes(), layout)
         os.ftruncate(self._files[name], len(lines) * (layout.width + RECEIPT.width))
         return lines
 
     def _recover_invalid(self) -> list[InvalidLine]:
-        data = self._path(INVALID).read_bytes()
+        path = self._paths[INVALID]
+        data = path.read_bytes()
         complete = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._files[INVALID], len(complete))
         try:
             return [InvalidLine(**json.loads(line)) for line in complete.splitlines()]
         except (ValueError, TypeError) as error:
-            raise UsageError(
-                f"the ledger {self._path(INVALID)} has a damaged line ({error}); repeat the run"
-            ) from error
+            raise UsageError(f"the ledger {path} has a damaged line ({error}); repeat the run") from error
 
 
 def ledger_path(folder: Path, run_id: str, name: str) -> Path:

@@ -5,7 +5,8 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import Future
+from itertools import compress
 
 import numpy as np
 
@@ -15,10 +16,10 @@ from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.columns import Fields
 from market_spread.common.wire.layout import ALERT, DECISION, InvalidReason, Layout
-from market_spread.common.wire.ledger import encode_ledger
+from market_spread.common.wire.ledger import LedgerColumns, encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
 from market_spread.receiver.tally import UNREADABLE, AlertLatencies, DecisionTally, Place, RunPhase, Tally
 from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse
@@ -29,19 +30,17 @@ _TEXT_CHARACTERS_MAX = 1024
 _REASONS = frozenset(reason.name.lower() for reason in InvalidReason)
 _LAYOUTS: Mapping[str, Layout] = {ALERTS: ALERT, DECISIONS: DECISION}
 
-# A record and when it was received, Unix microseconds.
+# A record and when it was received, Unix microseconds; behind its partition where those of several are together.
 Receipt = tuple[Record, int]
+PlacedReceipt = tuple[int, Record, int]
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Drain:
-    """Someone waits until the positions are at the ends that the topics have when it is first looked at."""
+class _Drain(Future[dict[Partition, int]]):
+    """The positions when they are at the ends that the topics have when it is first looked at."""
 
-    answered: threading.Event = field(default_factory=threading.Event)
     ends: dict[Partition, int] | None = None
-    error: Exception | None = None
 
 
 class Receiving:
@@ -85,7 +84,7 @@ class Receiving:
         }
         self._recover(recovered)
         self._lock = threading.Lock()
-        self._drains: list[_Drain] = []
+        self._drains: set[_Drain] = set()
         self._held: dict[Partition, list[Receipt]] = {}
         self._take_at_ns = 0
         self._stopping = threading.Event()
@@ -106,17 +105,15 @@ class Receiving:
         """Wait until all that the topics hold now is received; the positions then. DeadlineError if not in time."""
         drain = _Drain()
         with self._lock:
-            self._drains.append(drain)
-        answered = drain.answered.wait(timeout_s)
-        with self._lock:
-            if drain in self._drains:
+            self._drains.add(drain)
+        try:
+            return drain.result(timeout_s)
+        except TimeoutError:
+            behind = self._behind(drain.ends or {})
+            raise DeadlineError(f"the receiver did not catch up within {timeout_s:.1f} s; {behind}") from None
+        finally:
+            with self._lock:
                 self._drains.remove(drain)
-            positions = dict(self._positions)
-        if drain.error is not None:
-            raise drain.error
-        if not answered:
-            raise DeadlineError(f"the receiver did not catch up within {timeout_s:.1f} s; {_behind(drain, positions)}")
-        return positions
 
     def status(self) -> ReceiverStatusResponse:
         """What was received so far, with the final counts if it has ended."""
@@ -131,7 +128,7 @@ class Receiving:
                 alerts_duplicated=tally.duplicated,
                 alerts_disagreeing=tally.disagreeing,
                 alerts_unreadable=len(tally.unreadable),
-                invalid_records=tally.invalid,
+                invalid_records=len(tally.invalid),
                 invalid_by_reason=[
                     InvalidCount(reason=reason, count=count)
                     for reason, count in sorted(tally.invalid_by_reason.items())
@@ -183,51 +180,44 @@ class Receiving:
         self._answer_drains()
 
     def _take_held(self) -> None:
-        held, self._held = self._held, {}
-        if held:
-            self._take(held)
-            self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
-
-    def _take(self, held: Mapping[Partition, list[Receipt]]) -> None:
-        """Write the records to the ledger, then count them.
+        """Write the records that are held to the ledger, then count them.
 
         Non-alerts are written first. Positions are recovered from the alert ledger, so after a crash between the two
         writes they are re-read and deduplicated by offset.
         """
-        lines: dict[str, list[bytes]] = {name: [] for name in _LAYOUTS}
-        rows = {name: [np.empty((0, layout.width), np.uint8)] for name, layout in _LAYOUTS.items()}
-        times_us = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
-        appended_ms = {name: [np.empty(0, np.int64)] for name in _LAYOUTS}
-        invalid_lines: list[InvalidLine] = []
-        for (topic, partition), receipts in held.items():
-            if topic == self._invalid_topic:
-                invalid_lines += [_invalid_line(partition, record, received_us) for record, received_us in receipts]
-                continue
-            name = self._ledgers[topic]
-            found, offsets, received_us, appended, unreadable = _readable(_LAYOUTS[name], receipts)
-            rows[name].append(found)
-            times_us[name].append(received_us)
-            appended_ms[name].append(appended)
-            lines[name].append(encode_ledger(found, partition, offsets, received_us))
-            invalid_lines += [_unreadable_line(name, partition, record, time_us) for record, time_us in unreadable]
+        held, self._held = self._held, {}
+        if not held:
+            return
+        receipts: dict[str, list[PlacedReceipt]] = {name: [] for name in (INVALID, *self._ledgers.values())}
+        for (topic, partition), of_partition in held.items():
+            receipts[self._ledgers.get(topic, INVALID)] += [(partition, *receipt) for receipt in of_partition]
+        invalid_lines = [_invalid_line(*receipt) for receipt in receipts.pop(INVALID)]
+        taken: dict[str, tuple[LedgerColumns, Int64s]] = {}
+        for name, of_ledger in receipts.items():
+            found, appended_ms, unreadable = _readable(_LAYOUTS[name], of_ledger)
+            taken[name] = found, appended_ms
+            invalid_lines += [_unreadable_line(name, *receipt) for receipt in unreadable]
         self._ledger.append(INVALID, b"".join(line.encode() for line in invalid_lines))
-        for name in self._ledgers.values():
-            self._ledger.append(name, b"".join(lines[name]))
-        alerts, received_us = np.concatenate(rows[ALERTS]), np.concatenate(times_us[ALERTS])
-        decisions, decided_us = np.concatenate(rows[DECISIONS]), np.concatenate(times_us[DECISIONS])
+        for name, (found, _) in taken.items():
+            self._ledger.append(name, encode_ledger(found.rows, found.partitions, found.offsets, found.received_us))
+        alerts, appended_ms = taken[ALERTS]
+        decided: tuple[Mapping[RunPhase, Int64s], int] = {}, 0
         with self._lock:
-            alerted = self._tally.add_alerts(alerts, received_us, np.concatenate(appended_ms[ALERTS]))
-            decided = self._decisions.add(decisions, decided_us)
+            alerted = self._tally.add_alerts(alerts.rows, alerts.received_us, appended_ms)
+            if DECISIONS in taken:
+                decisions, _ = taken[DECISIONS]
+                decided = self._decisions.add(decisions.rows, decisions.received_us)
             before = len(self._tally.unreadable), len(self._decisions.unreadable)
             reasons = self._count_lines(invalid_lines)
             after = len(self._tally.unreadable), len(self._decisions.unreadable)
-            self._positions |= {partition: receipts[-1][0].offset + 1 for partition, receipts in held.items()}
+            self._positions |= {where: of_partition[-1][0].offset + 1 for where, of_partition in held.items()}
         self._record(*alerted, after[0] - before[0], reasons)
         self._record_decisions(*decided, after[1] - before[1])
+        self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
 
     def _recover(self, recovered: Recovered) -> None:
         alerts = recovered.alerts
-        unreadable = Fields(ALERT, [np.ascontiguousarray(alerts.rows).reshape(-1).data]).unreadable()
+        unreadable = Fields.of_rows(ALERT, alerts.rows).unreadable()
         whole = slice(None) if unreadable is None else ~unreadable
         self._tally.add_alerts(alerts.rows[whole], alerts.received_us[whole])
         self._decisions.add(recovered.decisions.rows, recovered.decisions.received_us)
@@ -288,44 +278,50 @@ class Receiving:
 
     def _answer_drains(self) -> None:
         with self._lock:
-            waiting = list(self._drains)
+            waiting = [drain for drain in self._drains if not drain.done()]
         for drain in waiting:
             try:
                 if drain.ends is None:
                     drain.ends = self._consumer.end_offsets(self._positions)
                 if all(self._positions[partition] >= end for partition, end in drain.ends.items()):
-                    drain.answered.set()
+                    drain.set_result(dict(self._positions))
             except MarketSpreadError as error:
-                drain.error = error
-                drain.answered.set()
+                drain.set_exception(error)
 
     def _give_up_drains(self) -> None:
+        reason = f"the receiver has stopped before it caught up; {self.detail}".strip("; ")
         with self._lock:
             for drain in self._drains:
-                drain.error = WrongStateError(
-                    f"the receiver has stopped before it caught up; {self.detail}".strip("; ")
-                )
-                drain.answered.set()
+                if not drain.done():
+                    drain.set_exception(WrongStateError(reason))
+
+    def _behind(self, ends: Mapping[Partition, int]) -> str:
+        with self._lock:
+            behind = [
+                f"{topic}/{partition} is at {self._positions[topic, partition]} of {end}"
+                for (topic, partition), end in sorted(ends.items())
+                if self._positions[topic, partition] < end
+            ]
+        return ", ".join(behind) or "the broker has not said where the topics end"
 
 
-def _readable(layout: Layout, receipts: list[Receipt]) -> tuple[Bytes2D, Int64s, Int64s, Int64s, list[Receipt]]:
-    """The messages of a layout among a partition's records (n, width), and what is none.
-
-    Between the two their offsets, when they were received, and when the broker appended them, -1 if untold (n,).
-    """
-    right = [receipt for receipt in receipts if len(receipt[0].value) == layout.width]
-    rows = np.frombuffer(b"".join(record.value for record, _ in right), np.uint8).reshape(-1, layout.width)
-    offsets = np.array([record.offset for record, _ in right], np.int64)
-    received_us = np.array([time_us for _, time_us in right], np.int64)
-    told_ms = (-1 if record.appended_ms is None else record.appended_ms for record, _ in right)
-    appended_ms = np.fromiter(told_ms, np.int64, len(right))
-    unreadable = Fields(layout, [rows.reshape(-1).data]).unreadable()
-    if unreadable is None and len(right) == len(receipts):
-        return rows, offsets, received_us, appended_ms, []
-    readable = np.ones(len(rows), np.bool_) if unreadable is None else ~unreadable
-    found = set(offsets[readable].tolist())
-    others = [receipt for receipt in receipts if receipt[0].offset not in found]
-    return rows[readable], offsets[readable], received_us[readable], appended_ms[readable], others
+def _readable(layout: Layout, receipts: list[PlacedReceipt]) -> tuple[LedgerColumns, Int64s, list[PlacedReceipt]]:
+    """The messages of a layout among records, when the broker appended them, -1 if untold (n,), and what is none."""
+    right = [receipt for receipt in receipts if len(receipt[1].value) == layout.width]
+    fields = Fields(layout, [record.value for _, record, _ in right])
+    rows, unreadable = fields.rows, fields.unreadable()
+    if unreadable is not None:
+        rows, right = rows[~unreadable], list(compress(right, ~unreadable))
+    numbers = [
+        (partition, record.offset, time_us, -1 if record.appended_ms is None else record.appended_ms)
+        for partition, record, time_us in right
+    ]
+    partitions, offsets, received_us, appended_ms = np.array(numbers, np.int64).reshape(-1, 4).T
+    messages = LedgerColumns(rows, partitions, offsets, received_us)
+    if len(right) == len(receipts):
+        return messages, appended_ms, []
+    known = {(partition, record.offset) for partition, record, _ in right}
+    return messages, appended_ms, [each for each in receipts if (each[0], each[1].offset) not in known]
 
 
 def _unreadable_line(name: str, partition: int, record: Record, received_us: int) -> InvalidLine:
@@ -361,13 +357,3 @@ def _report(report: dict[str, object] | None) -> tuple[str, Place] | None:
 
 def _text(value: bytes) -> str:
     return value[:_TEXT_CHARACTERS_MAX].decode("latin-1")
-
-
-def _behind(drain: _Drain, positions: dict[Partition, int]) -> str:
-    ends = drain.ends or {}
-    behind = [
-        f"{topic}/{partition} is at {positions[topic, partition]} of {end}"
-        for (topic, partition), end in sorted(ends.items())
-        if positions[topic, partition] < end
-    ]
-    return ", ".join(behind) or "the broker has not said where the topics end"

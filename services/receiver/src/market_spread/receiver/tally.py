@@ -10,7 +10,7 @@ import numpy.typing as npt
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.columns import Fields
-from market_spread.common.wire.layout import ALERT, DECISION, SYMBOL_WIDTH, Layout
+from market_spread.common.wire.layout import ALERT, DECISION, SYMBOL_WIDTH
 
 # A record of the topic `invalid` that is itself no report.
 UNREADABLE = "unreadable"
@@ -39,14 +39,15 @@ class AlertLatencies:
 class Tally:
     """Counts what was received. The same alerts in the same order give the same tally. Not thread-safe.
 
-    unreadable: partition and offset of the records of the alerts topic that are no alerts.
+    unreadable: partition and offset of the records of the alerts topic that are no alerts. invalid: the malformed
+    messages that the job reported.
     """
 
     def __init__(self, *, warm_up_order_id_min: int) -> None:
         self._warm_up_order_id_min = warm_up_order_id_min
         self._quote_by_order: dict[int, int] = {}
         self.unreadable: set[tuple[int, int]] = set()
-        self._invalid: set[Place] = set()
+        self.invalid: set[Place] = set()
         self.alerts = dict.fromkeys(RunPhase, 0)
         self.duplicated = 0
         self.disagreeing = 0
@@ -54,11 +55,6 @@ class Tally:
         self.end_to_end = {phase: HdrCounts() for phase in RunPhase}
         self.append, self.fetch = HdrCounts(), HdrCounts()
         self.warm_up_symbols: set[str] = set()
-
-    @property
-    def invalid(self) -> int:
-        """Malformed messages that the job reported."""
-        return len(self._invalid)
 
     def add_alerts(
         self, rows: Bytes2D, received_us: Int64s, appended_ms: Int64s | None = None
@@ -68,7 +64,7 @@ class Tally:
         The latencies of each order's first alert, by phase, where there are any, and the number of the others.
         appended_ms: when the broker appended each (n,), Unix milliseconds, below 0 where it does not say.
         """
-        fields = _fields_of(ALERT, rows)
+        fields = Fields.of_rows(ALERT, rows)
         order_ids = fields.number("order_id")
         intended, sent, read, emitted = map(fields.number, ("intended_us", "sent_us", "read_us", "emitted_us"))
         stages = {
@@ -104,9 +100,9 @@ class Tally:
 
     def add_invalid(self, reason: str, place: Place) -> bool:
         """Count a malformed message, as the job reported it; False if this one was reported before."""
-        if place in self._invalid:
+        if place in self.invalid:
             return False
-        self._invalid.add(place)
+        self.invalid.add(place)
         self.invalid_by_reason[reason] += 1
         return True
 
@@ -143,7 +139,7 @@ class DecisionTally:
         """Count readable decisions (n, DECISION.width); the latencies of each order's first, by phase, and the others'
         number. Latencies are from the intended send to the receipt, microseconds; the tally keeps the measured ones.
         """
-        fields = _fields_of(DECISION, rows)
+        fields = Fields.of_rows(DECISION, rows)
         order_ids, latencies = fields.number("order_id"), received_us - fields.number("intended_us")
         first = self._firsts(order_ids)
         warm_up = order_ids >= self._warm_up_order_id_min
@@ -165,7 +161,3 @@ class DecisionTally:
             first[here] &= ~seen[places[here]]
             seen[places[here]] = True
         return first
-
-
-def _fields_of(layout: Layout, rows: Bytes2D) -> Fields:
-    return Fields(layout, [np.ascontiguousarray(rows).reshape(-1).data])

@@ -1,12 +1,19 @@
-"""Frames: which messages go into one Kafka record, and when it is due."""
+"""Frames: which messages go into one Kafka record, and when it is due; made ready ahead of that."""
 
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from market_spread.common.load.source import MessageStream
+from market_spread.common.errors import UsageError
+from market_spread.common.load.source import Load, MessageStream
 from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import NBBO, ORDER
+
+READY_BLOCKS_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,51 @@ class Frame:
         return len(self.intended_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """How messages become frames, and where these go. Both topics have `partitions` partitions."""
+
+    nbbo_topic: str
+    orders_topic: str
+    partitions: int
+    linger_ns: int
+    frame_messages: int
+
+
+def frames_of(load: Load, plan: FramePlan) -> Generator[Frame, None, None]:
+    """All frames of a load in order of their planned times; waits for what is not ready, raises what the load raises.
+
+    They are made on a thread of their own, so that generation does not delay sends: READY_BLOCKS_MAX blocks of them
+    ahead, then it waits for the sender. To close the iterator ends that early.
+    """
+    blocks = _framed_blocks(load, plan)
+    with ThreadPoolExecutor(1, "preparation") as pool:
+        ready = deque(pool.submit(lambda: next(blocks, None)) for _ in range(READY_BLOCKS_MAX))
+        try:
+            while (frames := ready.popleft().result()) is not None:
+                ready.append(pool.submit(lambda: next(blocks, None)))
+                yield from frames
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _framed_blocks(load: Load, plan: FramePlan) -> Iterator[list[Frame]]:
+    """The frames of one block of the load after the other, and last those that are still open then."""
+    quotes, orders = (
+        Framer(topic=topic, width=layout.width, linger_ns=plan.linger_ns, frame_messages=plan.frame_messages)
+        for topic, layout in ((plan.nbbo_topic, NBBO), (plan.orders_topic, ORDER))
+    )
+    for block in load.blocks():
+        for stream in (block.quotes, block.orders):
+            if len(stream) and (highest := int(stream.buckets.max())) >= plan.partitions:
+                raise UsageError(
+                    f"the load has a message for partition {highest}, but the topics have "
+                    f"{plan.partitions} partitions; give the load buckets={plan.partitions}"
+                )
+        yield in_order_of_plan(quotes.frames(block.quotes, block.end_ns) + orders.frames(block.orders, block.end_ns))
+    yield in_order_of_plan(quotes.rest() + orders.rest())
+
+
 class Framer:
     """Gathers the messages of one stream into frames, each of one partition.
 
@@ -46,67 +98,43 @@ class Framer:
 
     def frames(self, stream: MessageStream, end_ns: int) -> list[Frame]:
         """The frames that are closed by the messages of a block, whose end is given, in order per partition."""
-        ordered = _by_partition(_joined(self._open, stream))
+        if len(self._open):
+            stream = MessageStream(
+                np.concatenate([self._open.intended_ns, stream.intended_ns]),
+                np.concatenate([self._open.buckets, stream.buckets]),
+                np.concatenate([self._open.rows, stream.rows]),
+            )
+        # 16 bits: numpy sorts these by radix
+        ordered = stream[np.argsort(stream.buckets.astype(np.uint16), kind="stable")]
         frames: list[Frame] = []
         still_open = np.zeros(len(ordered), np.bool_)
-        payload = ordered.rows.tobytes()
+        intended_ns, payload = ordered.intended_ns, ordered.rows.tobytes()
         begins = np.flatnonzero(np.diff(ordered.buckets, prepend=-1)).tolist()
-        for begin, end in pairwise([*begins, len(ordered)]):
-            rest = self._cut(ordered, payload, begin=begin, end=end, end_ns=end_ns, frames=frames)
-            still_open[rest:end] = True
-        self._open = MessageStream(
-            ordered.intended_ns[still_open], ordered.buckets[still_open], ordered.rows[still_open]
-        )
+        for first, end in pairwise([*begins, len(ordered)]):
+            begin, partition = first, int(ordered.buckets[first])
+            while begin < end:
+                close_ns = (int(intended_ns[begin]) // self._linger_ns + 1) * self._linger_ns
+                stop = min(begin + self._frame_messages, end)
+                planned_ns = int(intended_ns[stop - 1])
+                if planned_ns >= close_ns:
+                    stop = begin + int(np.searchsorted(intended_ns[begin:stop], close_ns, side="left"))
+                    planned_ns = close_ns
+                elif stop - begin < self._frame_messages:
+                    if close_ns > end_ns:
+                        break
+                    planned_ns = close_ns
+                value = payload[begin * self._width : stop * self._width]
+                frames.append(Frame(self._topic, partition, value, intended_ns[begin:stop], planned_ns))
+                begin = stop
+            still_open[begin:end] = True
+        self._open = ordered[still_open]
         return frames
 
     def rest(self) -> list[Frame]:
         """The frames that are still open when the load has ended, due when their linger is over."""
         return self.frames(MessageStream.empty(self._width), np.iinfo(np.int64).max)
 
-    def _cut(
-        self, stream: MessageStream, payload: bytes, *, begin: int, end: int, end_ns: int, frames: list[Frame]
-    ) -> int:
-        """Append the closed frames of one partition's messages [begin, end); the index of the first one left open."""
-        intended_ns = stream.intended_ns
-        while begin < end:
-            close_ns = (int(intended_ns[begin]) // self._linger_ns + 1) * self._linger_ns
-            stop = min(begin + self._frame_messages, end)
-            planned_ns = int(intended_ns[stop - 1])
-            if planned_ns >= close_ns:
-                stop = begin + int(np.searchsorted(intended_ns[begin:stop], close_ns, side="left"))
-                planned_ns = close_ns
-            elif stop - begin < self._frame_messages:
-                if close_ns > end_ns:
-                    return begin
-                planned_ns = close_ns
-            frames.append(
-                Frame(
-                    self._topic,
-                    int(stream.buckets[begin]),
-                    payload[begin * self._width : stop * self._width],
-                    intended_ns[begin:stop],
-                    planned_ns,
-                )
-            )
-            begin = stop
-        return end
-
 
 def in_order_of_plan(frames: list[Frame]) -> list[Frame]:
     """The same frames by planned time; those of one partition keep their order."""
     return sorted(frames, key=lambda frame: frame.planned_ns)
-
-
-def _joined(first: MessageStream, second: MessageStream) -> MessageStream:
-    if not len(first):
-        return second
-    return MessageStream(
-        np.concatenate([first.intended_ns, second.intended_ns]),
-        np.concatenate([first.buckets, second.buckets]),
-        np.concatenate([first.rows, second.rows]),
-    )
-
-
-def _by_partition(stream: MessageStream) -> MessageStream:
-    order = np.argsort(stream.buckets.astype(np.uint16), kind="stable")  # 16 bits: numpy sorts these by radix
-    return MessageStream(stream.intended_ns[order], stream.buckets[order], stream.rows[order])

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
@@ -12,8 +13,7 @@ from market_spread.common.logs import log_event
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
 from market_spread.sender.counts import LATE_NS_DEFAULT, SendCounts
-from market_spread.sender.frame_queue import FramePlan, Preparation
-from market_spread.sender.framing import Frame
+from market_spread.sender.framing import Frame, FramePlan, frames_of
 from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
 
 # What the broker has not acknowledged is held in memory; beyond this the sender waits, which shows as lag.
@@ -52,7 +52,7 @@ class Publisher:
         self._clock = AnchoredClock(clock)
         self._unacknowledged_bytes_max = unacknowledged_bytes_max
         self.counts = SendCounts(recorder, late_ns=late_ns)
-        self._preparation = Preparation(load, plan)
+        self._frames = frames_of(load, plan)
         self._thread = threading.Thread(target=self.run, name="publisher", daemon=True)
         self._stopping = threading.Event()
         self._ended_unix_ns: int | None = None
@@ -91,21 +91,18 @@ class Publisher:
 
     def run(self) -> None:
         """Send everything, on this thread."""
-        self._preparation.start()
         try:
-            self._send_all()
+            for frame in self._frames:
+                room = partial(self.counts.wait_for_room, len(frame.payload), self._unacknowledged_bytes_max, _WAIT_S)
+                if not self._wait_until(frame.planned_ns) or not self._wait_for_broker(room):
+                    break
+                self._send(frame)
         except Exception as error:  # an error of the load or the client ends this load, not the process
             self.detail = str(error) if isinstance(error, MarketSpreadError) else f"{type(error).__name__}: {error}"
             if not isinstance(error, MarketSpreadError):
                 _log.exception("load.failed")
         finally:
             self._finish()
-
-    def _send_all(self) -> None:
-        for frame in self._preparation.frames():
-            if not self._wait_until(frame.planned_ns) or not self._wait_for_room(len(frame.payload)):
-                return
-            self._send(frame)
 
     def _send(self, frame: Frame) -> None:
         sent_ns = self._clock.unix_ns()
@@ -131,12 +128,6 @@ class Publisher:
             self._clock.sleep_ns(min(left_ns, round(_WAIT_S * 1e9)))
             self._flush_if_time()
         return True
-
-    def _wait_for_room(self, payload_bytes: int) -> bool:
-        """Wait while too much is unacknowledged; False if the load was stopped and the broker takes nothing."""
-        return self._wait_for_broker(
-            lambda: self.counts.wait_for_room(payload_bytes, self._unacknowledged_bytes_max, _WAIT_S)
-        )
 
     def _wait_for_broker(self, happened: Callable[[], bool]) -> bool:
         """Wait until it has happened, or the client gives its frames up; after a stop, for STOP_WITHIN_S at most."""
@@ -165,7 +156,7 @@ class Publisher:
         if self._stopping.is_set() or self.detail:
             self._ended_unix_ns = self._clock.unix_ns()
         self.phase = Phase.PHASE_DRAINING
-        self._preparation.stop()
+        self._frames.close()
         self._wait_for_broker(lambda: self.counts.wait_until_closed(_WAIT_S))
         self._producer.close()
         self._flush()

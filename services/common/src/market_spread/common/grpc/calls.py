@@ -71,19 +71,18 @@ class _ErrorsAsStatus(grpc.ServerInterceptor):
         if handler is None or handler.request_streaming:
             return handler
         codecs = handler.request_deserializer, handler.response_serializer
+
+        def unary(request: Any, context: grpc.ServicerContext) -> Any:
+            with _abort_on_error(context):
+                return handler.unary_unary(request, context)
+
+        def streaming(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+            with _abort_on_error(context):
+                yield from handler.unary_stream(request, context)
+
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(partial(_streaming, handler.unary_stream), *codecs)
-        return grpc.unary_unary_rpc_method_handler(partial(_unary, handler.unary_unary), *codecs)
-
-
-def _unary(call: Callable[[Any, Any], Any], request: Any, context: grpc.ServicerContext) -> Any:
-    with _abort_on_error(context):
-        return call(request, context)
-
-
-def _streaming(call: Callable[[Any, Any], Iterator[Any]], request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-    with _abort_on_error(context):
-        yield from call(request, context)
+            return grpc.unary_stream_rpc_method_handler(streaming, *codecs)
+        return grpc.unary_unary_rpc_method_handler(unary, *codecs)
 
 
 @contextmanager

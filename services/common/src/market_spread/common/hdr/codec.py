@@ -62,7 +62,27 @@ class Buckets:
     @staticmethod
     def decode(encoded: bytes) -> "Buckets":
         """Those that were encoded. ValueError if the bytes are no histogram, or one of other buckets than ours."""
-        return _unpacked(_inflated(encoded))
+        inflated = _inflated(encoded)
+        if len(inflated) == _HEADER.size:
+            return Buckets(np.empty(0, np.int64), 0, 0)
+        counts = _scratch.counts
+        try:
+            if inflated[-1] >= 0x80:
+                raise ValueError("the last one is cut short")
+            found = _decode_varints(inflated, _HEADER.size, _scratch.address, SLOTS, _WORD_BYTES)
+        except (ValueError, LookupError, OverflowError, TypeError) as error:
+            counts[:] = 0
+            raise ValueError(f"the histogram's counts cannot be decoded: {error}") from error
+        first, last = found["min_nonzero_index"], found["max_nonzero_index"]
+        if first < 0:
+            return Buckets(np.empty(0, np.int64), 0, 0)
+        taken = counts[: last + 1].copy()
+        used = counts[first : last + 1]
+        largest = int(np.maximum.reduce(used))  # half the time of its method
+        used.fill(0)
+        if largest > _COUNT_MAX:
+            raise ValueError(f"the histogram's counts cannot be decoded: one is above {_COUNT_MAX}")
+        return Buckets(taken, first, found["total"])
 
     def encode(self) -> bytes:
         """HdrHistogram V2, compressed, without base64."""
@@ -123,26 +143,3 @@ class _Scratch(threading.local):
 
 
 _scratch = _Scratch()
-
-
-def _unpacked(inflated: bytes) -> Buckets:
-    if len(inflated) == _HEADER.size:
-        return Buckets(np.empty(0, np.int64), 0, 0)
-    counts = _scratch.counts
-    try:
-        if inflated[-1] >= 0x80:
-            raise ValueError("the last one is cut short")
-        found = _decode_varints(inflated, _HEADER.size, _scratch.address, SLOTS, _WORD_BYTES)
-    except (ValueError, LookupError, OverflowError, TypeError) as error:
-        counts[:] = 0
-        raise ValueError(f"the histogram's counts cannot be decoded: {error}") from error
-    first, last = found["min_nonzero_index"], found["max_nonzero_index"]
-    if first < 0:
-        return Buckets(np.empty(0, np.int64), 0, 0)
-    taken = counts[: last + 1].copy()
-    used = counts[first : last + 1]
-    largest = int(np.maximum.reduce(used))  # half the time of its method
-    used.fill(0)
-    if largest > _COUNT_MAX:
-        raise ValueError(f"the histogram's counts cannot be decoded: one is above {_COUNT_MAX}")
-    return Buckets(taken, first, found["total"])

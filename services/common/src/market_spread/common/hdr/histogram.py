@@ -45,12 +45,7 @@ class HdrCounts:
     def __init__(self, values_us: Int64s | None = None) -> None:
         """An empty one, or one of the values (n,)."""
         self.counts: Int64s = np.zeros(SLOTS, np.int64)
-        self.count = 0
-        self.sum_us = 0
-        self.min_us = 0
-        self.max_us = 0
-        self.overflow = 0
-        self.negative = 0
+        self.count = self.sum_us = self.min_us = self.max_us = self.overflow = self.negative = 0
         if values_us is not None:
             self.record(values_us)
 
@@ -71,7 +66,8 @@ class HdrCounts:
             smallest, largest = 0, max(largest, 0)
         if largest > HIGHEST_US:
             self.overflow += int(np.count_nonzero(values_us > HIGHEST_US))
-            self.sum_us += _exact_sum(values_us)
+            # A missing stamp makes a latency of 50 years; a few thousand of those overflow 64 bits.
+            self.sum_us += (int((values_us >> 32).sum()) << 32) + int((values_us & 0xFFFFFFFF).sum())
             values_us = np.minimum(values_us, HIGHEST_US)
         else:
             self.sum_us += int(values_us.sum())
@@ -188,10 +184,8 @@ def check_exact(buckets: Buckets, exact: Exact) -> None:
     count, _, min_us, max_us, overflow, negative = exact
     if buckets.count != count:
         raise ValueError(f"count={count} is not the sum of the buckets, {buckets.count}")
-    first_lowest = first_highest = last_lowest = last_highest = 0
-    if buckets.count:
-        first_lowest, first_highest = _ends_of(buckets.first)
-        last_lowest, last_highest = _ends_of(buckets.last)
+    first_lowest, first_highest = _ends_of(buckets.first)
+    last_lowest, last_highest = _ends_of(max(buckets.last, 0))
     if not first_lowest <= min_us <= first_highest:
         raise ValueError(f"min={min_us} is not in the first bucket, {first_lowest} to {first_highest}")
     if max_us < last_lowest or (max_us > last_highest and not overflow):
@@ -220,8 +214,3 @@ def _ends_of(index: int) -> tuple[int, int]:
 def _shifts(indices: npt.NDArray[np.integer]) -> Int64s:
     shifts: Int64s = np.maximum((indices.astype(np.int64) >> _HALF_BITS) - 1, 0)
     return shifts
-
-
-def _exact_sum(values_us: Int64s) -> int:
-    # A missing stamp makes a latency of 50 years; a few thousand of those overflow 64 bits.
-    return (int((values_us >> 32).sum()) << 32) + int((values_us & 0xFFFFFFFF).sum())

@@ -52,10 +52,7 @@ class JarCache:
 
     def paths(self, group: str) -> list[Path]:
         """The jars of a group. UsageError if one is missing or altered."""
-        wanted = [jar for jar in self.jars if jar.group == group]
-        for jar in wanted:
-            self._check(jar)
-        return [self.folder / jar.file_name for jar in wanted]
+        return [self._checked(jar) for jar in self.jars if jar.group == group]
 
     def missing(self) -> list[Jar]:
         """The jars that are not in the folder as pinned."""
@@ -80,18 +77,19 @@ class JarCache:
                 if not fetched.exists():
                     raise UsageError(f"{jar.file_name} could not be fetched; check the network, then run it again")
                 shutil.move(fetched, self.folder / jar.file_name)
-                self._check(jar)
+                self._checked(jar)
         return len(missing)
 
-    def _check(self, jar: Jar) -> None:
-        digest = self._digest(jar)
+    def _checked(self, jar: Jar) -> Path:
+        path, digest = self.folder / jar.file_name, self._digest(jar)
         if digest is None:
-            raise UsageError(f"the jar {self.folder / jar.file_name} is missing; fetch it with: make setup")
+            raise UsageError(f"the jar {path} is missing; fetch it with: make setup")
         if digest != jar.sha256:
             raise UsageError(
-                f"the jar {self.folder / jar.file_name} has SHA-256 {digest}, pinned is {jar.sha256}; "
+                f"the jar {path} has SHA-256 {digest}, pinned is {jar.sha256}; "
                 "delete it and fetch it again with: make setup"
             )
+        return path
 
     def _digest(self, jar: Jar) -> str | None:
         try:

@@ -264,11 +264,8 @@ class KafkaBroker:
 
 
 def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:
-    return {
-        found["name"]: len(found["partitions"])
-        for found in admin.describe_topics(list(topics))
-        if found["error_code"] == 0
-    }
+    described = admin.describe_topics(list(topics))
+    return {each["name"]: len(each["partitions"]) for each in described if each["error_code"] == 0}
 
 
 def _wait_for_leaders(admin: Any, partitions: Mapping[str, int]) -> None:
@@ -325,7 +322,6 @@ def _broker_errors(bootstrap_servers: str) -> Iterator[None]:
 
 def _require_listening(bootstrap_servers: str) -> None:
     """OSError at once if nothing listens at any of the addresses, where the client would try for long."""
-    refused: OSError | None = None
     for address in bootstrap_servers.split(","):
         host, _, port = address.strip().rpartition(":")
         try:
@@ -335,5 +331,4 @@ def _require_listening(bootstrap_servers: str) -> None:
             raise UsageError(f"bootstrap_servers={bootstrap_servers!r} is not host:port[,host:port...]") from error
         except OSError as error:
             refused = error
-    if refused is not None:
-        raise refused
+    raise refused

@@ -204,10 +204,8 @@ def _calls_for_messages(profile: _Kind) -> _Kind:
 
 # What a schema reads: `profile` says which one it is. Rates are whole numbers; seconds may have a fraction.
 AnyProfile = Annotated[
-    Annotated[
-        _Kind,
-        Field(discriminator="profile", description="The rate over time, quotes and orders together."),
-    ],
+    _Kind,
+    Field(discriminator="profile", description="The rate over time, quotes and orders together."),
     AfterValidator(_calls_for_messages),
 ]
 

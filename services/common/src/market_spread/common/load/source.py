@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s
@@ -33,6 +34,9 @@ class MessageStream:
 
     def __len__(self) -> int:
         return len(self.intended_ns)
+
+    def __getitem__(self, which: slice | npt.NDArray[np.bool_ | np.integer]) -> "MessageStream":
+        return MessageStream(self.intended_ns[which], self.buckets[which], self.rows[which])
 
     @staticmethod
     def empty(width: int) -> "MessageStream":
@@ -92,4 +96,4 @@ def cut(stretch: Block, schedule_ns: Int64s) -> Iterator[Block]:
 
 def _between(stream: MessageStream, begin_ns: int, end_ns: int) -> MessageStream:
     begin, end = np.searchsorted(stream.intended_ns, (begin_ns, end_ns))
-    return MessageStream(stream.intended_ns[begin:end], stream.buckets[begin:end], stream.rows[begin:end])
+    return stream[begin:end]

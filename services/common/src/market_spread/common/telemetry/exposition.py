@@ -66,12 +66,8 @@ def _families(group: list[ExposedSeries]) -> Iterator[Family]:
     if metric.kind is MetricKind.HISTOGRAM:
         yield from _histograms(metric, names, group)
         return
-    values = ((_of(names, each), each.value) for each in group if not isinstance(each.value, HdrCounts))
-    yield numbers(metric, names, values)
-
-
-def _of(names: Sequence[str], series: ExposedSeries) -> list[str]:
-    return [series.labels[name] for name in names]
+    numbered = ((each, each.value) for each in group if not isinstance(each.value, HdrCounts))
+    yield numbers(metric, names, (([each.labels[name] for name in names], value) for each, value in numbered))
 
 
 def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]) -> Iterator[Family]:
@@ -82,7 +78,7 @@ def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]
     recent = GaugeMetricFamily(recent_quantile_name(metric), of_recent, labels=labels)
     for series in group:
         if isinstance(series.value, HdrCounts):
-            values = _of(names, series)
+            values = [series.labels[name] for name in names]
             histograms.add_metric(values, _buckets(series.value), series.value.sum_us / 1e6)
             for quantile, seconds in _quantiles(series.value):
                 quantiles.add_metric([*values, quantile], seconds)

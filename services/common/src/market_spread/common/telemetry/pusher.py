@@ -1,28 +1,35 @@
-"""The thread that carries a process's measurements to the metrics-aggregator."""
+"""The thread that carries a process's measurements to the metrics-aggregator, and keeps them until it has answered."""
 
 import ctypes
 import logging
 import sys
 import threading
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import cast
 
 import grpc
 
 from market_spread.common.clock import Clock
-from market_spread.common.grpc.calls import MESSAGE_OPTIONS
+from market_spread.common.grpc.calls import MESSAGE_BYTES_MAX, MESSAGE_OPTIONS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
-from market_spread.common.telemetry.delivery import PushDelivery, PushStream
 from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.v1.metrics_pb2 import Sample, SeriesKey
+from market_spread.v1.metrics_pb2 import PushRequest, PushResponse, Sample, SeriesKey
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 _UNSYNCHRONISED = 0x40  # STA_UNSYNC
 _UNKNOWN = -1, False
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 STOP_S = 2.0
+# Pushes on their way; so many, sent one after the other, hide the time that an answer takes.
+IN_FLIGHT_MAX = 32
+# An aggregator that takes a connection and answers nothing.
+SILENCE_S = 5.0
 _STEP_NS = 1_000_000_000
 _RETRY_NS = 100_000_000
 # An aggregator that comes back must be found within a second, not after gRPC's two minutes.
@@ -70,6 +77,158 @@ def host_id() -> str:
         return _BOOT_ID.read_text().strip()
     except OSError:
         return ""
+
+
+class StreamEndedError(Exception):
+    """The stream has ended, for the reason that the message gives. What was not answered is to be sent on another."""
+
+
+class PushStream:
+    """Pushes in order, and their answers in the same order; open once it is made. For one thread."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._pushes: SimpleQueue[PushRequest | None] = SimpleQueue()
+        self._answers: SimpleQueue[PushResponse | None] = SimpleQueue()
+        self._reason = "the aggregator has ended the stream"
+        self._ended = False
+        self._call = MetricsStub(channel).Push(iter(self._pushes.get, None))
+        threading.Thread(target=self._read, name="push-answers", daemon=True).start()
+
+    def send(self, push: PushRequest) -> None:
+        """Send a push; does not wait, not even for a connection."""
+        self._pushes.put(push)
+
+    def answer(self, timeout_s: float) -> PushResponse | None:
+        """The next answer; None if it does not come in that time. StreamEndedError if none will come any more."""
+        if not self._ended:
+            try:
+                answer = self._answers.get(timeout=max(0.0, timeout_s))
+            except Empty:
+                return None
+            if answer is not None:
+                return answer
+            self._ended = True
+        raise StreamEndedError(self._reason)
+
+    def close(self) -> None:
+        """End the stream. What was not answered may have been taken or not. Idempotent."""
+        self._call.cancel()
+
+    def _read(self) -> None:
+        try:
+            for answer in self._call:
+                self._answers.put(answer)
+        except grpc.RpcError as error:
+            # Every error of a call is a grpc.Call too; the stubs do not say so.
+            self._reason = cast(grpc.Call, error).details() or str(error)
+        finally:
+            self._answers.put(None)
+            self._pushes.put(None)  # gRPC's thread waits for the next push, and ends with this
+
+
+class PushDelivery:
+    """Delivers pushes in order over one stream after the other. For one thread; the counts may be read by any.
+
+    Pushes that were not answered are kept, at most `pending_max`; when the stream ends they go over the next one.
+    Beyond the bound the oldest that is not on its way is dropped and counted. A push that the aggregator refuses is
+    logged, counted and not sent again.
+    """
+
+    def __init__(self, open_stream: Callable[[], PushStream], *, clock: Clock, pending_max: int) -> None:
+        """`open_stream` opens a stream without waiting for the aggregator."""
+        self._open_stream = open_stream
+        self._clock = clock
+        self._waiting: deque[PushRequest] = deque()
+        self._in_flight: deque[PushRequest] = deque()
+        self._pending_max = pending_max
+        self._dropped: Counter[int] = Counter()
+        self.refused = 0
+        self._stream: PushStream | None = None
+        self._heard_ns = 0
+        self._reachable = True
+
+    @property
+    def pending(self) -> int:
+        """Pushes that are kept until they are answered."""
+        return len(self._waiting) + len(self._in_flight)
+
+    @property
+    def dropped(self) -> int:
+        """Pushes dropped because too many were kept."""
+        return sum(self._dropped.values())
+
+    def keep(self, push: PushRequest) -> None:
+        """Have it delivered after those that are kept already; one that is too large for a message is refused."""
+        if push.ByteSize() > MESSAGE_BYTES_MAX:
+            self._refuse(push, f"it has {push.ByteSize()} bytes and {MESSAGE_BYTES_MAX} are taken; record fewer series")
+            return
+        self._waiting.append(push)
+        if self.pending > self._pending_max:
+            self._dropped[self._waiting.popleft().epoch_unix_ns] += 1
+
+    def deliver_until(self, end_ns: int) -> None:
+        """Send and wait for answers until all are there, the time (monotonic ns) is over, or the stream ends."""
+        self._hear_what_came()
+        while self.pending and (left_ns := end_ns - self._clock.monotonic_ns()) > 0:
+            try:
+                self._answered(self._sending().answer(left_ns / 1e9))
+            except StreamEndedError as error:
+                self._lost(str(error))
+                return
+
+    def close(self) -> None:
+        """End the stream, if there is one. Idempotent."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _hear_what_came(self) -> None:
+        """Take the answers that have come since; if the stream has ended, the next push opens another."""
+        try:
+            while self._stream is not None and (answer := self._stream.answer(0)) is not None:
+                self._answered(answer)
+        except StreamEndedError as error:
+            self._lost(str(error))
+
+    def _sending(self) -> PushStream:
+        """The stream, with as many pushes on their way as may be."""
+        if self._stream is None:
+            self._stream = self._open_stream()
+        if not self._in_flight:
+            self._heard_ns = self._clock.monotonic_ns()
+        while self._waiting and len(self._in_flight) < IN_FLIGHT_MAX:
+            push = self._waiting.popleft()
+            push.pushes_dropped = self._dropped[push.epoch_unix_ns]
+            self._stream.send(push)
+            self._in_flight.append(push)
+        return self._stream
+
+    def _answered(self, answer: PushResponse | None) -> None:
+        now_ns = self._clock.monotonic_ns()
+        if answer is None:
+            if now_ns - self._heard_ns >= SILENCE_S * 1e9:
+                self._lost(f"no answer for {SILENCE_S:g} s")
+            return
+        self._heard_ns = now_ns
+        push = self._in_flight.popleft()
+        if answer.refusal:
+            self._refuse(push, answer.refusal)
+        if not self._reachable:
+            log_event(_log, "push.reachable", pending=self.pending)
+        self._reachable = True
+
+    def _lost(self, reason: str) -> None:
+        """Give the stream up; what was not answered is sent over the next one."""
+        self.close()
+        self._waiting.extendleft(reversed(self._in_flight))
+        self._in_flight.clear()
+        if self._reachable:
+            log_event(_log, "push.unreachable", logging.WARNING, reason=reason)
+        self._reachable = False
+
+    def _refuse(self, push: PushRequest, reason: str) -> None:
+        self.refused += 1
+        log_event(_log, "push.refused", logging.ERROR, sequence=push.sequence, reason=reason)
 
 
 class Pusher:

@@ -1,7 +1,6 @@
 """What a process measures between two pushes: its histograms, counters and gauges."""
 
 import threading
-from dataclasses import dataclass, field
 from operator import attrgetter
 
 import numpy as np
@@ -23,9 +22,6 @@ def pushes_missing(*, last: int, seen: int, dropped: int) -> int:
     Sequences begin at 1. What was dropped is among those below the last one, unless it came after it.
     """
     return max(last - seen, dropped)
-
-
-_Labels = tuple[tuple[str, str], ...]
 
 
 class HistogramHandle:
@@ -71,20 +67,10 @@ class NumberHandle:
         self._value = 0.0 if self._kind is MetricKind.COUNTER else None
 
 
-_Key = tuple[str, _Labels]
-
-
-@dataclass(slots=True)
-class _Interval:
-    """What is taken under the lock, to be encoded outside of it. Sequence 0: nothing was measured."""
-
-    run_id: str
-    epoch_unix_ns: int
-    start_unix_ns: int
-    end_unix_ns: int
-    sequence: int = 0
-    histograms: list[tuple[_Key, HdrCounts]] = field(default_factory=list)
-    numbers: list[tuple[_Key, MetricKind, float]] = field(default_factory=list)
+# A metric's name and its labels.
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+# A push, and what is taken under the lock to be encoded into it outside of it.
+_Cut = tuple[PushRequest, list[tuple[_Key, HdrCounts]], list[tuple[_Key, MetricKind, float]]]
 
 
 class Recorder:
@@ -103,7 +89,7 @@ class Recorder:
         self._numbers: dict[_Key, NumberHandle] = {}
         self._epoch_unix_ns = self._interval_start_unix_ns = clock.unix_ns()
         self._sequence = 0
-        self._cut_before: list[_Interval] = []
+        self._cut_before: list[_Cut] = []
 
     @property
     def run_id(self) -> str:
@@ -153,51 +139,45 @@ class Recorder:
         `begin_interval`, what was before comes first: call again while it `has_cut`, and once more.
         """
         with self._lock:
-            interval = self._cut_before.pop(0) if self._cut_before else self._cut()
-        return self._encode(interval) if interval.sequence else None
+            cut = self._cut_before.pop(0) if self._cut_before else self._cut()
+        if cut is None:
+            return None
+        push, histograms, numbers = cut
+        push.histograms.extend(_encoded(key, values) for key, values in histograms)
+        for key, kind, value in numbers:
+            samples = push.counters if kind is MetricKind.COUNTER else push.gauges
+            samples.append(Sample(key=_series(key), value=value))
+        return push
 
     def _number(self, key: _Key, kind: MetricKind) -> NumberHandle:
         with self._lock:
             return self._numbers.setdefault(key, NumberHandle(self._lock, kind))
 
     def _put_aside(self) -> None:
-        rest = self._cut()
-        if rest.sequence:
-            self._cut_before.append(rest)
+        if (cut := self._cut()) is not None:
+            self._cut_before.append(cut)
 
-    def _cut(self) -> _Interval:
+    def _cut(self) -> _Cut | None:
         now = self._clock.unix_ns()
         # A clock that was stepped back must not make an interval that ends before it starts.
         start = min(self._interval_start_unix_ns, now)
         self._interval_start_unix_ns = now
-        interval = _Interval(self._run_id, self._epoch_unix_ns, start, now)
-        worked = False
-        for key, histogram in self._histograms.items():
-            if histogram._values.count:
-                interval.histograms.append((key, histogram._take()))
-                worked = True
-        for key, number in self._numbers.items():
-            if number._value is not None:
-                interval.numbers.append((key, number._kind, number._value))
-            worked |= number._changed
+        histograms = [(key, each._take()) for key, each in self._histograms.items() if each._values.count]
+        numbers = [(key, each._kind, each._value) for key, each in self._numbers.items() if each._value is not None]
+        if not histograms and not any(number._changed for number in self._numbers.values()):
+            return None
+        for number in self._numbers.values():
             number._changed = False
-        if worked:
-            self._sequence += 1
-            interval.sequence = self._sequence
-        return interval
-
-    def _encode(self, interval: _Interval) -> PushRequest:
-        return PushRequest(
+        self._sequence += 1
+        push = PushRequest(
             source=self._source,
-            epoch_unix_ns=interval.epoch_unix_ns,
-            sequence=interval.sequence,
-            start_unix_ns=interval.start_unix_ns,
-            end_unix_ns=interval.end_unix_ns,
-            run_id=interval.run_id,
-            histograms=[_encoded(key, values) for key, values in interval.histograms],
-            counters=_samples(interval, MetricKind.COUNTER),
-            gauges=_samples(interval, MetricKind.GAUGE),
+            epoch_unix_ns=self._epoch_unix_ns,
+            sequence=self._sequence,
+            start_unix_ns=start,
+            end_unix_ns=now,
+            run_id=self._run_id,
         )
+        return push, histograms, numbers
 
 
 def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -> IntervalHistogram:
@@ -223,10 +203,6 @@ def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> _Key
     if set(labels) != set(metric.labels):
         raise ValueError(f"{metric.name} has the labels {list(metric.labels)}, not {list(labels)}")
     return metric.name, tuple((label, str(labels[label])) for label in metric.labels)
-
-
-def _samples(interval: _Interval, wanted: MetricKind) -> list[Sample]:
-    return [Sample(key=_series(key), value=value) for key, kind, value in interval.numbers if kind is wanted]
 
 
 def _series(key: _Key) -> SeriesKey:

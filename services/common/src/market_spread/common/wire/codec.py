@@ -48,21 +48,18 @@ def _put(cells: Bytes2D, field: Field, column: npt.NDArray[np.generic] | None) -
         case Kind.DIGITS:
             put_digits(cells, column.astype(np.int64), field.name)
         case Kind.INTEGER:
-            _put_integer(cells, field, column.astype(np.int64))
+            values = column.astype(np.int64)
+            if (lowest := values.min(initial=0)) < field.lowest:
+                raise ValueError(f"{field.name} has values outside {field.lowest} to {field.highest}")
+            put_digits(cells, np.abs(values), field.name)
+            if lowest < 0:
+                cells[values < 0, 0] = ord("-")
         case Kind.SIGNED:
             values = column.astype(np.int64)
             cells[:, 0] = np.where(values < 0, ord("-"), ord("+"))
             put_digits(cells[:, 1:], np.abs(values), field.name)
         case _:
             assert_never(field.kind)
-
-
-def _put_integer(cells: Bytes2D, field: Field, values: Int64s) -> None:
-    if (lowest := values.min(initial=0)) < field.lowest:
-        raise ValueError(f"{field.name} has values outside {field.lowest} to {field.highest}")
-    put_digits(cells, np.abs(values), field.name)
-    if lowest < 0:
-        cells[values < 0, 0] = ord("-")
 
 
 def put_digits(cells: Bytes2D, values: Int64s, name: str) -> None:

@@ -37,6 +37,11 @@ class Fields:
             raise ValueError(f"{size} bytes are not a whole number of {layout.width}-byte {layout.name} messages")
         self.count = size // layout.width
 
+    @staticmethod
+    def of_rows(layout: Layout, rows: Bytes2D) -> "Fields":
+        """Those of messages (n, layout.width)."""
+        return Fields(layout, [np.ascontiguousarray(rows).reshape(-1).data])
+
     @property
     def rows(self) -> Bytes2D:
         """The messages, (n, width); a view."""

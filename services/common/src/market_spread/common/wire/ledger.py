@@ -8,26 +8,17 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s, decode, encode
 from market_spread.common.wire.layout import ALERT, Field, Kind, Layout
 
-PARTITION_WIDTH = 4
-OFFSET_WIDTH = 12
-RECEIVED_WIDTH = 16
-
-
-def _letter(name: str, letter: str) -> Field:
-    return Field(name, 1, Kind.LETTER, letter)
-
-
 # What follows the message on its line.
 RECEIPT = Layout(
     "receipt",
     (
-        _letter("blank_before_partition", " "),
-        Field("partition", PARTITION_WIDTH, Kind.DIGITS),
-        _letter("blank_before_offset", " "),
-        Field("offset", OFFSET_WIDTH, Kind.DIGITS),
-        _letter("blank_before_received", " "),
-        Field("received_us", RECEIVED_WIDTH, Kind.DIGITS),
-        _letter("end_of_line", "\n"),
+        Field("blank_before_partition", 1, Kind.LETTER, " "),
+        Field("partition", 4, Kind.DIGITS),
+        Field("blank_before_offset", 1, Kind.LETTER, " "),
+        Field("offset", 12, Kind.DIGITS),
+        Field("blank_before_received", 1, Kind.LETTER, " "),
+        Field("received_us", 16, Kind.DIGITS),
+        Field("end_of_line", 1, Kind.LETTER, "\n"),
     ),
 )
 
@@ -48,8 +39,11 @@ class LedgerColumns:
         return len(self.offsets)
 
 
-def encode_ledger(rows: Bytes2D, partition: int, offsets: Int64s, received_us: Int64s) -> bytes:
-    """The ledger's lines for messages (n, width) of one partition. A number that does not fit is a ValueError."""
+def encode_ledger(rows: Bytes2D, partition: int | Int64s, offsets: Int64s, received_us: Int64s) -> bytes:
+    """The ledger's lines for messages (n, width), of one partition or each of its own (n,).
+
+    A number that does not fit is a ValueError.
+    """
     receipts = encode(
         RECEIPT,
         {"offset": offsets, "partition": np.full(len(offsets), partition, np.int64), "received_us": received_us},

@@ -15,12 +15,10 @@ from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import Cause, Verdict
-from market_spread.controller.analysis.keys import parts_of
-from market_spread.controller.analysis.latency import received_again_us
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
-from market_spread.controller.analysis.stalls import find_stalls
+from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence

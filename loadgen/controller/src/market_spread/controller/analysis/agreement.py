@@ -29,7 +29,25 @@ def rig_agrees(plan: RunPlan, observed: Observed) -> list[Evidence]:
 
 
 def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterator[str]:
-    yield from _of_receiver(observed, alerts)
+    received, firsts = observed.received, judged_alerts(alerts, from_us=0)
+    # What the ledger has beyond the receiver's last status came later, and is no fault.
+    if received.alerts > len(firsts):
+        yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
+    elif received.alerts == len(firsts) and received.latency_histogram:
+        own = HdrCounts(firsts.received_us - firsts.intended_us)
+        if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):
+            yield "the receiver's latencies are not those of the ledger"
+    if (found := observed.decisions) is not None and received.decisions > (told := found.decided + found.unknown):
+        yield f"the receiver counted {received.decisions} decisions, and the ledger has {told}"
+    # Both count the warm-up as well, which the alerts here are without.
+    counted = received.alerts + received.warm_up_alerts + received.alerts_duplicated
+    came_later = max(len(observed.ledger) // _LINE_BYTES, len(alerts)) > counted
+    disagreeing = observed.judgement.disagreeing if observed.judgement else 0
+    if disagreeing > received.alerts_disagreeing and not came_later:
+        yield (
+            f"the receiver counted {received.alerts_disagreeing} alerts that disagree with an earlier one, and the "
+            f"ledger has {disagreeing}"
+        )
     sent = observed.sent
     delays, lags = HdrCounts.of_status(sent.frame_delay_histogram), HdrCounts.of_status(sent.send_lag_histogram)
     acknowledged = sum(part.frames_acknowledged for part in sent.partitions)
@@ -46,54 +64,20 @@ def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterato
             f"the sender sent {sent.messages_sent} messages in {sent.frames_sent} frames, and has the lags of "
             f"{lags.count} and the delays of {delays.count}"
         )
+    linger_us = plan.workload.frames.linger_ms * 1e3
     # A frame is planned at most a linger after its first message; values have three digits.
-    if lags.max_us > 1.002 * (delays.max_us + plan.workload.frames.linger_ms * 1000):
+    if lags.max_us > 1.002 * (delays.max_us + linger_us):
         yield f"the sender's longest lag is {lags.max_us} us, and no frame was later than {delays.max_us} us"
-    yield from _of_lags(plan, lags)
-
-
-def _of_lags(plan: RunPlan, lags: HdrCounts) -> Iterator[str]:
-    """Whether half of the messages waited for half of the time that a frame stays open; half of that is asked for.
-
-    So it is at a constant rate with many messages to a frame. Of few, evenly apart, all may come just before it closes.
-    """
-    workload = plan.workload
-    if not isinstance(workload.load, Constant):
-        return
-    rate, linger_us = workload.load.rate_per_s, workload.frames.linger_ms * 1e3
-    of_linger = rate * linger_us / 1e6
-    if min(workload.frames.messages, of_linger) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
+    # Half of the messages wait for half of the time that a frame stays open, at a constant rate with many messages to a
+    # frame; half of that is asked for. Of few, evenly apart, all may come just before it closes.
+    load, of_frame = plan.workload.load, plan.workload.frames.messages
+    rate = load.rate_per_s if isinstance(load, Constant) else 0
+    if min(of_frame, rate * linger_us / 1e6) < _FRAME_MIN or lags.count < _SAMPLES_MIN:
         return
     # A partition gets its share of the rate at most, so its frames are not full sooner than one of all messages.
-    least_us = min(linger_us, (workload.frames.messages - 1) / rate * 1e6) / 4
-    half_us = lags.percentile(50)
-    if half_us < least_us:
+    least_us = min(linger_us, (of_frame - 1) / rate * 1e6) / 4
+    if (half_us := lags.percentile(50)) < least_us:
         yield (
             f"half of the sender's lags are below {half_us} us, and half of the messages wait {least_us:.0f} us and "
             "longer for their frames: the lags are false"
-        )
-
-
-def _of_receiver(observed: Observed, alerts: Alerts) -> Iterator[str]:
-    """What the ledger has beyond the receiver's last status came later, and is no fault."""
-    received, firsts = observed.received, judged_alerts(alerts, from_us=0)
-    if received.alerts > len(firsts):
-        yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
-    elif received.alerts == len(firsts) and received.latency_histogram:
-        own = HdrCounts(firsts.received_us - firsts.intended_us)
-        if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):
-            yield "the receiver's latencies are not those of the ledger"
-    if (decided := observed.decisions) is not None and received.decisions > decided.decided + decided.unknown:
-        yield (
-            f"the receiver counted {received.decisions} decisions, and the ledger has "
-            f"{decided.decided + decided.unknown}"
-        )
-    judgement = observed.judgement
-    # Both count the warm-up as well, which the alerts here are without.
-    counted = received.alerts + received.warm_up_alerts + received.alerts_duplicated
-    came_later = max(len(observed.ledger) // _LINE_BYTES, len(alerts)) > counted
-    if judgement is not None and not came_later and judgement.disagreeing > received.alerts_disagreeing:
-        yield (
-            f"the receiver counted {received.alerts_disagreeing} alerts that disagree with an earlier one, and the "
-            f"ledger has {judgement.disagreeing}"
         )

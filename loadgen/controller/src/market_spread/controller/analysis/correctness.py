@@ -1,19 +1,23 @@
 """Whether a run is correct: every alert as the oracle says, and no message lost or made up on the way."""
 
 from market_spread.common.errors import RunVoidError
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
+from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.watch import Silence
-from market_spread.loadgen.oracle.decisions import DecisionJudgement
 
 
-def correctness(observed: Observed, outage: Silence | None = None) -> Assessment:
+def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
     """Every alert as the oracle says, and no message lost or made up. outage: what may have ended the job."""
     evidence: list[Evidence] = []
     if observed.error is not None and not isinstance(observed.error, RunVoidError):
-        meanwhile = f"; the {outage.component} stood still meanwhile" if outage else ""
-        holds = None if outage else False
-        evidence.append(Evidence(Criterion.JOB_FAILED, holds, f"{observed.error}{_when(observed)}{meanwhile}"))
+        text = str(observed.error)
+        if step := observed.failed_step:
+            # During the load when, so that it can be found in the log and on the page.
+            into_s = (observed.measured_until_unix_ns - observed.starts_unix_ns.get("measured", 0)) / 1e9
+            text += f" (step: {step}, {into_s:.1f} s into the load)" if step == "measuring" else f" (step: {step})"
+        if outage:
+            text += f"; the {outage.component} stood still meanwhile"
+        evidence.append(Evidence(Criterion.JOB_FAILED, None if outage else False, text))
     judgement = observed.judgement or observed.partly
     if judgement is not None:
         counts = {
@@ -27,25 +31,33 @@ def correctness(observed: Observed, outage: Silence | None = None) -> Assessment
             for criterion, (count, what) in counts.items()
             if criterion is not Criterion.ALERTS_MISSING or observed.judgement is not None
         ]
-    if observed.decisions is not None:
-        evidence += _decisions(observed.decisions)
-    received = observed.received
-    invalid = received.invalid_records
-    evidence += [
-        _unreadable(received.alerts_unreadable, received.decisions_unreadable),
+    if (found := observed.decisions) is not None:
+        duplicated = 0 if found.duplicates_allowed else found.duplicated
+        faults = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}
+        said = ", ".join(f"{count} {name}" for name, count in faults.items() if count) or "all that came are right"
+        text = f"of the decisions on {found.orders:,} orders {said}"
+        missing = f"{found.missing or 'no'} of {found.orders:,} orders have no decision"
+        evidence += [
+            # Apart, as the rig may have lost the missing ones.
+            at_most(Criterion.DECISIONS_MISSING, found.missing, 0, unit="decisions", text=missing),
+            at_most(Criterion.DECISIONS, sum(faults.values()), 0, unit="decisions", text=text),
+        ]
+    invalid = observed.received.invalid_records
+    unreadable = {"alert": observed.received.alerts_unreadable, "decision": observed.received.decisions_unreadable}
+    others = " and ".join(f"{count:,} records were no {what}" for what, count in unreadable.items() if count)
+    others = others or "every record of the job was an alert or a decision"
+    # A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those.
+    conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
+    if observed.drained and not observed.restarts:
+        sent, committed = conservation(observed)["sent"], observed.job.messages_committed
+        text = f"the job processed {committed} messages of the {sent} that were sent"
+        conserved = Evidence(Criterion.CONSERVATION, committed == sent, text, sent - committed, 0, "messages")
+    return [
+        *evidence,
+        at_most(Criterion.ALERTS_UNREADABLE, sum(unreadable.values()), 0, unit="records", text=others),
         at_most(Criterion.MALFORMED, invalid, 0, unit="messages", text=f"{invalid or 'no'} messages were malformed"),
-        _conserved(observed),
+        conserved,
     ]
-    return Assessment(tuple(evidence), known=observed.judgement is not None)
-
-
-def _when(observed: Observed) -> str:
-    """At which step, and during the load when, so that it can be found in the log and on the page."""
-    if not observed.failed_step:
-        return ""
-    into_s = (observed.measured_until_unix_ns - observed.starts_unix_ns.get("measured", 0)) / 1e9
-    when = f", {into_s:.1f} s into the load" if observed.failed_step == "measuring" else ""
-    return f" (step: {observed.failed_step}{when})"
 
 
 def conservation(observed: Observed) -> dict[str, int]:
@@ -54,37 +66,6 @@ def conservation(observed: Observed) -> dict[str, int]:
     invalid = observed.received.invalid_records
     processed = max(0, observed.job.messages_committed - invalid)
     return {"sent": sent, "processed": processed, "invalid": invalid, "in_flight": sent - processed - invalid}
-
-
-def _unreadable(alerts: int, decisions: int) -> Evidence:
-    """Whether the job wrote nothing else than alerts and decisions to their topics."""
-    found = {"alert": alerts, "decision": decisions}
-    said = " and ".join(f"{count:,} records were no {what}" for what, count in found.items() if count)
-    text = said or "every record of the job was an alert or a decision"
-    return at_most(Criterion.ALERTS_UNREADABLE, alerts + decisions, 0, unit="records", text=text)
-
-
-def _decisions(found: DecisionJudgement) -> list[Evidence]:
-    """Whether every order has a decision, and each is right: apart, as the rig may have lost the missing ones."""
-    duplicated = 0 if found.duplicates_allowed else found.duplicated
-    counts = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}
-    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    text = f"of the decisions on {found.orders:,} orders {said or 'all that came are right'}"
-    missing = f"{found.missing or 'no'} of {found.orders:,} orders have no decision"
-    return [
-        at_most(Criterion.DECISIONS_MISSING, found.missing, 0, unit="decisions", text=missing),
-        at_most(Criterion.DECISIONS, sum(counts.values()), 0, unit="decisions", text=text),
-    ]
-
-
-def _conserved(observed: Observed) -> Evidence:
-    """A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those."""
-    sent = observed.sent_before + observed.sent.messages_sent
-    committed = observed.job.messages_committed
-    if not observed.drained or observed.restarts:
-        return Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
-    text = f"the job processed {committed} messages of the {sent} that were sent"
-    return Evidence(Criterion.CONSERVATION, committed == sent, text, sent - committed, 0, "messages")
 
 
 def lost(observed: Observed) -> int | None:

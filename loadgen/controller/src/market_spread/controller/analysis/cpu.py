@@ -28,13 +28,12 @@ class CpuReading:
 class CpuPerMessage:
     """CPU time a message, microseconds, from the first look to the last, and from the middle one on.
 
-    broker_us: of the broker, a message sent; None if it cannot be told. unknown: why there is no figure of the job.
+    broker_us: of the broker, a message sent. None is what cannot be told.
     """
 
     whole_us: float | None = None
     second_half_us: float | None = None
     broker_us: float | None = None
-    unknown: str = ""
 
 
 def interval_ns(judged_ns: int) -> int:
@@ -49,18 +48,14 @@ def cpu_per_message(looks: Sequence[CpuReading]) -> CpuPerMessage:
     job was started again in between, since what it had used is gone with it, or if its executors' time cannot be told.
     """
     if len(looks) < 3:
-        return CpuPerMessage(unknown=f"the load was looked at {len(looks)} times after settling; make it longer")
-    first, last = looks[0], looks[-1]
+        return CpuPerMessage()
+    first, *between, last = looks
     half_ns = (first.unix_ns + last.unix_ns) // 2
-    middle = min(looks[1:-1], key=lambda look: abs(look.unix_ns - half_ns))
-    broker_us = _share(_grown(first.broker_cpu_us, last.broker_cpu_us), last.messages_sent - first.messages_sent)
-    if last.restarts != first.restarts:
-        return CpuPerMessage(broker_us=broker_us, unknown="the job was started again")
+    middle = min(between, key=lambda look: abs(look.unix_ns - half_ns))
+    broker_us = _per_message(last.messages_sent - first.messages_sent, (first.broker_cpu_us, last.broker_cpu_us))
     whole_us, second_half_us = _of_job(first, last), _of_job(middle, last)
     if whole_us is None or second_half_us is None:
-        silent = any(look.executors_cpu_us is None for look in (first, middle, last))
-        unknown = "the executors' CPU time cannot be told" if silent else "the counts of time or messages went back"
-        return CpuPerMessage(broker_us=broker_us, unknown=unknown)
+        return CpuPerMessage(broker_us=broker_us)
     return CpuPerMessage(whole_us, second_half_us, broker_us)
 
 
@@ -69,26 +64,19 @@ def cpu_us_by_look(looks: Sequence[CpuReading]) -> tuple[list[float], list[float
 
     What cannot be told is left out.
     """
-    found = [
-        (look.unix_ns / 1e9, used_us)
-        for before, look in pairwise(looks)
-        if look.restarts == before.restarts and (used_us := _of_job(before, look)) is not None
-    ]
-    return [used_us for _, used_us in found], [unix_s for unix_s, _ in found]
+    used = [(_of_job(before, look), look.unix_ns / 1e9) for before, look in pairwise(looks)]
+    known = [(used_us, unix_s) for used_us, unix_s in used if used_us is not None]
+    return [used_us for used_us, _ in known], [unix_s for _, unix_s in known]
 
 
 def _of_job(before: CpuReading, after: CpuReading) -> float | None:
-    executors_us = _grown(before.executors_cpu_us, after.executors_cpu_us)
-    own_us = _grown(before.job_cpu_us, after.job_cpu_us)
-    if executors_us is None or own_us is None:
-        return None
-    return _share(own_us + executors_us, after.messages_processed - before.messages_processed)
+    own, executors = (before.job_cpu_us, after.job_cpu_us), (before.executors_cpu_us, after.executors_cpu_us)
+    messages = after.messages_processed - before.messages_processed
+    return _per_message(messages, own, executors) if after.restarts == before.restarts else None
 
 
-def _grown(before: int | None, after: int | None) -> int | None:
-    """None, too, if it is less than before: what had used it is gone, and no one knows what it used last."""
-    return None if before is None or after is None or after < before else after - before
-
-
-def _share(used_us: int | None, messages: int) -> float | None:
-    return None if used_us is None or messages <= 0 else used_us / messages
+def _per_message(messages: int, *counts_us: tuple[int | None, int | None]) -> float | None:
+    """None, too, if a count is less than before: what had used it is gone, and no one knows what it used last."""
+    used_us = [after - before for before, after in counts_us if before is not None and after is not None]
+    known = messages > 0 and len(used_us) == len(counts_us) and min(used_us) >= 0
+    return sum(used_us) / messages if known else None

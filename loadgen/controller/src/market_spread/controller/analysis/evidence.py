@@ -1,6 +1,6 @@
 """What a run is judged by: criteria with their causes, evidence, and the verdict that follows from all of it."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -135,10 +135,6 @@ class Assessment:
             return False
         return True if self.known and any(each.holds for each in self.evidence) else None
 
-    def with_evidence(self, *more: Evidence) -> "Assessment":
-        """This, with more of it."""
-        return replace(self, evidence=(*self.evidence, *more))
-
     @property
     def failing(self) -> tuple[Evidence, ...]:
         """What does not hold."""
@@ -190,12 +186,10 @@ def conclude(verdicts: Verdicts) -> Conclusion:
     rig = [each for each in verdicts.valid.failing if not _CONSEQUENCES.get(each.criterion, frozenset()) & of_system]
     of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}
     certain = [each for each in system if not _CERTAIN.get(each.criterion, of_rig) & of_rig]
-    if rig and certain:
-        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
-    elif rig:
+    if rig and not certain:
         verdict, cause, decisive = Verdict.VOID, Cause.RIG, [*rig, *system]
-    elif system:
-        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, system
+    elif certain:
+        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
     else:
         verdict, cause, decisive = Verdict.PASSED, None, []
     besides = "its latencies are void as well: " if rig and certain else ""

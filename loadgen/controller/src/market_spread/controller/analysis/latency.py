@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Alerts
-from market_spread.loadgen.oracle.oracle import read_again
+from market_spread.controller.analysis.steadiness import Steadiness, medians_by_second, steadiness
+from market_spread.loadgen.columns import Alerts, Bools
 
 STAGES = ("send_lag", "ingest", "compute", "delivery")
 
@@ -75,29 +75,39 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class LatencyHistograms:
-    """Histograms, microseconds. `steady` leaves out what met a boundary, from intended send to receipt."""
+    """Histograms of alerts, microseconds. `steady` leaves out what met a boundary, from intended send to receipt.
 
+    met: which of the alerts waited at one, or behind what had piled up there; level: whether the median of each second
+    kept its level.
+    """
+
+    alerts: Alerts
+    met: Bools
     end_to_end: HdrCounts
     steady: HdrCounts
     service: HdrCounts
     stages: dict[str, HdrCounts]
     boundaries: tuple[Boundary, ...]
     growth: Growth
+    level: Steadiness
 
 
 def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> LatencyHistograms:
     """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
     measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches)
-    end_to_end_us = measured.received_us - measured.intended_us
+    end_to_end_us, met = measured.received_us - measured.intended_us, np.zeros(len(measured), np.bool_)
+    for boundary in boundaries:
+        met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
+    level = Steadiness(unknown="there are no alerts")
+    if len(measured):
+        level = steadiness(*medians_by_second(measured.intended_us, end_to_end_us))
     return LatencyHistograms(
-        end_to_end=HdrCounts(end_to_end_us),
-        steady=HdrCounts(end_to_end_us[~meets(measured, boundaries)]),
+        alerts=measured, boundaries=boundaries, met=met, level=level, growth=latency_growth(measured, boundaries),
+        end_to_end=HdrCounts(end_to_end_us), steady=HdrCounts(end_to_end_us[~met]),
         service=HdrCounts(measured.received_us - measured.sent_us),
         stages={name: HdrCounts(values_us) for name, values_us in stages_us(measured).items()},
-        boundaries=boundaries,
-        growth=latency_growth(measured, boundaries),
-    )
+    )  # fmt: skip
 
 
 def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
@@ -106,21 +116,10 @@ def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
     return firsts[firsts.intended_us >= from_us]
 
 
-def received_again_us(alerts: Alerts, replays: Sequence[tuple[int, int]]) -> Int64s:
-    """When alerts came that were not the first of their order, of what may have been read again then; ascending."""
-    again = read_again(alerts.intended_us, alerts.received_us, replays)
-    again[np.unique(alerts.order_id, return_index=True)[1]] = False
-    return np.sort(alerts.received_us[again])
-
-
 def stages_us(alerts: Alerts) -> dict[str, Int64s]:
     """The stages of each alert, which add up to its latency."""
-    return {
-        "send_lag": alerts.sent_us - alerts.intended_us,
-        "ingest": alerts.read_us - alerts.sent_us,
-        "compute": alerts.emitted_us - alerts.read_us,
-        "delivery": alerts.received_us - alerts.emitted_us,
-    }
+    stamps_us = (alerts.intended_us, alerts.sent_us, alerts.read_us, alerts.emitted_us, alerts.received_us)
+    return {stage: end - begin for stage, (begin, end) in zip(STAGES, pairwise(stamps_us), strict=True)}
 
 
 def reordered(alerts: Alerts) -> int:
@@ -156,32 +155,17 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
     apart = np.ones(len(alerts), np.bool_)
     for boundary in boundaries:
         apart &= (alerts.intended_us < boundary.begin_us) | (alerts.intended_us >= boundary.caught_up_us)
-    intended_us, received_us = alerts.intended_us[apart], alerts.received_us[apart]
+    intended_us, latency_us = alerts.intended_us[apart], (alerts.received_us - alerts.intended_us)[apart]
     if len(intended_us) < _GROWTH_ALERTS_MIN:
         return Growth(not_evaluated=f"too few alerts ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
-    if (span_us := int(np.ptp(intended_us))) < _GROWTH_US_MIN:
-        return Growth(
-            not_evaluated=f"too short ({span_us / 1e6:.1f} s, at least {_GROWTH_US_MIN / 1e6:.0f} s are needed)"
-        )
     age_us = intended_us - intended_us.min()
-    duration_us = int(age_us.max())
+    if (duration_us := int(age_us.max())) < _GROWTH_US_MIN:
+        needed = f"at least {_GROWTH_US_MIN / 1e6:.0f} s are needed"
+        return Growth(not_evaluated=f"too short ({duration_us / 1e6:.1f} s, {needed})")
     slice_of = np.minimum(age_us * _GROWTH_SLICES // duration_us, _GROWTH_SLICES - 1)
     slices = np.unique(slice_of)
-    median_us = np.array([np.median((received_us - intended_us)[slice_of == number]) for number in slices])
+    median_us = np.array([np.median(latency_us[slice_of == number]) for number in slices])
     earlier, later = np.triu_indices(len(slices), 1)
     risen_us = median_us[later] - median_us[earlier]
-    slope_us = np.median(risen_us / (slices[later] - slices[earlier]))
-    return Growth(
-        grown_us=round(float(slope_us) * _GROWTH_SLICES),
-        p50_us=round(float(np.median(received_us - intended_us))),
-        duration_us=duration_us,
-        agreement=float(np.sign(risen_us).mean()),
-    )
-
-
-def meets(alerts: Alerts, boundaries: Sequence[Boundary]) -> npt.NDArray[np.bool_]:
-    """Which alerts waited at a boundary, or behind what had piled up there."""
-    met = np.zeros(len(alerts), np.bool_)
-    for boundary in boundaries:
-        met |= (alerts.intended_us < boundary.caught_up_us) & (alerts.received_us > boundary.begin_us)
-    return met
+    slope_us, p50_us = float(np.median(risen_us / (slices[later] - slices[earlier]))), float(np.median(latency_us))
+    return Growth(round(slope_us * _GROWTH_SLICES), round(p50_us), duration_us, float(np.sign(risen_us).mean()))

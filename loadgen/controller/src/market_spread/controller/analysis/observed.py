@@ -89,6 +89,11 @@ class Observed:
         return max(0, self.job.restarts - self.restarts_before) + self.job_restarts
 
     @property
+    def error_text(self) -> str:
+        """The error, and the step at which it came."""
+        return f"{self.error} (step: {self.failed_step})" if self.failed_step else str(self.error)
+
+    @property
     def timed_alerts(self) -> Alerts | None:
         """The alerts whose latencies count: all but the belated ones, as the first decision on those was another."""
         if self.alerts is None or self.judgement is None or not self.judgement.belated:
@@ -111,7 +116,12 @@ def judge(plan: RunPlan, observed: Observed) -> None:
     else:
         observed.judgement = judge_run(plan, observed)
         if plan.workload.decisions == ALL_DECISIONS:
-            observed.decisions = judge_decisions(plan, observed)
+            of_decisions = DecisionJudge(
+                decisions_of(observed), alerted=observed.alerts.order_id, delay_us=0 if plan.is_fenced else None,
+                duplicates_allowed=observed.restarts > 0 or plan.workload.job.replicas > 1,
+            )  # fmt: skip
+            _add_input(of_decisions, plan, observed)
+            observed.decisions = of_decisions.judgement()
 
 
 def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None) -> Judgement:
@@ -120,8 +130,7 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     delay_us: how long a message may have taken; by default what the alerts themselves say.
     """
     assert observed.alerts is not None
-    workload = plan.workload
-    paths = partial(path_of, workload=workload) if workload.job.replicas > 1 else None
+    paths = partial(path_of, workload=plan.workload) if plan.workload.job.replicas > 1 else None
     delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
     oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replays_of(plan, observed), paths=paths)
     _add_input(oracle, plan, observed)
@@ -146,19 +155,6 @@ def replays_of(plan: RunPlan, observed: Observed) -> tuple[tuple[int, int], ...]
     gaps_ns.sort(key=lambda gap: gap[0] - gap[1])
     found = [gap for i, gap in enumerate(gaps_ns) if i < observed.restarts or gap[1] - gap[0] > _PAUSE_NS_MAX]
     return tuple((begin_ns // 1000 - _CLOCKS_US, end_ns // 1000 + _CLOCKS_US) for begin_ns, end_ns in found)
-
-
-def judge_decisions(plan: RunPlan, observed: Observed) -> DecisionJudgement:
-    """The judgement of all decisions on measured orders, by the same input."""
-    assert observed.alerts is not None
-    judge = DecisionJudge(
-        decisions_of(observed),
-        alerted=observed.alerts.order_id,
-        delay_us=0 if plan.is_fenced else None,
-        duplicates_allowed=observed.restarts > 0 or plan.workload.job.replicas > 1,
-    )
-    _add_input(judge, plan, observed)
-    return judge.judgement()
 
 
 def decisions_of(observed: Observed) -> Decisions:

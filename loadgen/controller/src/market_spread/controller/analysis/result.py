@@ -175,12 +175,16 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
     """
     few = too_few_clusters(result.latency_clusters)
     stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
+    partitions = result.latency_by_state_partition_ns
+    # Of very many the slowest in the median.
+    slowest = sorted(partitions, key=lambda n: -(partitions[n]["p50"] or 0))[:_PARTITIONS_SHOWN_MAX]
+    shown = {n: each for n, each in partitions.items() if len(partitions) > 1 and n in slowest}
     rows = [
         ("intended send to receipt", "latency_ns", result.latency_ns),
         ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
         *([] if result.pause_ns_max is None else [("  longest pause in between", "", {"max": result.pause_ns_max})]),
         *((f"  {heat} probes", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
-        *_partition_rows(result),
+        *((f"  state partition {n}", f"latency_by_state_partition_ns.{n}", each) for n, each in shown.items()),
         ("actual send to receipt", "service_time_ns", result.service_time_ns),
     ]
     for name, latency in result.stages_ns.items():
@@ -199,7 +203,7 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
     def cell(path: str, name: str, latency: LatencyNs) -> str:
         if latency.get(name) is not None and (clusters := few.get(path, {}).get(name)) is not None:
             return f"– ({counted(clusters, 'cluster')})"
-        text, interval = _milliseconds(latency.get(name), decimals), _interval(result, path, name, decimals)
+        text, interval = milliseconds_text(latency.get(name), decimals, ""), _interval(result, path, name, decimals)
         return text if narrow or not interval else f"{text} ({interval}; {result.latency_clusters[path][name]:,})"
 
     cells = []
@@ -207,31 +211,15 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
         cells.append((title, *(cell(path, name, latency) for name in PERCENTILES)))
         if narrow and path in result.latency_intervals and not title.startswith(" "):
             clusters = result.latency_clusters[path]
-            intervals = (_interval(result, path, name, decimals) or "–" for name in PERCENTILES)
-            cells += [("  95% interval", *intervals)]
-            cells += [("  clusters of time", *(f"{clusters.get(name, '–')}" for name in PERCENTILES))]
+            cells.append(("  95% interval", *(_interval(result, path, name, decimals) or "–" for name in PERCENTILES)))
+            cells.append(("  clusters of time", *(f"{clusters.get(name, '–')}" for name in PERCENTILES)))
     return cells
 
 
 def _interval(result: Result, path: str, name: str, decimals: int) -> str:
     """That of a percentile, empty if it has none."""
     found = result.latency_intervals.get(path, {}).get(name)
-    return f"{_milliseconds(found['low_ns'], decimals)}–{_milliseconds(found['high_ns'], decimals)}" if found else ""
-
-
-def _partition_rows(result: Result) -> list[tuple[str, str, LatencyNs]]:
-    """Latencies by state partition, where there is more than one; of very many the slowest in the median."""
-    found = result.latency_by_state_partition_ns
-    slowest = sorted(found, key=lambda number: -(found[number]["p50"] or 0))[:_PARTITIONS_SHOWN_MAX]
-    return [
-        (f"  state partition {number}", f"latency_by_state_partition_ns.{number}", each)
-        for number, each in found.items()
-        if len(found) > 1 and number in slowest
-    ]
-
-
-def _milliseconds(value_ns: int | None, decimals: int) -> str:
-    return "–" if value_ns is None else f"{value_ns / 1e6:,.{decimals}f}"
+    return "–".join(milliseconds_text(found[end], decimals, "") for end in ("low_ns", "high_ns")) if found else ""
 
 
 def figure_rows(result: Result) -> list[tuple[str, str]]:
@@ -261,9 +249,9 @@ def figure_rows(result: Result) -> list[tuple[str, str]]:
     ]
 
 
-def milliseconds_text(value_ns: int | None) -> str:
-    """The time in milliseconds with their unit; a dash for none."""
-    return "–" if value_ns is None else f"{value_ns / 1e6:,.1f} ms"
+def milliseconds_text(value_ns: int | None, decimals: int = 1, unit: str = " ms") -> str:
+    """The time in milliseconds, and their unit; a dash for none."""
+    return "–" if value_ns is None else f"{value_ns / 1e6:,.{decimals}f}{unit}"
 
 
 def _lengths(median_ns: int | None, longest_ns: int | None) -> str:

@@ -1,23 +1,31 @@
 """Where the output stood still: for how long, where the time went, and whether the system or the rig is to blame."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
+from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.wire.codec import Int64s
-from market_spread.controller.analysis.latency import Boundary, stages_us
+from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
+from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.observed import Observed, batches_of, replays_of
 from market_spread.controller.clients.watch import Silence
-from market_spread.loadgen.columns import Alerts
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.state_partitions import path_of
+from market_spread.controller.plan.workload import run_limits
+from market_spread.loadgen.columns import Alerts, Bools, symbol_codes
+from market_spread.loadgen.oracle.oracle import read_again
 
 # Of a standstill, so much must lie within one of the rig's, or of a larger part's, for that to be its cause.
 _EXPLAINED_SHARE_MIN = 0.5
 # A job that is ended by an outage may be noticed when that is over.
 _JUST_US = 1_000_000
 _NEVER: Int64s = np.zeros(0, np.int64)
-# The number of what is in no part.
-NO_PART = -1
+# Of a key that comes rarely, one order that is late tells nothing of the key.
+_STALLED_ORDERS_MIN = 5
 # Longer than any run, 12 days: a group's times, in one number with its own, are below those of the next group.
 _RUN_US_MAX = 2**40
 
@@ -26,12 +34,14 @@ _RUN_US_MAX = 2**40
 class Groups:
     """Parts of the output that may stand still alone.
 
-    of: the number of its part, for each alert, or NO_PART; within: of what the part is held against; name: what the
-    part is called, by the place of one of its alerts; orders_min: how many of its orders must have waited; again_us:
-    when alerts came again, ascending, of what was read again after a restart: nothing stands still meanwhile.
+    of: the number of its part, for each alert; counted: which alerts tell of it; within: of what the part is held
+    against; name: what the part is called, by the place of one of its alerts; orders_min: how many of its orders must
+    have waited; again_us: when alerts came again, ascending, of what was read again after a restart: nothing stands
+    still meanwhile.
     """
 
     of: Int64s
+    counted: Bools
     within: Int64s
     name: Callable[[int], str]
     orders_min: int = 1
@@ -39,36 +49,39 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class RigTimes:
-    """When the rig stood still, and what it waited: its silences, how late the sender sent each message, and from the
-    broker's append of each alert to its receipt.
-    """
-
-    silences: Sequence[Silence] = ()
-    send_lags: HdrCounts = field(default_factory=HdrCounts)
-    fetch: HdrCounts = field(default_factory=HdrCounts)
-
-
-@dataclass(frozen=True, slots=True)
 class Stall:
     """A time in which orders were due and no alert came. Unix microseconds, by the receiver's clock.
 
-    at_boundary: it meets the end of a batch; stage_shares: of the time that the orders which waited took, by stage;
-    part: what alone stood still, empty if all of the output did; of_rig: what of the rig stood still meanwhile and
-    explains it, None if it is the system's own.
+    at_boundary: it meets the end of a batch; stage: on which the orders that waited spent most of their time, and
+    stage_share of it; part: what alone stood still, empty if all of the output did; of_rig: what of the rig stood still
+    meanwhile and explains it, None if it is the system's own.
     """
 
     begin_us: int
     end_us: int
     at_boundary: bool
-    stage_shares: Mapping[str, float]
-    part: str = ""
-    of_rig: Silence | None = None
+    stage: str
+    stage_share: float
+    part: str
+    of_rig: Silence | None
 
     @property
     def duration_us(self) -> int:
         """How long it was."""
         return self.end_us - self.begin_us
+
+
+def stalls_of(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
+    """Those beyond the limit, from the begin of the measured load on: settling leaves out latencies alone."""
+    if (timed := observed.timed_alerts) is None:
+        return ()
+    alerts = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+    replays = replays_of(plan, observed)
+    return find_stalls(
+        alerts, find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
+        parts=parts_of(plan, alerts, replays), longer_than_us=run_limits(plan.workload).stall_us, rig=observed,
+        again_us=received_again_us(timed, replays if plan.workload.job.replicas == 1 else ()),
+    )  # fmt: skip
 
 
 def find_stalls(
@@ -78,7 +91,7 @@ def find_stalls(
     parts: Sequence[Groups] = (),
     again_us: Int64s = _NEVER,
     longer_than_us: int,
-    rig: RigTimes = RigTimes(),
+    rig: Observed | None = None,
 ) -> tuple[Stall, ...]:
     """The stalls of first alerts that are longer than the given time, in order; then those of one part alone.
 
@@ -87,33 +100,107 @@ def find_stalls(
     when the next alert could be expected. In a part (larger ones first) a gap counts from the moment at which others
     had passed such an order by; and not if a larger one, or all, stood still for at least half of it.
 
-    again_us: see `Groups`, of all the output; rig: what tells whether a stall is its own.
+    again_us: see `Groups`, of all the output; rig: what was observed of it, which tells whether a stall is its own.
     """
     if not len(alerts):
         return ()
     everything = np.zeros(len(alerts), np.int64)
-    whole = Groups(everything, everything, lambda _: "", again_us=again_us)
-    found = _gaps(alerts, boundaries, whole, longer_than_us, rig)
+    whole = Groups(everything, everything == 0, everything, lambda _: "", again_us=again_us)
+    found = list(_gaps(alerts, boundaries, whole, longer_than_us, rig))
     for groups in parts:
         alone = _gaps(alerts, boundaries, groups, longer_than_us, rig)
         found += [stall for stall in alone if not any(_explains(each, stall) for each in found)]
     return tuple(found)
 
 
-def outage_of(silences: Sequence[Silence], *, begin_us: int, failed_us: int, longer_than_us: int) -> Silence | None:
-    """What of the rig a job may have failed by: broker or machine stood still until then, or for half of the time.
+def parts_of(plan: RunPlan, alerts: Alerts, replays: Sequence[tuple[int, int]] = ()) -> list[Groups]:
+    """What of the output may stand still alone, larger parts first: partitions of state and input, their paths, keys.
 
-    begin_us: from when on the job had to do what it did not do.
+    Orders of a path come in order, so a key is held against the others of its path, and all else against everything.
+    replays: when orders may have been read again, Unix microseconds. An order that was accepted before can be rejected
+    then, by a newer quote, and parts catch up one after another: such orders tell of no part, or of no key and path
+    where a second job goes on meanwhile.
     """
-    until = Silence("job", begin_us, failed_us)
+    symbols, keys, paths = alerts.symbol, symbol_codes(alerts.symbol), path_of(alerts.symbol, plan.workload)
+    of_input, of_state = np.divmod(paths, plan.workload.state_partitions)
+    whole = np.zeros(len(alerts), np.int64)
+    once = ~read_again(alerts.intended_us, alerts.received_us, replays)
+    counted = once | (plan.workload.job.replicas > 1)
+    return [
+        Groups(of_state, counted, whole, lambda at: f"partition {of_state[at]} of the job's state"),
+        Groups(of_input, counted, whole, lambda at: f"partition {of_input[at]} of the input"),
+        Groups(paths, once, whole, lambda at: f"partition {of_input[at]} of the input on {of_state[at]} of the state"),
+        Groups(keys, once, paths, lambda at: f"the key {symbols[at].decode('latin-1').strip()}", _STALLED_ORDERS_MIN),
+    ]
+
+
+def received_again_us(alerts: Alerts, replays: Sequence[tuple[int, int]]) -> Int64s:
+    """When alerts came that were not the first of their order, of what may have been read again then; ascending."""
+    again = read_again(alerts.intended_us, alerts.received_us, replays)
+    again[np.unique(alerts.order_id, return_index=True)[1]] = False
+    return np.sort(alerts.received_us[again])
+
+
+def outage_of(plan: RunPlan, observed: Observed) -> Silence | None:
+    """What of the rig the job may have failed by, in the measured load or after it, None if it did not fail then.
+
+    Broker or machine stood still until then, or for half of the time in which the job had to do what it did not do.
+    """
+    if observed.error is None or (begin_ns := observed.starts_unix_ns.get("measured")) is None:
+        return None
+    if observed.failed_step == "draining":
+        begin_ns = observed.measured_until_unix_ns
+    until = Silence("job", begin_ns // 1000, observed.failed_unix_ns // 1000)
+    limit_us = run_limits(plan.workload).stall_us
     found = [
         each
-        for each in silences
+        for each in observed.silences
         if each.component in ("broker", "machine")
-        and each.duration_us > longer_than_us
-        and (each.end_us >= failed_us - _JUST_US >= each.begin_us or _explains(each, until))
+        and each.duration_us > limit_us
+        and (each.end_us >= until.end_us - _JUST_US >= each.begin_us or _explains(each, until))
     ]
     return max(found, key=lambda each: each.duration_us, default=None)
+
+
+def stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evidence:
+    """Whether the job had the output stand still; what the rig explains is the rig's."""
+    limit_ms = run_limits(plan.workload).stall_us / 1000
+    own = [stall for stall in stalls if stall.of_rig is None]
+    longest = max(own, key=lambda stall: stall.duration_us, default=None)
+    if longest is None:
+        text = f"the job had the output stand still for no longer than {limit_ms:g} ms"
+        return Evidence(Criterion.STALLED, True, text, None, limit_ms, "ms")
+    text = (
+        f"{longest.part or 'the job'} stood still for {_when(longest, observed)}, "
+        f"{'while the others went on, ' if longest.part else ''}"
+        f"{'at a batch boundary' if longest.at_boundary else 'in the middle of a batch'}; {longest.stage_share:.0%} of "
+        f"the time of the orders that waited went to {longest.stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s "
+        "is allowed"
+    )
+    if len(own) > 1:
+        text += f"; there were {len(own)} such times"
+    return Evidence(Criterion.STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
+
+
+def rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall], outage: Silence | None) -> Evidence:
+    """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
+    limit_ms = run_limits(plan.workload).stall_us / 1000
+    silences = [stall.of_rig for stall in stalls if stall.of_rig]
+    longest = outage or max(silences, key=lambda silence: silence.duration_us, default=None)
+    if longest is None:
+        found, text = None, "not evaluated: there are no alerts by which it would show"
+        if observed.alerts is not None:
+            found, text = 0, "no part of the rig had the output stand still"
+        return at_most(Criterion.RIG_STALLED, found, limit_ms, unit="ms", text=text)
+    text = f"the {longest.component} stood still for {_when(longest, observed)}"
+    if outage is not None and not isinstance(observed.error, RunVoidError):
+        text += f", and the job failed: {observed.error_text}"
+    return Evidence(Criterion.RIG_STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
+
+
+def _when(still: Silence | Stall, observed: Observed) -> str:
+    at_s = still.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
+    return f"{still.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on"
 
 
 def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | None:
@@ -129,49 +216,41 @@ def longest_pause_us(alerts: Alerts, boundaries: Sequence[Boundary]) -> int | No
 
 
 def _gaps(
-    alerts: Alerts, boundaries: Sequence[Boundary], groups: Groups, longer_than_us: int, rig: RigTimes
-) -> list[Stall]:
+    alerts: Alerts, boundaries: Sequence[Boundary], groups: Groups, longer_than_us: int, rig: Observed | None
+) -> Iterator[Stall]:
     _, group_of = np.unique(groups.of, return_inverse=True)
     order = np.lexsort((alerts.received_us, group_of))
-    order = order[groups.of[order] != NO_PART]
+    order = order[groups.counted[order]]
     if not len(order):
-        return []
+        return
     ours, of = alerts[order], group_of[order]
     intended_us, received_us = ours.intended_us, ours.received_us
     due_us = _least_from_here_on(intended_us, of)
-    before = np.flatnonzero(of[1:] == of[:-1])  # of those after it
-    begin_us = due_us.copy()
-    begin_us[before + 1] = np.maximum(due_us[before + 1], received_us[before])
-    if of[-1]:
-        begin_us = np.maximum(begin_us, _passed_us(alerts, groups.within, groups.within[order], due_us))
-    stalls = []
+    is_first = np.diff(of, prepend=-1) > 0  # of its part
+    begin_us = np.maximum(due_us, np.where(is_first, due_us, np.roll(received_us, 1)))
+    if of[-1] or not groups.counted.all():  # there are others that can have passed an order by
+        begin_us = np.maximum(begin_us, _passed_us(alerts, groups.within, order, due_us))
     for place in np.flatnonzero(received_us - begin_us > longer_than_us):
         begin, end = int(begin_us[place]), int(received_us[place])
         last = int(np.searchsorted(of, of[place], side="right"))
         due = (intended_us[place:last] >= begin) & (intended_us[place:last] <= end)
         waited = ours[place + np.flatnonzero(due)] if due.any() else ours[place : place + 1]
-        waits_us = waited.received_us - waited.intended_us
-        lag_us = int(waits_us.min())
-        if place and of[place - 1] == of[place]:
+        lag_us = int((waited.received_us - waited.intended_us).min())
+        if not is_first[place]:
             lag_us = min(lag_us, int(received_us[place - 1] - intended_us[place - 1]))
-        begin, end = _longest_between(groups.again_us, max(begin, int(due_us[place]) + lag_us), end)
+        begin = max(begin, int(due_us[place]) + lag_us)
+        # The longest part of it in which nothing came again.
+        again_us = groups.again_us[(groups.again_us > begin) & (groups.again_us < end)]
+        begin, end = max(pairwise([begin, *again_us.tolist(), end]), key=lambda part: part[1] - part[0])
         if end - begin <= longer_than_us or len(waited) < groups.orders_min:
             continue
         spent = {name: max(0.0, float(values.sum())) for name, values in stages_us(waited).items()}
-        total = sum(spent.values()) or 1.0
-        shares = {name: value / total for name, value in spent.items()}
-        at_boundary = any(boundary.begin_us < end and boundary.end_us > begin for boundary in boundaries)
-        stall = Stall(begin, end, at_boundary, shares, groups.name(int(order[place])))
-        stalls.append(replace(stall, of_rig=_blamed(stall, waited, rig)))
-    return stalls
-
-
-def _longest_between(times_us: Int64s, begin_us: int, end_us: int) -> tuple[int, int]:
-    """The longest part of the time in which none of these, ascending, lies."""
-    within = times_us[(times_us > begin_us) & (times_us < end_us)]
-    edges_us = np.concatenate(([begin_us], within, [end_us]))
-    at = int(np.diff(edges_us).argmax())
-    return int(edges_us[at]), int(edges_us[at + 1])
+        stage = max(spent, key=lambda name: spent[name])
+        stage_share = spent[stage] / (sum(spent.values()) or 1.0)
+        still = Silence("job", begin, end)
+        at_boundary = any(_shared_us(still, boundary) > 0 for boundary in boundaries)
+        blamed = _blamed(still, waited, rig) if rig else None
+        yield Stall(begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
 
 
 def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:
@@ -181,19 +260,16 @@ def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:
     return least
 
 
-def _passed_us(alerts: Alerts, within: Int64s, wanted_of: Int64s, due_us: Int64s) -> Int64s:
-    """When the first alert came, of those of the same number, of an order that was due no earlier.
+def _passed_us(alerts: Alerts, within: Int64s, order: Int64s, due_us: Int64s) -> Int64s:
+    """When the first alert came, of those of the same number, of an order that was due no earlier; for those in order.
 
     An alert's own part may be among them: what is due no earlier in it does not come before the gap ends.
     """
-    numbers, of = np.unique(within, return_inverse=True)
-    by_due = np.lexsort((alerts.intended_us, of))
-    earliest_us = _least_from_here_on(alerts.received_us[by_due], of[by_due])
-    base_us = int(alerts.intended_us.min())
+    _, of = np.unique(within, return_inverse=True)
+    by_due, base_us = np.lexsort((alerts.intended_us, of)), int(alerts.intended_us.min())
     found = _numbered(alerts.intended_us[by_due], of[by_due], base_us)
-    wanted = _numbered(due_us, np.searchsorted(numbers, wanted_of), base_us)
-    passed_us: Int64s = earliest_us[np.searchsorted(found, wanted)]
-    return passed_us
+    at = np.searchsorted(found, _numbered(due_us, of[order], base_us))
+    return _least_from_here_on(alerts.received_us[by_due], of[by_due])[at]
 
 
 def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
@@ -202,8 +278,8 @@ def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
     return numbers
 
 
-def _blamed(stall: Stall, waited: Alerts, rig: RigTimes) -> Silence | None:
-    """What of the rig stood still and explains the stall; None if nothing does, so that it is the system's own.
+def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
+    """What of the rig stood still and explains a stall; None if nothing does, so that it is the system's own.
 
     While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells. A
     sender may answer whose load is late, and a receiver that does not get to its alerts. Both tell their waits apart
@@ -217,18 +293,19 @@ def _blamed(stall: Stall, waited: Alerts, rig: RigTimes) -> Silence | None:
     long_us = round(_EXPLAINED_SHARE_MIN * stall.duration_us)
     least = max(1, _EXPLAINED_SHARE_MIN * int((waits_us >= long_us).sum()))
 
-    def as_many(waits: HdrCounts) -> bool:
-        return int(waits.counts[int(bucket_indices(np.array([long_us]))[0]) :].sum()) >= least
+    def as_many(waits: bytes) -> bool:
+        bucket = int(bucket_indices(np.array([long_us]))[0])
+        return int(HdrCounts.of_status(waits).counts[bucket:].sum()) >= least
 
     was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
-    if was_late and as_many(rig.send_lags):
-        return Silence("sender", stall.begin_us, stall.end_us)
-    return Silence("receiver", stall.begin_us, stall.end_us) if as_many(rig.fetch) else None
+    if was_late and as_many(rig.sent.send_lag_histogram):
+        return replace(stall, component="sender")
+    return replace(stall, component="receiver") if as_many(rig.received.fetch_histogram) else None
 
 
 def _explains(other: Silence | Stall, stall: Silence | Stall) -> bool:
     return _shared_us(stall, other) >= _EXPLAINED_SHARE_MIN * stall.duration_us
 
 
-def _shared_us(stall: Silence | Stall, other: Silence | Stall) -> int:
+def _shared_us(stall: Silence | Stall, other: Silence | Stall | Boundary) -> int:
     return min(stall.end_us, other.end_us) - max(stall.begin_us, other.begin_us)

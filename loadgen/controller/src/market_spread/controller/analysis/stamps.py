@@ -6,6 +6,7 @@ status calls tell.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 import numpy as np
 
@@ -29,10 +30,6 @@ class ClockOffset:
     offset_us: float
     bound_us: float
 
-    def minus(self, other: "ClockOffset") -> "ClockOffset":
-        """How far this clock is ahead of another one, both measured from the same place."""
-        return ClockOffset(self.offset_us - other.offset_us, self.bound_us + other.bound_us)
-
 
 def offset_by(round_trips: Iterable[RoundTrip]) -> ClockOffset | None:
     """The offset of a clock by its quickest round trip; None if there is none.
@@ -40,11 +37,9 @@ def offset_by(round_trips: Iterable[RoundTrip]) -> ClockOffset | None:
     Cristian, Probabilistic clock synchronization, Distributed Computing 3 (1989); NTP's formula of four times
     (RFC 5905, section 8). The bound holds for any asymmetry of the two ways. A clock that answers 0 does not tell.
     """
-    told = [trip for trip in round_trips if trip.taken_unix_ns > 0 and trip.bound_ns >= 0]
-    if not told:
-        return None
-    best = min(told, key=lambda trip: trip.bound_ns)
-    return ClockOffset(best.offset_ns / 1000, best.bound_ns / 1000)
+    told = (trip for trip in round_trips if trip.taken_unix_ns > 0 and trip.bound_ns >= 0)
+    best = min(told, key=lambda trip: trip.bound_ns, default=None)
+    return ClockOffset(best.offset_ns / 1000, best.bound_ns / 1000) if best else None
 
 
 def clock_bounds(round_trips: Mapping[str, Mapping[str, RoundTrip]]) -> dict[str, ClockOffset]:
@@ -53,21 +48,18 @@ def clock_bounds(round_trips: Mapping[str, Mapping[str, RoundTrip]]) -> dict[str
     `round_trips` has the best of each process in each phase (before, during, after). The offset lies within the hull of
     what the phases allow, so a clock that drifted or was moved between two of them has a bound that says so.
     """
-    found: dict[str, ClockOffset] = {}
-    for process in sorted({process for of_phase in round_trips.values() for process in of_phase}):
-        trips = [of_phase[process] for of_phase in round_trips.values() if process in of_phase]
-        offsets = [offset for trip in trips if (offset := offset_by([trip])) is not None]
-        if offsets:
-            found[process] = _hull(offsets)
-    return found
+    found: dict[str, list[ClockOffset]] = {}
+    for process, trip in chain.from_iterable(of_phase.items() for of_phase in round_trips.values()):
+        if offset := offset_by([trip]):
+            found.setdefault(process, []).append(offset)
+    return {process: _hull(offsets) for process, offsets in found.items()}
 
 
 def clocks_apart(bounds: Mapping[str, ClockOffset], one: str = "receiver", other: str = "sender") -> ClockOffset | None:
     """How far one kind of process is ahead of another, the hull over all pairs (several senders); None if not known."""
     pairs = [
-        ours.minus(theirs)
-        for name, ours in bounds.items()
-        for their_name, theirs in bounds.items()
+        ClockOffset(ours.offset_us - theirs.offset_us, ours.bound_us + theirs.bound_us)
+        for (name, ours), (their_name, theirs) in product(bounds.items(), repeat=2)
         if name.partition("-")[0] == one and their_name.partition("-")[0] == other
     ]
     return _hull(pairs) if pairs else None
@@ -90,7 +82,7 @@ def clock_offset(observed: Observed, limit_ms: float, hosts: int) -> Evidence:
     if abs(apart.offset_us) - apart.bound_us > limit_ms * 1000:
         text += f"; latencies are wrong by as much, and at most {limit_ms:g} ms may be: {_why(hosts)}"
         holds = False
-    elif _at_most_us(apart) <= limit_ms * 1000:
+    elif abs(apart.offset_us) + apart.bound_us <= limit_ms * 1000:
         holds = True
     else:
         text = f"not evaluated: {text}, so it cannot be told whether it is within {limit_ms:g} ms"
@@ -111,27 +103,24 @@ def stamps(observed: Observed, alerts: Alerts, limit_ms: float, hosts: int) -> t
     false: dict[str, Bools] = {}
     slack_us = 0.0
     if of_job and to_receiver and not has_executors:
-        slack_us = max(map(_at_most_us, (of_job, to_receiver))) + abs(observed.sent.clock_deviation_us_max)
+        apart_us = max(abs(each.offset_us) + each.bound_us for each in (of_job, to_receiver))
+        slack_us = apart_us + abs(observed.sent.clock_deviation_us_max)
         false = {"ingest": stages["ingest"] < -slack_us, "compute": stages["compute"] < 0}
-        if not _received_too_soon(observed, alerts):
+        # It is the rig's doing if alerts were received before their orders were sent, or before the broker had them.
+        early = int((alerts.received_us < alerts.sent_us).sum())
+        fetch = HdrCounts.of_status(observed.received.fetch_histogram)  # what is below 0 is in the first bucket
+        if early <= FALSE_STAMPS_SHARE_MAX * len(alerts) and fetch.counts[0] <= FALSE_STAMPS_SHARE_MAX * fetch.count:
             false["delivery"] = stages["delivery"] < -slack_us
     others = {name: (us < 0) & ~false.get(name, np.zeros(len(us), np.bool_)) for name, us in stages.items()}
     of_others = _of_others(others, len(alerts), of_job, has_executors, limit_ms, _why(hosts))
     return _of_job(false, len(alerts), slack_us), of_others
 
 
-def _received_too_soon(observed: Observed, alerts: Alerts) -> bool:
-    """Whether alerts were received before their orders were sent, or before the broker had them: the rig's doing."""
-    fetch = HdrCounts.of_status(observed.received.fetch_histogram)  # what is below 0 is in the first bucket
-    early = int((alerts.received_us < alerts.sent_us).sum())
-    return fetch.counts[0] > FALSE_STAMPS_SHARE_MAX * fetch.count or early > FALSE_STAMPS_SHARE_MAX * len(alerts)
-
-
 def _of_job(false: Mapping[str, Bools], alerts: int, slack_us: float) -> Evidence:
     stage, count, holds = _worst(false, alerts)
     text = "the job's stamps are as true as the clocks tell"
     if not false:
-        text = "not evaluated: nobody knows how far the clock of the job's tasks is from the rig's"
+        holds, text = None, "not evaluated: nobody knows how far the clock of the job's tasks is from the rig's"
     elif holds is None:
         text = f"not evaluated: {count} of {alerts:,} alerts have false stamps, too few to tell"
     elif not holds:
@@ -139,9 +128,7 @@ def _of_job(false: Mapping[str, Bools], alerts: int, slack_us: float) -> Evidenc
             f"the job's stamps are false: stage {stage} ends before it begins in {count:,} of {alerts:,} alerts, "
             f"though clocks are apart by {slack_us / 1000:.2f} ms at most"
         )
-    return Evidence(
-        Criterion.JOB_STAMPS, holds if false else None, text, count, FALSE_STAMPS_SHARE_MAX * alerts, "alerts"
-    )
+    return Evidence(Criterion.JOB_STAMPS, holds, text, count, FALSE_STAMPS_SHARE_MAX * alerts, "alerts")
 
 
 def _of_others(
@@ -167,12 +154,9 @@ def _of_others(
 def _worst(false: Mapping[str, Bools], alerts: int) -> tuple[str, int, bool | None]:
     """The stage that most alerts are false in, how many, and whether so few may be; None if that is not to be told."""
     counts = {name: int(of.sum()) for name, of in false.items()}
-    stage = max(counts, key=lambda name: counts[name], default="")
-    count = counts.get(stage, 0)
-    holds: bool | None = count <= FALSE_STAMPS_SHARE_MAX * alerts
-    if alerts < _ALERTS_MIN and (0 < count <= _FEW or not alerts):
-        holds = None
-    return stage, count, holds
+    stage, count = max(counts.items(), key=lambda of_stage: of_stage[1], default=("", 0))
+    too_few = alerts < _ALERTS_MIN and (0 < count <= _FEW or not alerts)
+    return stage, count, None if too_few else count <= FALSE_STAMPS_SHARE_MAX * alerts
 
 
 def _why(hosts: int) -> str:
@@ -183,7 +167,3 @@ def _why(hosts: int) -> str:
 def _ahead(process: str, apart: ClockOffset) -> str:
     ahead_ms, bound_ms = apart.offset_us / 1000, apart.bound_us / 1000
     return f"the {process}'s clock is {ahead_ms:+.2f} ms ahead of the sender's, to within {bound_ms:.2f} ms"
-
-
-def _at_most_us(apart: ClockOffset) -> float:
-    return abs(apart.offset_us) + apart.bound_us

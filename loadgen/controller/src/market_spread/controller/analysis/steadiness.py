@@ -8,7 +8,7 @@ makes of it whose values depend on those before them, or where the levels are to
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -44,19 +44,14 @@ class Unsteady(Enum):
 class LevelShift:
     """A part of the run in which the figure was higher: from and to, in seconds as given, and by how much.
 
-    median: of the run.
+    share: how much higher, as a share of the run's median.
     """
 
     kind: Unsteady
     begin_s: float
     end_s: float
     size: float
-    median: float
-
-    @property
-    def share(self) -> float:
-        """How much higher, as a share of the run's median."""
-        return self.size / self.median
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +81,19 @@ def steadiness(values: Sequence[float] | Floats, seconds: Sequence[float] | Floa
     if (median := float(np.median(series))) <= 0:
         return Steadiness(unknown="the median is 0")
     edges = _edges(series)
+    edges_s = [float(times[min(edge, len(times) - 1)]) for edge in edges]
     levels = [float(np.median(series[first:end])) for first, end in pairwise(edges)]
-    floor = CHANGE_SHARE_MIN * median
-    return Steadiness(
-        tuple(_changes(levels, [float(times[edge]) for edge in edges[:-1]], float(times[-1]), floor, median))
-    )
+    lowest, changes = min(levels), []
+    is_high = [level - lowest >= CHANGE_SHARE_MIN * median for level in levels]
+    for first, end in np.flatnonzero(np.diff(is_high, prepend=False, append=False)).reshape(-1, 2).tolist():
+        kind = Unsteady.SLOWER_BETWEEN
+        if first == 0:
+            kind = Unsteady.TOO_SLOW_AT_START
+        elif end == len(levels):
+            kind = Unsteady.SLOWER_AT_END
+        size = max(levels[first:end]) - lowest
+        changes.append(LevelShift(kind, edges_s[first], edges_s[end], size, size / median))
+    return Steadiness(tuple(changes))
 
 
 def medians_by_second(times_us: Int64s, values_us: Int64s) -> tuple[Floats, Floats]:
@@ -105,59 +108,29 @@ def medians_by_second(times_us: Int64s, values_us: Int64s) -> tuple[Floats, Floa
     return medians, found.astype(np.float64)
 
 
-def _changes(
-    levels: list[float], begins_s: list[float], last_s: float, floor: float, median: float
-) -> list[LevelShift]:
-    lowest = min(levels)
-    found = []
-    for is_high, numbers in groupby(range(len(levels)), key=lambda number: levels[number] - lowest >= floor):
-        if is_high:
-            first, *others = numbers
-            end = first + len(others) + 1
-            kind = Unsteady.SLOWER_BETWEEN
-            if first == 0:
-                kind = Unsteady.TOO_SLOW_AT_START
-            elif end == len(levels):
-                kind = Unsteady.SLOWER_AT_END
-            until_s = begins_s[end] if end < len(levels) else last_s
-            found.append(LevelShift(kind, begins_s[first], until_s, max(levels[first:end]) - lowest, median))
-    return found
-
-
 def _edges(series: Floats) -> list[int]:
     """Where segments begin, with 0, and the end of the last one."""
     logs = np.log(np.maximum(series, np.median(series) * _LEAST_SHARE))
-    deviation = _long_run_deviation(logs)
-    smooth = _running_median(logs)
-    noise = _noise(logs, smooth)
+    # The median of each value and the two on either side: what is high for two seconds or less is gone.
+    padded = np.pad(logs, _AROUND, mode="reflect")
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _AROUND + 1), axis=1)
+    deviation, noise = _long_run_deviation(logs), _noise(logs, smooth)
     shortest = max(2, -(-len(series) // round(1 / LENGTH_SHARE_MIN)))
-    edges, open_segments = {0, len(series)}, [(0, len(series))]
-    while open_segments:
-        first, end = open_segments.pop()
-        split = _split(smooth[first:end], shortest, deviation, noise)
-        if split is not None:
-            edges.add(first + split)
-            open_segments += [(first, first + split), (first + split, end)]
-    return sorted(edges)
 
+    def divided(first: int, end: int) -> list[int]:
+        """Where the level changes, if the sums say so, or the two levels are far apart for the noise."""
+        values, count = smooth[first:end], end - first
+        if count < 2 * shortest:
+            return []
+        sums = np.abs(np.cumsum(values - values.mean()))[shortest - 1 : count - shortest]
+        at = int(np.argmax(sums))
+        apart = abs(float(np.median(values[: at + shortest])) - float(np.median(values[at + shortest :])))
+        if not (sums[at] > _CUSUM_MIN * deviation * np.sqrt(count) or apart > _APART_MIN * noise):
+            return []
+        split = first + at + shortest
+        return [*divided(first, split), split, *divided(split, end)]
 
-def _split(values: Floats, shortest: int, deviation: float, noise: float) -> int | None:
-    """Where the level changes most, if it does: the sums say so, or the two levels are far apart for the noise."""
-    count = len(values)
-    if count < 2 * shortest:
-        return None
-    sums = np.abs(np.cumsum(values - values.mean()))[shortest - 1 : count - shortest]
-    at = int(np.argmax(sums))
-    split = at + shortest
-    apart = abs(float(np.median(values[:split])) - float(np.median(values[split:])))
-    return split if sums[at] > _CUSUM_MIN * deviation * np.sqrt(count) or apart > _APART_MIN * noise else None
-
-
-def _running_median(values: Floats) -> Floats:
-    """The median of each value and the two on either side: what is high for two seconds or less is gone."""
-    padded = np.pad(values, _AROUND, mode="reflect")
-    medians: Floats = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _AROUND + 1), axis=1)
-    return medians
+    return [0, *divided(0, len(series)), len(series)]
 
 
 def _noise(logs: Floats, smooth: Floats) -> float:

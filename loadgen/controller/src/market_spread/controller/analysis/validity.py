@@ -1,6 +1,5 @@
 """Decides whether a run is valid, from what its processes, its timeline and the machine say."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,24 +11,34 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.controller.analysis.agreement import rig_agrees
 from market_spread.controller.analysis.cpu import cpu_us_by_look
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, at_most
-from market_spread.controller.analysis.keys import one_key
+from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
+from market_spread.controller.analysis.latency import LatencyHistograms
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.analysis.stalls import Stall
 from market_spread.controller.analysis.stamps import clock_offset
-from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
-from market_spread.controller.clients.watch import Silence
+from market_spread.controller.analysis.steadiness import Floats, Steadiness, Unsteady, steadiness
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
-from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.columns import Texts, symbol_codes
 from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import PushRequest
 
 _PAGE_BYTES = 4096
 _SLOPE_POINTS_MAX = 600
+_ONE_KEY_SHARE_MAX = 0.1
+_ONE_KEY_SAMPLES_MIN = 500
+# What a machine may not tell: its unit, its name, and a sentence with its value.
+_OF_THE_MACHINE = {
+    Criterion.STOLEN: ("share", "stolen time", "{:.0%} of the CPU time was taken by the machine's neighbours"),
+    Criterion.FOREIGN_LOAD: (
+        "share", "foreign load", "{:.0%} of the CPU time was used by processes that are not the run's",
+    ),
+    Criterion.THROTTLED: ("share", "throttling", "the cgroup was held back for {:.1%} of the time"),
+    Criterion.CLOCK_ERROR: ("ms", "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time"),
+    Criterion.SWAP: ("MB", "swap", "{:.1f} MB were read from swap or written to it"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +71,50 @@ class Backlog:
 
 
 def validity(
-    plan: RunPlan,
-    observed: Observed,
-    judged: Alerts | None,
-    steady: Steadiness,
-    stalls: Sequence[Stall],
-    outage: Silence | None,
-    seen: Seen | None,
-) -> Assessment:
+    plan: RunPlan, observed: Observed, latencies: LatencyHistograms | None, stalled: Evidence, seen: Seen | None
+) -> list[Evidence]:
     """Whether the run is valid; every reason to call it void is evidence that does not hold.
 
-    judged: the alerts whose latencies count, None if the run did not come to any. outage: what of the rig stood still
-    when the job failed.
+    latencies: None if the run did not come to any. stalled: the evidence on whether the rig stood still.
     """
-    sent, from_s = observed.sent, observed.starts_unix_ns.get("measured", 0) / 1e9
-    acknowledged = HdrCounts.of_status(sent.acknowledge_histogram)
-    evidence = [
-        *_broken_off(observed),
-        _rig_stalled(plan, observed, judged, stalls, outage),  # before what it brings about
+    sent, void, from_s = observed.sent, plan.workload.void, observed.starts_unix_ns.get("measured", 0) / 1e9
+    failed, acknowledged = sent.messages_failed, HdrCounts.of_status(sent.acknowledge_histogram)
+    evidence = []
+    if isinstance(observed.error, RunVoidError):
+        evidence.append(Evidence(Criterion.BROKE_OFF, False, observed.error_text))
+    if observed.interrupted:
+        evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
+    if not evidence and observed.error is None and observed.judgement is None:  # it ended by itself
+        evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged"))
+    taken = f"the broker did not take {failed} messages" if failed else "the broker took every message"
+    evidence += [
+        stalled,  # before what it brings about
         _late_generator(plan, observed),
-        _lost_by_sender(observed),
+        at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=taken),
         generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload)),
-        _if_told(
-            Criterion.STOLEN,
-            observed.stolen_share,
-            plan.workload.void.stolen_share,
-            "share",
-            "stolen time",
-            "{:.0%} of the CPU time was taken by the machine's neighbours",
-        ),
-        *_undecided(observed),
+        _if_told(Criterion.STOLEN, observed.stolen_share, void.stolen_share),
     ]
-    if judged is not None:
+    if (judgement := observed.judgement) is not None:
+        reason, count = judgement.void_reason, judgement.undecided
+        text, unit = (reason, "orders") if reason else (f"{count} orders are undecided", "")
+        evidence.append(Evidence(Criterion.UNDECIDED, not reason, text, count, unit=unit))
+    if latencies is not None:
         evidence += [
-            _not_steady(plan, steady, from_s=from_s),
-            _slower_between(steady, from_s=from_s),
+            _not_steady(plan, latencies.level, from_s=from_s),
+            _slower_between(latencies.level, from_s=from_s),
             _cpu_unsteady(observed, from_s=from_s),
-            one_key(plan, judged.symbol),
+            _one_key(plan, latencies.alerts.symbol),
         ]
-    evidence.append(clock_offset(observed, plan.workload.void.clock_ms, seen.hosts if seen else 0))
+    evidence.append(clock_offset(observed, void.clock_ms, seen.hosts if seen else 0))
     evidence += rig_agrees(plan, observed)
     if seen is not None:
-        evidence += [*_of_timeline(plan, seen), *_of_preflight(seen)]
-    return Assessment(tuple(evidence))
+        evidence += _of_timeline(plan, seen)
+        if seen.preflight:
+            # What differs voids nothing: a strict preflight has refused the run before.
+            differing = [check.sentence for check in seen.preflight if check.holds is False]
+            text = "; ".join(differing) or "the machine is what the workload wants"
+            evidence += [Evidence(Criterion.PREFLIGHT, None if differing else True, text, len(differing), 0, "checks")]
+    return evidence
 
 
 def late_frames(plan: RunPlan, frame_delay: HdrCounts) -> int:
@@ -124,9 +134,7 @@ def backlog_of(seen: Seen, *, from_s: float) -> Backlog:
     return Backlog(int(waiting.max()), slope, low, high)
 
 
-def slope_per_s(
-    seconds: np.ndarray[tuple[int], np.dtype[np.float64]], values: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> tuple[float | None, float | None, float | None]:
+def slope_per_s(seconds: Floats, values: Floats) -> tuple[float | None, float | None, float | None]:
     """The median of the slopes of all pairs, between the ends of its 95% interval; None with fewer than 5 seconds."""
     if len(np.unique(seconds)) < 5:
         return None, None, None
@@ -149,29 +157,12 @@ def push_gaps(metrics: Path) -> tuple[int, int, int]:
     return sum(seen for _, seen, _ in epochs.values()), missing, len({host for *_, host in epochs if host})
 
 
-def _broken_off(observed: Observed) -> list[Evidence]:
-    evidence = []
-    if isinstance(observed.error, RunVoidError):
-        evidence.append(Evidence(Criterion.BROKE_OFF, False, _with_step(observed)))
-    if observed.interrupted:
-        evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
-    if not evidence and observed.error is None and observed.judgement is None:  # it ended by itself
-        evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged"))
-    return evidence
-
-
-def _with_step(observed: Observed) -> str:
-    return f"{observed.error} (step: {observed.failed_step})" if observed.failed_step else str(observed.error)
-
-
 def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
     sent, workload = observed.sent, plan.workload
     if not sent.frames_sent:
         return Evidence(Criterion.LATE_GENERATOR, None, "no frame was sent")
-    delays = HdrCounts.of_status(sent.frame_delay_histogram)
-    late = late_frames(plan, delays)
-    share = late / sent.frames_sent
-    allowed = workload.limits.late_share
+    late = late_frames(plan, HdrCounts.of_status(sent.frame_delay_histogram))
+    share, allowed = late / sent.frames_sent, workload.limits.late_share
     holds = late <= allowed * sent.frames_sent
     which, how = f"{late} of {sent.frames_sent} frames", f"more than {workload.limits.late_ms:g} ms after their plan"
     text = f"{which} went out {how}"
@@ -181,32 +172,6 @@ def _late_generator(plan: RunPlan, observed: Observed) -> Evidence:
             "lower the rate or give the sender a core of its own"
         )
     return Evidence(Criterion.LATE_GENERATOR, holds, text, share, allowed, "share")
-
-
-def _lost_by_sender(observed: Observed) -> Evidence:
-    failed = observed.sent.messages_failed
-    text = f"the broker did not take {failed} messages" if failed else "the broker took every message"
-    return at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=text)
-
-
-def _rig_stalled(
-    plan: RunPlan, observed: Observed, judged: Alerts | None, stalls: Sequence[Stall], outage: Silence | None
-) -> Evidence:
-    """Whether broker, sender, receiver or machine had the output stand still for longer than the job may."""
-    limit_ms = run_limits(plan.workload).stall_us / 1000
-    silences = [stall.of_rig for stall in stalls if stall.of_rig]
-    longest = outage or max(silences, key=lambda silence: silence.duration_us, default=None)
-    if longest is None and judged is None:
-        text = "not evaluated: there are no alerts by which it would show"
-        return Evidence(Criterion.RIG_STALLED, None, text, None, limit_ms, "ms")
-    if longest is None:
-        return Evidence(Criterion.RIG_STALLED, True, "no part of the rig had the output stand still", 0, limit_ms, "ms")
-    at_s = longest.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
-    found_ms = longest.duration_us / 1000
-    text = f"the {longest.component} stood still for {found_ms / 1000:.1f} s, from {at_s:.1f} s of the load on"
-    if outage is not None and not isinstance(observed.error, RunVoidError):
-        text += f", and the job failed: {_with_step(observed)}"
-    return Evidence(Criterion.RIG_STALLED, False, text, found_ms, limit_ms, "ms")
 
 
 def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) -> Evidence:
@@ -226,35 +191,22 @@ def generator_queue(acknowledge: HdrCounts, age_us_max: int, limits: RunLimits) 
             f"the load waited in the generator or for the broker, not for the job: {text}; at most {p99_ms_max:,.0f} "
             f"and {age_ms_max:,.0f} ms may be; give broker and sender cores of their own"
         )
-    return Evidence(Criterion.GENERATOR_QUEUE, value <= limit, text, value, limit, "ms")
-
-
-def _undecided(observed: Observed) -> list[Evidence]:
-    judgement = observed.judgement
-    if judgement is None:
-        return []
-    if judgement.void_reason is not None:
-        return [Evidence(Criterion.UNDECIDED, False, judgement.void_reason, judgement.undecided, unit="orders")]
-    return [Evidence(Criterion.UNDECIDED, True, f"{judgement.undecided} orders are undecided", judgement.undecided)]
+    return at_most(Criterion.GENERATOR_QUEUE, value, limit, unit="ms", text=text)
 
 
 def _not_steady(plan: RunPlan, steady: Steadiness, *, from_s: float) -> Evidence:
     """A latency that still falls: the begin was not warm. One that rises is a lag that grows."""
-    limit = plan.workload.void.drift_share
+    share: float | None = 0.0
+    limit, text = plan.workload.void.drift_share, "the median latency kept its level"
     if steady.unknown or not isinstance(plan.workload.load, Constant):
-        text = f"not evaluated: {steady.unknown or 'the load is not constant'}"
-        return Evidence(Criterion.NOT_STEADY, None, text, limit=limit, unit="share")
-    change = steady.of_kind(Unsteady.TOO_SLOW_AT_START)
-    if change is None:
-        return Evidence(Criterion.NOT_STEADY, True, "the median latency kept its level", 0.0, limit, "share")
-    text = (
-        f"until {change.end_s - from_s:.0f} s of the load the median latency was {change.size / 1000:,.1f} ms higher "
-        f"than later, {change.share:.0%} of the run's"
-    )
-    holds = change.share <= limit
-    if not holds:
-        text = f"the warm-up was too short: {text}; make warm_up longer"
-    return Evidence(Criterion.NOT_STEADY, holds, text, change.share, limit, "share")
+        share, text = None, f"not evaluated: {steady.unknown or 'the load is not constant'}"
+    elif (change := steady.of_kind(Unsteady.TOO_SLOW_AT_START)) is not None:
+        share, higher_ms = change.share, change.size / 1000
+        text = f"until {change.end_s - from_s:.0f} s of the load the median latency was {higher_ms:,.1f} ms higher "
+        text += f"than later, {share:.0%} of the run's"
+        if share > limit:
+            text = f"the warm-up was too short: {text}; make warm_up longer"
+    return at_most(Criterion.NOT_STEADY, share, limit, unit="share", text=text)
 
 
 def _slower_between(steady: Steadiness, *, from_s: float) -> Evidence:
@@ -287,50 +239,42 @@ def _cpu_unsteady(observed: Observed, *, from_s: float) -> Evidence:
     return Evidence(Criterion.CPU_UNSTEADY, None, text, most.share, unit="share")
 
 
-def _of_timeline(plan: RunPlan, seen: Seen) -> Sequence[Evidence]:
+def _one_key(plan: RunPlan, symbols: Texts) -> Evidence:
+    """Whether no key has so many of the samples that the latencies are its own. symbols: of the judged alerts."""
+    limit, is_market = _ONE_KEY_SHARE_MAX, plan.origin.get("source") == "market"
+    if not is_market or len(symbols) < _ONE_KEY_SAMPLES_MIN:
+        why = f"{len(symbols)} samples" if is_market else "the orders are recorded ones"
+        return Evidence(Criterion.ONE_KEY, None, f"not evaluated: {why}", None, limit, "share")
+    keys, counts = np.unique(symbol_codes(symbols), return_counts=True)
+    share = float(counts.max() / counts.sum())
+    text = f"of {counts.sum():,} samples one of {len(keys)} keys has {share:.1%}"
+    if share > limit:
+        text += f", at most {limit:.0%} may be; the latencies are that key's: have more probes, or a longer load"
+    return at_most(Criterion.ONE_KEY, share, limit, unit="share", text=text)
+
+
+def _of_timeline(plan: RunPlan, seen: Seen) -> list[Evidence]:
     void = plan.workload.void
     if seen.to_s <= seen.from_s:
         return []  # no load was measured to its end: there is nothing to have been sampled
-    seconds = seen.to_s - seen.from_s
-    sampled = len(seen.measured("machine", "cpus"))
-    owed = max(1, int(seconds) - 1)
-    missing = max(0, owed - sampled) / owed
+    swapped = [seen.measured("machine", name) for name in ("pswpin_per_s", "pswpout_per_s")]
+    swapped_mb = float(sum(series.values.sum() for series in swapped)) * _PAGE_BYTES / 1e6
+    owed, pushed = max(1, int(seen.to_s - seen.from_s) - 1), seen.pushes + seen.pushes_missing
+    lacking = max(0, owed - len(seen.measured("machine", "cpus")))
+    missing = max(lacking / owed, seen.pushes_missing / pushed if seen.pushes else 0)
     throttled = seen.measured("machine", "throttled_share").values
     distance_ms = seen.measured("controller", "unix_minus_monotonic_ms").values
-    if seen.pushes:
-        missing = max(missing, seen.pushes_missing / (seen.pushes + seen.pushes_missing))
     text = (
-        f"{missing:.1%} of the intervals are missing: {max(0, owed - sampled)} of {owed} samples of the machine, "
-        f"{seen.pushes_missing} of {seen.pushes + seen.pushes_missing} pushes"
+        f"{missing:.1%} of the intervals are missing: {lacking} of {owed} samples of the machine, "
+        f"{seen.pushes_missing} of {pushed} pushes"
     )
     return [
-        _if_told(
-            Criterion.FOREIGN_LOAD, _foreign_share(seen), void.foreign_share, "share", "foreign load",
-            "{:.0%} of the CPU time was used by processes that are not the run's",
-        ),
-        _if_told(
-            Criterion.THROTTLED, float(throttled.mean()) if len(throttled) else None, void.throttled_share, "share",
-            "throttling", "the cgroup was held back for {:.1%} of the time",
-        ),
-        _if_told(
-            Criterion.CLOCK_ERROR, float(np.ptp(distance_ms)) if len(distance_ms) else None, void.clock_ms, "ms",
-            "steps of the clock", "the clock was moved by {:.3f} ms against monotonic time",
-        ),
-        _if_told(
-            Criterion.SWAP, _swapped_mb(seen), void.swap_mb, "MB", "swap",
-            "{:.1f} MB were read from swap or written to it",
-        ),
+        _if_told(Criterion.FOREIGN_LOAD, _foreign_share(seen), void.foreign_share),
+        _if_told(Criterion.THROTTLED, float(throttled.mean()) if len(throttled) else None, void.throttled_share),
+        _if_told(Criterion.CLOCK_ERROR, float(np.ptp(distance_ms)) if len(distance_ms) else None, void.clock_ms),
+        _if_told(Criterion.SWAP, swapped_mb if any(map(len, swapped)) else None, void.swap_mb),
         at_most(Criterion.MISSING_INTERVALS, missing, void.missing_share, unit="share", text=text),
-    ]  # fmt: skip
-
-
-def _of_preflight(seen: Seen) -> list[Evidence]:
-    """What differs voids nothing: a strict preflight has refused the run before."""
-    if not seen.preflight:
-        return []
-    differing = [check.sentence for check in seen.preflight if check.holds is False]
-    text = "; ".join(differing) if differing else "the machine is what the workload wants"
-    return [Evidence(Criterion.PREFLIGHT, None if differing else True, text, len(differing), 0, "checks")]
+    ]
 
 
 def _foreign_share(seen: Seen) -> float | None:
@@ -344,14 +288,8 @@ def _foreign_share(seen: Seen) -> float | None:
     return max(0.0, float(machine.values.mean() - ours.values.mean())) / seen.cores
 
 
-def _swapped_mb(seen: Seen) -> float | None:
-    found = [seen.measured("machine", name) for name in ("pswpin_per_s", "pswpout_per_s")]
-    if not any(len(series) for series in found):
-        return None
-    return float(sum(series.values.sum() for series in found)) * _PAGE_BYTES / 1e6
-
-
-def _if_told(criterion: Criterion, value: float | None, limit: float, unit: str, what: str, text: str) -> Evidence:
-    """Evidence that a value is not above its limit, in the text's words; what: of which there may be no value."""
+def _if_told(criterion: Criterion, value: float | None, limit: float) -> Evidence:
+    """Evidence that a value is not above its limit, if the machine tells it."""
+    unit, what, text = _OF_THE_MACHINE[criterion]
     said = f"{what}: the machine does not tell" if value is None else text.format(value)
     return at_most(criterion, value, limit, unit=unit, text=said)

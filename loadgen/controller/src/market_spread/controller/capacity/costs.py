@@ -145,9 +145,8 @@ def read(path: Path) -> list[Observation]:
         runs = json_object(path.read_bytes())["runs"]
         return [Observation(**{**each, "load": Demand(**each["load"])}) for each in runs]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{path} has no measured runs ({error}); write it with tests/benchmarks/capacity.py"
-        ) from error
+        sentence = f"{path} has no measured runs ({error}); write it with tests/benchmarks/capacity.py"
+        raise UsageError(sentence) from error
 
 
 def _row(terms: Sequence[str], load: Demand) -> Floats:

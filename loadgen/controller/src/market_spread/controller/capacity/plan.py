@@ -104,23 +104,19 @@ class Planner:
     def page(self) -> Page:
         """The plan for people: figures, what each follows from, the costs, and how well they predict."""
         figures, load = self.figures(), self.cut(0)
-        rows, said = [], []
+        rows = []
         for of in figures:
             shown = ("–" if value is None else short_number(value) for value in of[1:4])
             rows.append((of.name, *shown, "extrapolated" if of.extrapolated else ""))
-            said.append(f"{of.name}: {of.why}")
+        said = [f"{of.name}: {of.why}" for of in figures]
         for process, costs in self.model.costs.items():
-            us = (
-                f"{short_number(1e6 * each)} us for {term}"
-                for term, each in zip(costs.terms, costs.seconds, strict=True)
-            )
+            by_term = zip(costs.terms, 1e6 * costs.seconds, strict=True)
+            us = ", ".join(f"{short_number(each)} us for {term}" for term, each in by_term)
             off = np.abs(self.model.errors(process) or [nan])
-            seen = (
-                f"held-out steps predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
-            )
+            seen = f"predicted within {np.median(off):.0%}, the worst of {len(off)} within {off.max():.0%}"
             beyond = self.model.beyond(process, load).items()
-            far = (f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
-            said.append(f"{process}: {', '.join(us)}; {seen}{''.join(far)}")
+            far = "".join(f"; {at:,.0f} {term}, fitted up to {most:,.0f}" for term, (at, most) in beyond)
+            said.append(f"{process}: {us}; held-out steps {seen}{far}")
         said = [each.replace("_per_s", " a second").replace("_", " ") for each in said]
         where = f"on {self.machine} at core speed {self.core_speed:g}"
         parts = Table("", ("figure", "planned", "low", "high", ""), tuple(rows)), Sentences(tuple(said))

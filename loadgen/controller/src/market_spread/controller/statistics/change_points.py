@@ -9,16 +9,16 @@ and Young, 1993).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 from scipy import signal
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 SEGMENT_MIN = 5
 PERMUTATIONS = 499
@@ -51,11 +51,10 @@ def change_points(
     def changes(begin: int, end: int) -> list[int | None]:
         """Of each figure where it changes most between the two; None if that is not more than chance makes."""
         segment = logs[:, begin:end]
-        splits, sieve = _Splits.of(end - begin), _Sieve.of(segment, memory_min)
-        observed, ats = splits.best(segment)
+        observed, ats = _best_split(segment)
         reached = np.zeros(len(segment))
-        for _ in range(PERMUTATIONS):
-            reached += splits.best(sieve.draw(rng))[0].max() >= observed
+        for drawn in islice(_without_change(segment, memory_min, rng), PERMUTATIONS):
+            reached += _best_split(drawn)[0].max() >= observed
             if (1 + reached.min()) / (1 + PERMUTATIONS) > significance:
                 break
         is_change = (1 + reached) / (1 + PERMUTATIONS) <= significance
@@ -71,90 +70,73 @@ def change_points(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sieve:
-    """Draws series without a change: innovations [figure, run] in another order, each remembered by a share."""
+def _without_change(logs: Floats, memory_min: float, rng: np.random.Generator) -> Iterator[Floats]:
+    """Draws series [figure, run] without a change: innovations in another order, each remembered by a share.
 
-    innovations: Floats
-    memory: float
-
-    @staticmethod
-    def of(logs: Floats, memory_min: float) -> "_Sieve":
-        """From series [figure, run]. The memory is that of the median series, a standard deviation up."""
-        rests = [_without_steps(row) for row in logs]
-        rest, count = np.array([np.concatenate(parts) for parts in rests]), logs.shape[1]
-        power = (rest**2).sum(axis=1)
-        lagged = np.divide((rest[:, 1:] * rest[:, :-1]).sum(axis=1), power, out=np.zeros(len(rest)), where=power > 0)
-        # Each mean that was taken off took a part of the autocorrelation with it (Kendall, 1954).
-        likely = float(np.median(lagged + np.array([len(parts) for parts in rests]) * (1 + 4 * lagged) / count))
-        memory = min(max(likely + math.sqrt(max(1 - likely**2, 0.05) / count), memory_min), _MEMORY_MAX)
-        first = rest[:, :1] * math.sqrt(1 - memory**2)
-        return _Sieve(np.hstack([first, rest[:, 1:] - memory * rest[:, :-1]]), memory)
-
-    def draw(self, rng: np.random.Generator) -> Floats:
-        """Series of the same length, after as many runs as it takes to forget the first."""
-        count = self.innovations.shape[1]
-        forget = math.ceil(math.log(_FORGOTTEN) / math.log(max(self.memory, _FORGOTTEN)))
+    The memory is that of the median series, a standard deviation up.
+    """
+    rests, count = [_without_steps(row) for row in logs], logs.shape[1]
+    rest = np.array([np.concatenate(parts) for parts in rests])
+    power = (rest**2).sum(axis=1)
+    lagged = np.divide((rest[:, 1:] * rest[:, :-1]).sum(axis=1), power, out=np.zeros(len(rest)), where=power > 0)
+    # Each mean that was taken off took a part of the autocorrelation with it (Kendall, 1954).
+    likely = float(np.median(lagged + np.array([len(parts) for parts in rests]) * (1 + 4 * lagged) / count))
+    memory = min(max(likely + math.sqrt(max(1 - likely**2, 0.05) / count), memory_min), _MEMORY_MAX)
+    innovations = np.hstack([rest[:, :1] * math.sqrt(1 - memory**2), rest[:, 1:] - memory * rest[:, :-1]])
+    # As many runs go before as it takes to forget the first.
+    forget = math.ceil(math.log(_FORGOTTEN) / math.log(max(memory, _FORGOTTEN)))
+    while True:
         order = np.concatenate([rng.permutation(count) for _ in range(1 + -(-forget // count))])[-count - forget :]
-        drawn: Floats = signal.lfilter([1.0], [1.0, -self.memory], self.innovations[:, order])[:, -count:]
-        return drawn
+        yield signal.lfilter([1.0], [1.0, -memory], innovations[:, order])[:, -count:]
 
 
-@dataclass(frozen=True, slots=True)
-class _Splits:
+@lru_cache(maxsize=8)
+def _splits(count: int) -> tuple[Places, Places]:
     """All ways to take two neighbouring parts of a series, the first from its begin: to at, and from there to to.
 
     The second need not reach to the end: so a change that goes back again is found, too.
     """
-
-    at: npt.NDArray[np.int64]
-    to: npt.NDArray[np.int64]
-
-    @staticmethod
-    def of(count: int) -> "_Splits":
-        at, to = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
-        legal = (at >= SEGMENT_MIN) & (to - at >= SEGMENT_MIN)
-        return _Splits(at[legal], to[legal])
-
-    def best(self, logs: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """By series the largest energy distance of two parts, by its mean distance, and where the second begins."""
-        distances = np.abs(logs[:, :, np.newaxis] - logs[:, np.newaxis, :])
-        means = distances.mean(axis=(1, 2))
-        sums = np.zeros((len(logs), logs.shape[1] + 1, logs.shape[1] + 1))
-        sums[:, 1:, 1:] = distances.cumsum(1).cumsum(2)
-        before, after = self.at.astype(np.float64), (self.to - self.at).astype(np.float64)
-        within_before, across = sums[:, self.at, self.at], sums[:, self.at, self.to]
-        between = across - within_before
-        within_after = sums[:, self.to, self.to] - 2 * across + within_before
-        energy = (
-            2 * between / (before * after)
-            - within_before / (before * (before - 1))
-            - within_after / (after * (after - 1))
-        )
-        scaled = energy * before * after / (before + after) / np.where(means > 0, means, 1.0)[:, np.newaxis]
-        best = scaled.argmax(axis=1)
-        return scaled[np.arange(len(logs)), best], self.at[best]
+    at, to = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
+    legal = (at >= SEGMENT_MIN) & (to - at >= SEGMENT_MIN)
+    return at[legal], to[legal]
 
 
-def _without_steps(row: Floats, is_part: bool = False) -> list[Floats]:
+def _best_split(logs: Floats) -> tuple[Floats, Places]:
+    """By series the largest energy distance of two parts, by its mean distance, and where the second begins."""
+    at, to = _splits(logs.shape[1])
+    distances = np.abs(logs[:, :, np.newaxis] - logs[:, np.newaxis, :])
+    means = distances.mean(axis=(1, 2))
+    sums = np.zeros((len(logs), logs.shape[1] + 1, logs.shape[1] + 1))
+    sums[:, 1:, 1:] = distances.cumsum(1).cumsum(2)
+    before, after = at.astype(np.float64), (to - at).astype(np.float64)
+    within_before, across = sums[:, at, at], sums[:, at, to]
+    within_after = sums[:, to, to] - 2 * across + within_before
+    energy = (
+        2 * (across - within_before) / (before * after)
+        - within_before / (before * (before - 1))
+        - within_after / (after * (after - 1))
+    )
+    scaled = energy * before * after / (before + after) / np.where(means > 0, means, 1.0)[:, np.newaxis]
+    best = scaled.argmax(axis=1)
+    return scaled[np.arange(len(logs)), best], at[best]
+
+
+def _without_steps(row: Floats) -> list[Floats]:
     """The series in parts, each without its mean: divided where it changes most, and its long parts once more."""
-    if is_part and len(row) < 4 * SEGMENT_MIN:
-        return [row - row.mean()]
-    at = int(_Splits.of(len(row)).best(row[np.newaxis])[1][0])
-    if is_part:
-        return [row[:at] - row[:at].mean(), row[at:] - row[at:].mean()]
-    return [*_without_steps(row[:at], is_part=True), *_without_steps(row[at:], is_part=True)]
+    parts = [part for half in _halves(row) for part in (_halves(half) if len(half) >= 4 * SEGMENT_MIN else [half])]
+    return [part - part.mean() for part in parts]
+
+
+def _halves(row: Floats) -> list[Floats]:
+    return np.split(row, _best_split(row[np.newaxis])[1])
 
 
 def _that_matter(logs: Floats, found: list[int], least_log: float) -> list[int]:
     """The changes without those whose sides differ too little, the smallest left out first."""
     left = list(found)
     while left:
-        edges = [0, *left, len(logs)]
-        medians = [np.median(logs[begin:end]) for begin, end in pairwise(edges)]
-        steps = np.abs(np.diff(medians))
-        smallest = int(np.argmin(steps))
-        if steps[smallest] >= least_log:
+        steps = np.abs(np.diff([np.median(side) for side in np.split(logs, left)]))
+        if steps.min() >= least_log:
             break
-        del left[smallest]
+        del left[int(np.argmin(steps))]
     return left

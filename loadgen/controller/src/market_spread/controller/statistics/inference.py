@@ -99,12 +99,10 @@ def unpaired_shift(first: Sequence[float], second: Sequence[float]) -> Confidenc
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for there being several (Holm): each may be read as if it were the only one."""
-    corrected = [0.0] * len(p_values)
-    highest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[index]))
-        corrected[index] = highest
-    return corrected
+    order, corrected = np.argsort(p_values, kind="stable"), np.zeros(len(p_values))
+    each = np.asarray(p_values, np.float64)[order] * np.arange(len(order), 0, -1)
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, each))
+    return corrected.tolist()
 
 
 def counts_differ_p(first: tuple[int, int], second: tuple[int, int]) -> float:

@@ -5,7 +5,7 @@ and what is above a percentile is counted in clusters: Kunsch, The jackknife and
 observations, Annals of Statistics 17 (1989), with the non-overlapping blocks of Carlstein.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,27 +50,22 @@ def percentiles_with_intervals(
     10 clusters not below it, and so does any interval. That is of a block bootstrap: blocks of 5 s, 1,000 draws,
     always the same. ValueError if a name is none of a percentile.
     """
-    percents = {name: _percent(name) for name in names}
     total = HdrCounts(latency_us)
-    percents = {name: percent for name, percent in percents.items() if total.supports(percent)}
+    percents = {name: percent for name in names if total.supports(percent := _percent(name))}
     if not percents:
         return {}
     order = np.argsort(intended_us, kind="stable")
     age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
     buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
     values_us = total.percentiles(list(percents.values()))
-    blocks = max(1, -(-int(age_us[-1]) // BLOCK_US))
-    intervals_us: list[tuple[int, int] | None] = [None] * len(percents)
-    if blocks >= BLOCKS_MIN:
-        of_block = np.minimum(age_us // BLOCK_US, blocks - 1)
-        intervals_us = list(_intervals_us(of_block, blocks, buckets, list(percents.values()), total.max_us))
+    value_buckets = bucket_indices(np.minimum(values_us, HIGHEST_US))
+    blocks = -(-int(age_us[-1]) // BLOCK_US)
+    interval_ns = _bootstrap(age_us, blocks, buckets, total.max_us) if blocks >= BLOCKS_MIN else None
     found: dict[str, PercentileEstimate] = {}
-    for (name, percent), value_us, interval_us in zip(percents.items(), values_us, intervals_us, strict=True):
-        (value_bucket,) = bucket_indices(np.array([min(value_us, HIGHEST_US)]))
+    for (name, percent), value_us, value_bucket in zip(percents.items(), values_us, value_buckets, strict=True):
         clusters = count_clusters(age_us[buckets >= value_bucket])
-        low_ns, high_ns = None, None
-        if (enough := clusters >= CLUSTERS_MIN) and interval_us:
-            low_ns, high_ns = (edge_us * 1000 for edge_us in interval_us)
+        enough = clusters >= CLUSTERS_MIN
+        low_ns, high_ns = interval_ns(percent) if enough and interval_ns else (None, None)
         value_ns = value_us * 1000 if enough or percent < _TAIL_FROM else None
         found[name] = PercentileEstimate(value_ns, low_ns, high_ns, clusters)
     return found
@@ -104,25 +99,25 @@ def _percent(name: str) -> float:
     return percent
 
 
-def _intervals_us(
-    of_block: Int64s, blocks: int, buckets: Int64s, percents: list[float], max_us: int
-) -> Iterable[tuple[int, int]]:
-    """The 2.5th to 97.5th percentile of the drawn percentiles, each from a histogram of whole blocks."""
+def _bootstrap(age_us: Int64s, blocks: int, buckets: Int64s, max_us: int) -> Callable[[float], tuple[int, int]]:
+    """The 2.5th to 97.5th percentile of the drawn percentiles, by percentile, each from a histogram of whole blocks."""
+    of_block = np.minimum(age_us // BLOCK_US, blocks - 1)
     of_bucket = np.bincount(buckets)
     used, slot_of = np.flatnonzero(of_bucket), np.cumsum(of_bucket > 0) - 1
-    counts = np.bincount(of_block * len(used) + slot_of[buckets], minlength=blocks * len(used)).reshape(
-        blocks, len(used)
-    )
+    counts = np.bincount(of_block * len(used) + slot_of[buckets], minlength=blocks * len(used))
     # (used, blocks): a row for each bucket, of which only some are looked at.
-    below = np.ascontiguousarray(np.cumsum(counts, axis=1).T, np.float64)
+    below = np.ascontiguousarray(np.cumsum(counts.reshape(blocks, -1), axis=1).T, np.float64)
     rng = np.random.default_rng(_SEED)
     drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=DRAWS).astype(np.float64)
     samples = drawn @ below[-1]
-    for percent in percents:
+
+    def interval_ns(percent: float) -> tuple[int, int]:
         slots = _first_reaching(np.maximum(1, np.floor(percent * samples / 100 + 0.5)), below, drawn)
         values = np.sort(np.minimum(highest_values(used[slots]), max_us))
         low, high = np.percentile(values, [2.5, 97.5], method="inverted_cdf")
-        yield int(low), int(high)
+        return 1000 * int(low), 1000 * int(high)
+
+    return interval_ns
 
 
 def _first_reaching(ranks: Floats, below: Floats, drawn: Floats) -> Int64s:

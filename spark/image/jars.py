@@ -29,9 +29,11 @@ def main(folder: Path) -> None:
     jars = sorted(folder.glob("*.jar"))
     for jar in jars:
         jar.rename(everything / jar.name)
-    manifest = "Manifest-Version: 1.0\n" + wrapped("Class-Path: " + " ".join(f"all/{jar.name}" for jar in jars))
+    line = "Class-Path: " + " ".join(f"all/{jar.name}" for jar in jars)
+    # Every line is its first byte, a blank in all but the first one, and as many more as fit.
+    folded = line[0] + "\n ".join(line[at : at + LINE_BYTES - 1] for at in range(1, len(line), LINE_BYTES - 1))
     with zipfile.ZipFile(folder / "all.jar", "w") as names:
-        names.writestr("META-INF/MANIFEST.MF", manifest)
+        names.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\n{folded}\n")
 
 
 def slim(jar: Path, kept: str) -> None:
@@ -42,13 +44,6 @@ def slim(jar: Path, kept: str) -> None:
             if not entry.filename.endswith(ENDINGS) or entry.filename.startswith(kept):
                 rest.writestr(entry, whole.read(entry))
     unfinished.replace(jar)
-
-
-def wrapped(line: str) -> str:
-    """A line of a manifest, folded to its maximum length."""
-    lines = [line[:LINE_BYTES]]
-    lines += [" " + line[at : at + LINE_BYTES - 1] for at in range(LINE_BYTES, len(line), LINE_BYTES - 1)]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +18,9 @@ Bools = npt.NDArray[np.bool_]
 _CHUNK = 250_000
 
 
+@dataclass(frozen=True, slots=True)
 class Columns:
     """Arrays of one length, one for each field of the dataclass."""
-
-    __slots__ = ()
 
     def __len__(self) -> int:
         return len(self._arrays()[0])
@@ -37,20 +35,20 @@ class Columns:
         return cls(*(np.concatenate(arrays) for arrays in zip(*(part._arrays() for part in parts), strict=True)))
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return [getattr(self, field.name) for field in fields(self)]
 
 
+@dataclass(frozen=True, slots=True)
 class MessageColumns(Columns):
     """Columns of messages of one layout."""
 
-    __slots__ = ()
     layout: ClassVar[Layout]
 
     @classmethod
     def from_decoded(cls, decoded: Decoded, **others: npt.NDArray[Any]) -> Self:
         """Columns of decoded messages, and those that the messages do not have."""
-        names = (field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
-        return cls(**{name: others[name] if name in others else decoded.columns[name] for name in names})
+        columns = {**decoded.columns, **others}
+        return cls(*(columns[field.name] for field in fields(cls)))
 
     @classmethod
     def from_rows(cls, rows: Bytes2D, received_us: Int64s | None = None) -> Self:
@@ -137,6 +135,14 @@ def symbol_codes(symbols: Texts) -> Int64s:
     codes[:, :SYMBOL_WIDTH] = cells
     codes[:, :SYMBOL_WIDTH][cells == 0] = ord(" ")
     return codes.view(np.int64).reshape(-1)
+
+
+def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
+    """The place of each wanted value, -1 where it is not."""
+    if not len(ascending):
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[places] == wanted, places, -1)
 
 
 @dataclass(frozen=True, slots=True)

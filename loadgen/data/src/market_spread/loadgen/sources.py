@@ -13,7 +13,7 @@ from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.load.source import Block, Load, MessageStream, cut
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.codec import Bytes2D, put_digits
-from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER, Layout
+from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
 from market_spread.loadgen.files.native import map_native
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET
@@ -34,10 +34,7 @@ def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
     (constant, with messages_per_s; its duration is that of the file). Everything stays as in the file but the intended
     times, which are the schedule's. UsageError if parameters or file are wrong.
     """
-    asked = _RECORDED.read(parameters)
-    path, layout = (asked.nbbo, NBBO) if asked.part == "initial" else (asked.orders, ORDER)
-    rate_per_s = asked.profile.messages_per_s
-    return Recording(Path(path), layout, buckets=asked.buckets, rate_per_s=rate_per_s, start_unix_ns=start_unix_ns)
+    return Recording(_RECORDED.read(parameters), start_unix_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +68,16 @@ _RECORDED = Schema(_Recorded)
 class Recording:
     """A load from one native file, which stays on disk and is read as the load advances. Thread-safe."""
 
-    def __init__(self, path: Path, layout: Layout, *, buckets: int, rate_per_s: int, start_unix_ns: int) -> None:
-        """UsageError if it is no native file of the layout."""
-        self._rows = map_native(path, layout)
+    def __init__(self, asked: _Recorded, start_unix_ns: int) -> None:
+        """UsageError if the file of the part is no native file of its layout."""
+        path, layout = (asked.nbbo, NBBO) if asked.part == "initial" else (asked.orders, ORDER)
+        self._rows = map_native(Path(path), layout)
         if len(self._rows) and self._rows[0, 0] != ord(layout.letter):
             raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
         self._layout = layout
-        self._buckets = buckets
+        self._buckets = asked.buckets
         self._start_ns = start_unix_ns
-        self._profile = Constant.of_messages(len(self._rows), rate_per_s=rate_per_s)
+        self._profile = Constant.of_messages(len(self._rows), rate_per_s=asked.profile.messages_per_s)
 
     @property
     def messages(self) -> int:
@@ -93,20 +91,17 @@ class Recording:
     def blocks(self) -> Iterator[Block]:
         """The messages in the order of the file, in blocks of about 20 ms."""
         for first in range(0, len(self._rows), STRETCH_MESSAGES):
-            stream = self._stream(first, min(STRETCH_MESSAGES, len(self._rows) - first))
+            rows = np.array(self._rows[first : first + STRETCH_MESSAGES])
+            intended_ns = self._start_ns + self._profile.offsets_ns(first, len(rows))
+            put_digits(self._cells(rows, "intended_us"), intended_ns // 1000, "intended_us")
+            stream = MessageStream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
             end_ns = self._start_ns + self._profile.duration_ns
-            if (after := first + len(stream)) < len(self._rows):
+            if (after := first + len(rows)) < len(self._rows):
                 end_ns = self._start_ns + int(self._profile.offsets_ns(after, 1)[0])
             quotes, orders = (
                 stream if layout is self._layout else MessageStream.empty(layout.width) for layout in (NBBO, ORDER)
             )
             yield from cut(Block(end_ns, quotes, orders), stream.intended_ns)
-
-    def _stream(self, first: int, count: int) -> MessageStream:
-        rows = np.array(self._rows[first : first + count])
-        intended_ns = self._start_ns + self._profile.offsets_ns(first, count)
-        put_digits(self._cells(rows, "intended_us"), intended_ns // 1000, "intended_us")
-        return MessageStream(intended_ns, buckets_of(self._cells(rows, "symbol"), self._buckets), rows)
 
     def _cells(self, rows: Bytes2D, name: str) -> Bytes2D:
         begin = self._layout.offset(name)

@@ -1,8 +1,12 @@
-"""Converts the reference's recorded files ("fixish") to native files, and loses nothing without a word."""
+"""Converts the reference's recorded files ("fixish") to native files, and loses nothing without a word.
 
-from collections.abc import Iterator
+Every record of such a file is big-endian, with a u32 in front that counts the bytes after it.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Any, TextIO
 
 import numpy as np
@@ -10,19 +14,45 @@ import numpy.typing as npt
 
 from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
-from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.loadgen.columns import failed_any, sentence_of
-from market_spread.loadgen.files import fixish_fields as fields
-from market_spread.loadgen.files.fixish_records import (
-    NBBO_RECORD,
-    NBBO_TYPE,
-    ORDER_RECORD,
-    ORDER_TYPE,
-    FixishBlock,
-    Problem,
-    read_records,
+from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
+from market_spread.loadgen.columns import Bools, Check, Columns, failed_any, sentence_of
+from market_spread.loadgen.files.native import map_bytes, write_native
+
+_NBBO_TYPE = 2
+_NBBO_RECORD = np.dtype(
+    [("length", ">u4"), ("type", "u1"), ("symbol", "u1", 4), ("time", "u1", 21), ("bid", ">f8"), ("offer", ">f8")]
 )
-from market_spread.loadgen.files.native import write_native
+
+_ORDER_TYPE = 1
+_ORDER_RECORD = np.dtype([
+    ("length", ">u4"), ("type", "u1"), ("side", "u1"), ("account", ">u4"), ("order_id", "u1", 6), ("symbol", "u1", 4),
+    ("quantity", ">f8"), ("price", ">f8"), ("time", "u1", 21),
+])  # fmt: skip
+
+_PREFIX_BYTES = 4
+_KNOWN_LENGTHS = {42: "an NBBO record", 53: "an order record", 55: "an alert record"}
+
+_BLOCK_RECORDS = 250_000
+_STRETCH_RECORDS_MIN = 16
+
+_IN_SYMBOL = np.isin(np.arange(256), list(f" {SYMBOL_ALPHABET}".encode()))
+_IN_ORDER_ID = np.isin(np.arange(256), list(f"{ascii_letters}{digits}".encode()))
+_SIDES = np.frombuffer(b"\0BS".ljust(256, b"\0"), np.uint8)
+
+# Values of a field as our messages have it, and the checks on it. Where one fails, the value is not to be used.
+_Column = tuple[npt.NDArray[Any], list[Check]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a file that was left out, and why."""
+
+    path: Path
+    byte_offset: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, byte {self.byte_offset}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +89,161 @@ def convert_fixish(nbbo_path: Path, orders_path: Path, out_folder: Path) -> Conv
 
 
 def _quotes(path: Path, problems: list[Problem]) -> Iterator[Bytes2D]:
-    for block in read_records(path, NBBO_RECORD, problems):
+    for block in _blocks(path, _NBBO_RECORD, problems):
         records = block.records
         read = {
-            "symbol": fields.symbols(records["symbol"]),
-            "bid": fields.prices("bid", records["bid"]),
-            "offer": fields.prices("offer", records["offer"]),
+            "symbol": _symbols(records["symbol"]),
+            "bid": _numbers(records, NBBO.field("bid"), scale=PRICE_SCALE),
+            "offer": _numbers(records, NBBO.field("offer"), scale=PRICE_SCALE),
         }
-        good, columns = _good(path, block, read, NBBO_TYPE, problems)
-        sequence = block.ordinals[good]
-        yield encode(NBBO, {**columns, "intended_us": np.zeros_like(sequence), "sequence": sequence})
+        ordinals, columns = _good(path, block, read, _NBBO_TYPE, problems)
+        yield encode(NBBO, {**columns, "sequence": ordinals})
 
 
 def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[Bytes2D]:
     side_file.write("ordinal,original\n")
-    for block in read_records(path, ORDER_RECORD, problems):
+    for block in _blocks(path, _ORDER_RECORD, problems):
         records = block.records
         read = {
-            "symbol": fields.symbols(records["symbol"]),
-            "side": fields.sides(records["side"]),
-            "account": fields.accounts(records["account"]),
-            "original": fields.order_ids(records["order_id"]),
-            "quantity": fields.quantities(records["quantity"]),
-            "price": fields.prices("price", records["price"]),
+            "symbol": _symbols(records["symbol"]),
+            "side": _sides(records["side"]),
+            "account": _accounts(records["account"]),
+            "original": _order_ids(records["order_id"]),
+            "quantity": _numbers(records, ORDER.field("quantity")),
+            "price": _numbers(records, ORDER.field("price"), scale=PRICE_SCALE),
         }
-        good, columns = _good(path, block, read, ORDER_TYPE, problems)
-        ordinals = block.ordinals[good]
-        side_file.writelines(_order_id_lines(ordinals, columns.pop("original")))
-        yield encode(ORDER, {**columns, "intended_us": np.zeros_like(ordinals), "order_id": ordinals})
+        ordinals, columns = _good(path, block, read, _ORDER_TYPE, problems)
+        originals = zip(ordinals.tolist(), columns.pop("original").astype(np.str_).tolist(), strict=True)
+        side_file.writelines(f"{ordinal},{original}\n" for ordinal, original in originals)
+        yield encode(ORDER, {**columns, "order_id": ordinals})
+
+
+@dataclass(frozen=True, slots=True)
+class _Block(Columns):
+    """Records of the right length in the order of the file.
+
+    ordinals: which record of the file each is, from 1; byte_offsets: where its length prefix stands. Both int64 (n,).
+    """
+
+    ordinals: Int64s
+    byte_offsets: Int64s
+    records: npt.NDArray[Any]
+
+
+def _blocks(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Block]:
+    """All records of the type's length; what else is in the file is added to the problems.
+
+    A record of another known length is passed over, and has its ordinal. Where a prefix is no known length, or the file
+    ends within a record, reading ends, as nothing says where the next record would begin.
+    """
+    stretches: list[_Block] = []
+    count = 0
+    for stretch in _stretches(path, record, problems):
+        stretches.append(stretch)
+        count += len(stretch)
+        if count >= _BLOCK_RECORDS:
+            yield _Block.concatenate(stretches)
+            stretches, count = [], 0
+    if stretches:
+        yield _Block.concatenate(stretches)
+
+
+def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Block]:
+    data = map_bytes(path, "a fixish file")
+    ordinal, begin, limit = 1, 0, _STRETCH_RECORDS_MIN
+    while begin < len(data):
+        fitting = min(limit, (len(data) - begin) // record.itemsize)
+        records = data[begin : begin + fitting * record.itemsize].view(record)
+        is_regular = records["length"] == record.itemsize - _PREFIX_BYTES
+        regular = int(np.argmin(np.append(is_regular, False)))
+        if regular:
+            nth = np.arange(regular)
+            yield _Block(ordinal + nth, begin + nth * record.itemsize, records[:regular])
+            ordinal += regular
+            begin += regular * record.itemsize
+        if regular == fitting > 0:
+            limit = min(4 * limit, _BLOCK_RECORDS)
+            continue
+        passed = _irregular(path, data, begin, problems)
+        if passed == 0:
+            return
+        ordinal += 1
+        begin += passed
+        limit = _STRETCH_RECORDS_MIN
+
+
+def _irregular(path: Path, data: npt.NDArray[np.uint8], begin: int, problems: list[Problem]) -> int:
+    """Report what stands at the byte, and return how many bytes to pass over; 0 if the rest is lost."""
+    left, passed = len(data) - begin, 0
+    length = int.from_bytes(data[begin : begin + _PREFIX_BYTES].tobytes(), "big")
+    if left < _PREFIX_BYTES:
+        reason = f"the file ends within a length prefix; its last {left} bytes are left out"
+    elif length not in _KNOWN_LENGTHS:
+        reason = f"the length prefix says {length}, which no record has; the {left} bytes from here on are left out"
+    elif left < _PREFIX_BYTES + length:
+        reason = f"the file ends within {_KNOWN_LENGTHS[length]}, after {left} of its {_PREFIX_BYTES + length} bytes"
+    else:
+        reason, passed = f"{_KNOWN_LENGTHS[length]} does not belong into this file", _PREFIX_BYTES + length
+    problems.append(Problem(path, begin, reason))
+    return passed
 
 
 def _good(
-    path: Path, block: FixishBlock, columns: dict[str, fields.Column], record_type: int, problems: list[Problem]
-) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[Any]]]:
-    """Which records are right, and their values; the others are added to the problems."""
-    of_type = fields.types(block.records["type"], record_type)
-    checks = [check for column in columns.values() for check in column.checks]
-    bad = of_type.failed | failed_any(checks)
+    path: Path, block: _Block, read: Mapping[str, _Column], record_type: int, problems: list[Problem]
+) -> tuple[Int64s, dict[str, npt.NDArray[Any]]]:
+    """The ordinals and values of the records that are right; the others are added to the problems."""
+    types = block.records["type"]
+    checks = [check for _, checks_of_field in read.values() for check in checks_of_field]
+    of_other_type = types != record_type
+    bad = of_other_type | failed_any(checks)
     for place in np.flatnonzero(bad).tolist():
-        reason = of_type.sentence(place) if of_type.failed[place] else sentence_of(checks, place)
+        wrong_type = f"the type is {types[place]}, not {record_type}"
+        reason = wrong_type if of_other_type[place] else sentence_of(checks, place)
         problems.append(Problem(path, int(block.byte_offsets[place]), reason))
-    return ~bad, {name: column.values[~bad] for name, column in columns.items()}
+    ordinals = block.ordinals[~bad]
+    columns = {name: column[~bad] for name, (column, _) in read.items()}
+    return ordinals, {**columns, "intended_us": np.zeros_like(ordinals)}
 
 
-def _order_id_lines(ordinals: Int64s, originals: Bytes2D) -> Iterator[str]:
-    width = originals.shape[1]
-    text = originals.tobytes().decode("ascii")
-    return (f"{ordinal},{text[i * width : (i + 1) * width]}\n" for i, ordinal in enumerate(ordinals.tolist()))
+def _symbols(cells: Bytes2D) -> _Column:
+    """Symbols with blanks in front (n, 4), as they stand in our messages: `S6` (n,), blanks behind."""
+    names = np.char.strip(cells.view(f"S{cells.shape[1]}")[:, 0], b" ")
+    bad = (names == b"") | (np.char.find(names, b" ") >= 0) | ~_IN_SYMBOL[cells].all(axis=1)
+    return np.char.ljust(names, SYMBOL_WIDTH), [Check(bad, lambda i: f"{cells[i].tobytes()!r} is no symbol")]
+
+
+def _order_ids(cells: Bytes2D) -> _Column:
+    bad = ~_IN_ORDER_ID[cells].all(axis=1)
+    return cells.view(f"S{cells.shape[1]}")[:, 0], [
+        Check(bad, lambda i: f"the order id {cells[i].tobytes()!r} is not of letters and digits")
+    ]
+
+
+def _sides(cells: npt.NDArray[np.uint8]) -> _Column:
+    """Sides 1 (buy) and 2 (sell) as letters."""
+    letters = _SIDES[cells]
+    return letters, [Check(letters == 0, lambda i: f"the side is {cells[i]}, not 1 or 2")]
+
+
+def _accounts(cells: npt.NDArray[np.uint32]) -> _Column:
+    highest = ORDER.field("account").highest
+    return cells, [Check(cells > highest, lambda i: f"the account {cells[i]} is above {highest}")]
+
+
+def _numbers(records: npt.NDArray[Any], field: Field, *, scale: int = 1) -> _Column:
+    """Numbers of either sign, rounded to 1/scale; with a scale of 1 they must be whole."""
+    values = records[field.name]
+    finite = np.isfinite(values)
+    with np.errstate(over="ignore"):
+        scaled = np.rint(np.where(finite, values, 0.0) * scale)
+    too_large, too_small = scaled > field.highest, scaled < field.lowest
+
+    def check(failed: Bools, reason: str) -> Check:
+        return Check(failed, lambda i: f"the {field.name} {float(values[i])!r} {reason}")
+
+    return np.where(too_large | too_small, 0.0, scaled).astype(np.int64), [
+        check(~finite, "is no number"),
+        check(too_large, f"is too large: at most {field.highest / scale:.15g} fits"),
+        check(too_small, f"is too small: at least {field.lowest / scale:.15g} fits"),
+        check(finite & (scale == 1) & (scaled != values), "is not whole"),
+    ]

@@ -31,10 +31,9 @@ def map_native(path: Path, layout: Layout) -> Bytes2D:
     UsageError if the file cannot be read, or ends within a message.
     """
     data = map_bytes(path, f"a native {layout.name} file")
-    if len(data) % layout.width:
-        begin = len(data) - len(data) % layout.width
+    if left := len(data) % layout.width:
         raise UsageError(
-            f"{path} is cut short: the message at byte {begin} has {len(data) - begin} of the {layout.width} bytes "
+            f"{path} is cut short: the message at byte {len(data) - left} has {left} of the {layout.width} bytes "
             f"of an {layout.name} message; cut the file there, or write it again"
         )
     return data.reshape(-1, layout.width)

@@ -6,7 +6,6 @@ drawn alone. Only raw bits of the generator are used: their stream is fixed, unl
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -69,11 +68,8 @@ class Drawing:
         self._profile = profile
         self._total = profile.total()
         self._readiness_ids = symbols.readiness_ids
-
-    @cached_property
-    def chunks(self) -> int:
-        """How many chunks there are; the last may be short."""
-        return -(-self._total // CHUNK_MESSAGES)
+        # The last may be short.
+        self.chunks = -(-self._total // CHUNK_MESSAGES)
 
     def chunk(self, chunk: int) -> Draw:
         """The messages 4096 * chunk to 4096 * chunk + 4095, or to the end."""
@@ -81,19 +77,23 @@ class Drawing:
         count = min(CHUNK_MESSAGES, self._total - first)
         number = np.arange(first, first + count, dtype=np.int64)
         offset_ns = self._profile.offsets_ns(first, count)
-        words = self._words(chunk, count)
+        key = np.array([self._parameters.seed, PHASE_INDEX[self._parameters.phase]], np.uint64)
+        bits = np.random.Philox(key=key, counter=np.array([0, 0, 0, chunk], np.uint64))
+        words = bits.random_raw(_WORDS_PER_MESSAGE * count).reshape(_WORDS_PER_MESSAGE, count)
         if self._parameters.phase is Phase.INITIAL:
             return Draw(number, offset_ns, np.zeros(count, np.bool_), np.zeros(count, np.int64), number, words)
 
-        orders_before = self._orders_before(first)
-        is_order = _choose(words[0], self._orders_before(first + count) - orders_before)
+        orders_before, orders_after = (int(end * self._parameters.order_share) for end in (first, first + count))
+        is_order = _choose(words[0], orders_after - orders_before)
         order_number = orders_before + np.cumsum(is_order) - 1
-        symbol_id = pick_32(_low(words[1]), len(self._symbols))
+        symbol_id = pick(words[1], len(self._symbols), bits=32)
         gap_ns = np.diff(offset_ns, append=self.end_ns(chunk))
         at = np.flatnonzero(is_order)
         symbol_id[at] = self._ordered_ids(words.take(at, axis=1), gap_ns[at])
         if self._parameters.phase is Phase.WARM_UP:
-            every = self._orders_per_readiness_probe(gap_ns)
+            # Each so-manieth order probes the next bucket, so that each is probed twice a second.
+            orders_per_s = count * self._parameters.order_share * NS_PER_S / int(gap_ns.sum())
+            every = max(1, int(orders_per_s / (2 * len(self._readiness_ids))))
             at = at[order_number[at] % every == 0]
             symbol_id[at] = self._readiness_ids[order_number[at] // every % len(self._readiness_ids)]
         return Draw(number, offset_ns, is_order, order_number, symbol_id, words)
@@ -103,49 +103,31 @@ class Drawing:
         after = (chunk + 1) * CHUNK_MESSAGES
         return int(self._profile.offsets_ns(after, 1)[0]) if after < self._total else self._profile.duration_ns
 
-    def _words(self, chunk: int, count: int) -> Words:
-        key = np.array([self._parameters.seed, PHASE_INDEX[self._parameters.phase]], np.uint64)
-        bits = np.random.Philox(key=key, counter=np.array([0, 0, 0, chunk], np.uint64))
-        return bits.random_raw(_WORDS_PER_MESSAGE * count).reshape(_WORDS_PER_MESSAGE, count)
-
-    def _orders_before(self, number: int) -> int:
-        return int(number * self._parameters.order_share)
-
     def _ordered_ids(self, words: Words, gap_ns: Int64s) -> Int64s:
         """The symbols of orders: few from the rejecting, the others and the probes 79% from the hot ones of theirs."""
         symbols = self._symbols
-        low = _low(words[1])
-        is_hot = _high(words[1]) < np.uint64(round(HOT_ORDERS_SHARE * _TWO_TO_32))
-        ids = _hot_or_any(symbols.accepting_ids, is_hot, low)
+        is_hot = words[1] >> np.uint64(32) < np.uint64(round(HOT_ORDERS_SHARE * _TWO_TO_32))
+        ids = _hot_or_any(symbols.accepting_ids, is_hot, words[1])
 
         # In proportion to the time until the next message: so many probes a second, whatever the profile does.
         probes = self._parameters.probes_per_s * gap_ns / NS_PER_S / self._parameters.order_share
-        is_probe = _high(words[2]) < probes * _TWO_TO_32
-        is_rejected = _low(words[2]) < np.uint64(round(self._parameters.rejected_share * _TWO_TO_32))
-        is_rejected &= ~is_probe
-        ids[is_rejected] = symbols.rejecting_ids[pick_32(low[is_rejected], len(symbols.rejecting_ids))]
-        ids[is_probe] = _hot_or_any(symbols.probe_ids, is_hot[is_probe], low[is_probe])
+        is_probe = words[2] >> np.uint64(32) < probes * _TWO_TO_32
+        rejected = np.uint64(round(self._parameters.rejected_share * _TWO_TO_32))
+        is_rejected = (words[2] & np.uint64(_TWO_TO_32 - 1) < rejected) & ~is_probe
+        ids[is_rejected] = symbols.rejecting_ids[pick(words[1, is_rejected], len(symbols.rejecting_ids), bits=32)]
+        ids[is_probe] = _hot_or_any(symbols.probe_ids, is_hot[is_probe], words[1, is_probe])
         return ids
 
-    def _orders_per_readiness_probe(self, gap_ns: Int64s) -> int:
-        """Each so-manieth order of the warm-up probes the next bucket, so that each is probed twice a second."""
-        orders_per_s = len(gap_ns) * self._parameters.order_share * NS_PER_S / int(gap_ns.sum())
-        return max(1, int(orders_per_s / (2 * len(self._readiness_ids))))
 
-
-def _hot_or_any(ids: Int64s, is_hot: Flags, bits: Words) -> Int64s:
+def _hot_or_any(ids: Int64s, is_hot: Flags, words: Words) -> Int64s:
     """One of the hot ids where it is to be hot, else one of all of them; ids are consecutive."""
-    return int(ids[0]) + pick_32(bits, np.where(is_hot, hot_count(ids), len(ids)))
+    return int(ids[0]) + pick(words, np.where(is_hot, hot_count(ids), len(ids)), bits=32)
 
 
-def pick_32(bits: Words, choices: int | Int64s) -> Int64s:
-    """Numbers from 0 to below choices, from 32 random bits each."""
-    return ((bits * np.asarray(choices, np.uint64)) >> np.uint64(32)).astype(np.int64)
-
-
-def pick_24(bits: Words, choices: int) -> Int64s:
-    """Numbers from 0 to below choices, from the lowest 24 bits of each."""
-    return (((bits & np.uint64(2**24 - 1)) * np.uint64(choices)) >> np.uint64(24)).astype(np.int64)
+def pick(words: Words, choices: int | Int64s, *, bits: int = 24) -> Int64s:
+    """Numbers from 0 to below choices, from so many of the lowest bits of each word."""
+    lowest = words & np.uint64(2**bits - 1)
+    return ((lowest * np.asarray(choices, np.uint64)) >> np.uint64(bits)).astype(np.int64)
 
 
 def _choose(words: Words, count: int) -> Flags:
@@ -156,11 +138,3 @@ def _choose(words: Words, count: int) -> Flags:
     distinct = (words & ~np.uint64(CHUNK_MESSAGES - 1)) | np.arange(len(words), dtype=np.uint64)
     flags: Flags = distinct < np.partition(distinct, count)[count]
     return flags
-
-
-def _low(words: Words) -> Words:
-    return words & np.uint64(_TWO_TO_32 - 1)
-
-
-def _high(words: Words) -> Words:
-    return words >> np.uint64(32)

@@ -10,7 +10,7 @@ from market_spread.common.load.schedule import NS_PER_S, Constant
 from market_spread.common.load.source import Block, MessageStream, cut
 from market_spread.common.wire.codec import Columns, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN, Layout
-from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick_24
+from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
 
@@ -33,8 +33,15 @@ _WIDE, _CHEAP = 1, 2
 # In place of a spread: bid and offer are 0, or a wide quote's bid and offer have changed places.
 _NO_MARKET, _CROSSED = 10**6, 10**6 + 2
 _SPREADS_BITS = 10
+# The spreads to choose from: 1,024 for each kind of quote, those at the rule's bounds more often than others. Of a
+# cheap quote it is the margin, 40 * spread - (bid + offer), that decides: at 0 and above it is wide.
+_SPREADS = np.concatenate((
+    *(np.full(256, 499), np.repeat((0, 100, 200, 300), 160), -np.arange(500, 692, 2), -np.arange(1, 481, 15)),
+    *(np.full(256, 500), np.full(256, 501), 502 + np.arange(448) * 298 // 448, np.full(64, _NO_MARKET)),
+    *(np.full(448, -1), -np.arange(2, 386), np.full(192, _CROSSED)),
+    *(np.full(320, 0), np.full(320, 1), np.arange(2, 322), np.full(64, _NO_MARKET)),
+))  # fmt: skip
 
-_CENT = 100
 _DOLLAR = 10_000
 
 
@@ -51,8 +58,7 @@ class Market:
         self._start_ns = start_unix_ns
         self._profile = parameters.profile
         if parameters.phase is Phase.INITIAL:
-            rate_per_s = parameters.profile.highest_per_s
-            self._profile = Constant.of_messages(len(self.symbols), rate_per_s=rate_per_s)
+            self._profile = Constant.of_messages(len(self.symbols), rate_per_s=parameters.profile.highest_per_s)
         self._drawing = Drawing(parameters, self.symbols, self._profile)
         self._kinds = np.where(self.symbols.price < PRICE_SCALE, _CHEAP, 0)
         self._kinds[self.symbols.rejecting_ids] |= _WIDE
@@ -100,11 +106,11 @@ class Market:
         return self._stream(draw, NBBO, {"bid": bid, "offer": offer, "sequence": sequence})
 
     def _prices(self, draw: Draw) -> tuple[Int64s, Int64s]:
-        """Bids and offers, as `_spreads` has them for the kind of each quote."""
+        """Bids and offers, as `_SPREADS` has them for the kind of each quote."""
         ids, words = draw.symbol_id, draw.words[3].view(np.int64)
         kinds = self._kinds_of(draw)
         spread = _SPREADS[(kinds << _SPREADS_BITS) | (words & (2**_SPREADS_BITS - 1))]
-        bid = self.symbols.price[ids] + pick_24(draw.words[1] >> np.uint64(32), _DOLLAR)
+        bid = self.symbols.price[ids] + pick(draw.words[1] >> np.uint64(32), _DOLLAR)
         without = np.flatnonzero(spread == _NO_MARKET)
         cheap = np.flatnonzero(kinds >= _CHEAP)
         bid[cheap], spread[cheap] = _cheap_prices(self._half_spreads[ids[cheap]], spread[cheap], words[cheap])
@@ -131,9 +137,9 @@ class Market:
         first_id = WARM_UP_ORDER_ID_MIN if self._parameters.phase is Phase.WARM_UP else 1
         columns = {
             "side": np.where(words >> np.uint64(63), np.uint8(ord("B")), np.uint8(ord("S"))),
-            "account": 1 + pick_24(words >> np.uint64(24), ACCOUNTS),
+            "account": 1 + pick(words >> np.uint64(24), ACCOUNTS),
             "order_id": first_id + draw.order_number,
-            "quantity": LOT * (1 + pick_24(words, LOTS)),
+            "quantity": LOT * (1 + pick(words, LOTS)),
             "price": self.symbols.price[draw.symbol_id],
         }
         return self._stream(draw, ORDER, columns)
@@ -149,9 +155,7 @@ class Market:
         if self._parameters.shards == 1:
             return number
         chunk, rest = divmod(number, CHUNK_MESSAGES)
-        with self._own_lock:
-            counted = len(self._own_before_chunk) - 1
-        for uncounted in range(counted, chunk):
+        for uncounted in range(len(self._own_before_chunk) - 1, chunk):
             self._count_own(uncounted, int(self._is_own(self._drawing.chunk(uncounted)).sum()))
         own_rest = int(self._is_own(self._drawing.chunk(chunk))[:rest].sum()) if rest else 0
         return self._own_before_chunk[chunk] + own_rest
@@ -165,26 +169,6 @@ class Market:
     def _is_own(self, draw: Draw) -> Flags:
         flags: Flags = draw.symbol_id % self._parameters.shards == self._parameters.shard
         return flags
-
-
-def _spreads() -> Int64s:
-    """The spreads to choose from: 1,024 for each kind of quote, those at the rule's bounds more often than others.
-
-    Of a cheap quote it is the margin, 40 * spread - (bid + offer), that decides: at 0 and above it is wide.
-    """
-    cents, crossed = np.arange(4) * _CENT, -np.concatenate((np.arange(500, 692, 2), np.arange(1, 481, 15)))
-    above = 502 + np.arange(448) * 298 // 448
-    return np.concatenate(
-        (
-            *(np.full(256, 499), np.repeat(cents, 160), crossed),
-            *(np.full(256, 500), np.full(256, 501), above, np.full(64, _NO_MARKET)),
-            *(np.full(448, -1), -np.arange(2, 386), np.full(192, _CROSSED)),
-            *(np.full(320, 0), np.full(320, 1), np.arange(2, 322), np.full(64, _NO_MARKET)),
-        )
-    )
-
-
-_SPREADS = _spreads()
 
 
 def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[Int64s, Int64s]:

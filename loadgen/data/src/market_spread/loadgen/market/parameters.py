@@ -12,7 +12,6 @@ from market_spread.common.wire.layout import BUCKETS_MAX, WARM_UP_ORDER_ID_MIN
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 REJECTED_SHARE = 1 / 70_000
-TIGHT_SHARE = 0.2
 ORDER_ID_END = 10_000_000_000
 SEQUENCE_MAX = 10**12 - 1
 STATE_PARTITIONS_MAX = 1000
@@ -40,9 +39,7 @@ class MarketParameters:
     rejected_share: Annotated[float, number(0, 1, "Of the orders that are no probes.")] = REJECTED_SHARE
     order_share: Annotated[float, number(0, 1, "Of the messages.")] = 0.5
     probes_per_s: Annotated[int, number(0, RATE_PER_S_MAX, "Orders a second on probes, at most all orders.")] = 200
-    tight_share: Annotated[float, number(0, 1, "Of the time that a probe's quotes are tight, if measured.")] = (
-        TIGHT_SHARE
-    )
+    tight_share: Annotated[float, number(0, 1, "Of the time that a probe's quotes are tight, if measured.")] = 0.2
     changing_symbols: Annotated[int, number(0, SYMBOLS_MAX, "Accepting symbols, wide or tight by a coin.")] = 0
     state_partitions: Annotated[int, number(1, STATE_PARTITIONS_MAX, "Of a state by symbol; each has probes.")] = 1
     shard: Annotated[int, number(0, 1023, "This sender's slice of the symbols.")] = 0
@@ -51,7 +48,9 @@ class MarketParameters:
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        accepting, room = accepting_count(self.symbols), messages_max(self.phase)
+        accepting = accepting_count(self.symbols)
+        # In the numbers of quotes and orders.
+        room = ORDER_ID_END - WARM_UP_ORDER_ID_MIN if self.phase is Phase.WARM_UP else WARM_UP_ORDER_ID_MIN - 1
         wrong = []
         if self.changing_symbols > accepting:
             wrong.append(f"changing_symbols={self.changing_symbols}; use at most {accepting}, the accepting symbols")
@@ -68,8 +67,3 @@ class MarketParameters:
 
 
 MARKET = Schema(MarketParameters)
-
-
-def messages_max(phase: Phase) -> int:
-    """How many messages a phase has room for in the numbers of quotes and orders."""
-    return ORDER_ID_END - WARM_UP_ORDER_ID_MIN if phase is Phase.WARM_UP else WARM_UP_ORDER_ID_MIN - 1

@@ -4,17 +4,18 @@ A universe depends on its size and the number of buckets alone, never on a seed:
 is to a recorded load. The reject share and the tickers that reject are those of the reference's set of 350.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from string import ascii_uppercase
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH
-from market_spread.loadgen.columns import symbol_codes
+from market_spread.loadgen.columns import find_in, symbol_codes
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -38,6 +39,8 @@ _CHEAP_EVERY = 8
 _CHEAP_PROBE_EVERY = 4
 _PRICE_KEY = 0x50524943
 _HALF = np.uint64(32)
+# Without what zlib does before the first byte and after the last one.
+_CRC_OF_BYTE = np.array([crc32(bytes([255 - byte])) ^ 0xFF000000 for byte in range(256)], np.uint32)
 
 
 def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
@@ -45,27 +48,12 @@ def buckets_of(cells: Bytes2D, buckets: int) -> Int64s:
     crc = np.full(len(cells), 0xFFFFFFFF, np.uint32)
     for column in cells.T:
         crc = _CRC_OF_BYTE[(crc ^ column) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
-    found: Int64s = (crc ^ np.uint32(0xFFFFFFFF)).astype(np.int64) % buckets
-    return found
+    return (crc ^ np.uint32(0xFFFFFFFF)).astype(np.int64) % buckets
 
 
 def state_partitions_of(cells: Bytes2D, partitions: int) -> Int64s:
     """The partition of a state that Spark groups by symbol: pmod(Murmur3(padded name, 42), partitions), int64 (n,)."""
-    return _murmur3(cells).view(np.int32).astype(np.int64) % partitions
-
-
-def _crc_of_byte() -> npt.NDArray[np.uint32]:
-    crc = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        crc = np.where(crc & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (crc >> np.uint32(1))
-    return crc
-
-
-_CRC_OF_BYTE = _crc_of_byte()
-
-
-def _murmur3(cells: Bytes2D) -> UInt32s:
-    """MurmurHash3_x86_32 of each row as Spark has it (Murmur3_x86_32.hashUnsafeBytes): its last bytes one by one."""
+    # MurmurHash3_x86_32 as Spark has it (Murmur3_x86_32.hashUnsafeBytes): a row's last bytes one by one.
     width = cells.shape[1]
     words = np.ascontiguousarray(cells[:, : width // 4 * 4]).view("<u4")
     hashes = np.full(len(cells), _STATE_SEED, np.uint32)
@@ -75,7 +63,7 @@ def _murmur3(cells: Bytes2D) -> UInt32s:
     hashes ^= np.uint32(width)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
         hashes = (hashes ^ (hashes >> np.uint32(shift))) * np.uint32(factor)
-    return hashes
+    return hashes.view(np.int32).astype(np.int64) % partitions
 
 
 def _rotated(words: UInt32s, bits: int) -> UInt32s:
@@ -120,16 +108,13 @@ class Universe:
 
     def ids_of(self, symbols: npt.NDArray[np.bytes_]) -> Int64s:
         """The id of each name, which may be padded with blanks; -1 if it is none of these. int64 (n,)."""
-        codes, wanted = symbol_codes(self.names), symbol_codes(symbols)
+        codes = symbol_codes(self.names)
         by_code = np.argsort(codes)
-        places = by_code[np.searchsorted(codes, wanted, sorter=by_code).clip(max=len(self) - 1)]
-        return np.where(codes[places] == wanted, places, -1)
+        return np.append(by_code, -1)[find_in(codes[by_code], symbol_codes(symbols))]
 
     def is_hot(self, symbols: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
         """`hot` of each name, bool (n,); False of one that is none of these."""
-        ids = self.ids_of(symbols)
-        flags: npt.NDArray[np.bool_] = (ids >= 0) & self.hot[ids]
-        return flags
+        return np.append(self.hot, False)[self.ids_of(symbols)]
 
 
 def universe(symbols: int, buckets: int, state_partitions: int = 1) -> Universe:
@@ -174,38 +159,27 @@ def _names() -> Iterator[str]:
 
 def _letters(number: int) -> str:
     """A, B, ... Z, AA, AB, ...: another name for every number."""
-    name = ""
-    number += 1
-    while number:
-        number, letter = divmod(number - 1, 26)
-        name = ascii_uppercase[letter] + name
-    return name
+    before = _letters(number // 26 - 1) if number >= 26 else ""
+    return before + ascii_uppercase[number % 26]
 
 
 def _probe_names(symbols: Sequence[str], probes: int, buckets: int, state_partitions: int) -> list[str]:
-    """So many names, and then more for places without any; a slash keeps them apart from the symbols."""
-
-    def in_state(cells: Bytes2D) -> Int64s:
-        return state_partitions_of(cells, state_partitions)
-
+    """So many names, and then the next ones in places without any; a slash keeps them apart from the symbols."""
     names = ["/" + _letters(number) for number in range(probes)]
-    names += _further(names, set(range(buckets)), lambda cells: buckets_of(cells, buckets))
-    return names + _further(names, set(in_state(_cells(symbols)).tolist()), in_state)
-
-
-def _further(names: Sequence[str], wanted: set[int], places_of: Callable[[Bytes2D], Int64s]) -> list[str]:
-    """The names that come next in those of the wanted places in which there is none yet."""
-    found: list[str] = []
-    missing = wanted.difference(places_of(_cells(names)).tolist())
-    for first in count(len(names), _NAMES_AT_ONCE):
-        if not missing:
-            break
-        further = ["/" + _letters(number) for number in range(first, first + _NAMES_AT_ONCE)]
-        for name, place in zip(further, places_of(_cells(further)).tolist(), strict=True):
-            if place in missing:
-                missing.remove(place)
-                found.append(name)
-    return found
+    with_symbols = set(state_partitions_of(_cells(symbols), state_partitions).tolist())
+    for places_of, places, wanted in (
+        (buckets_of, buckets, set(range(buckets))),
+        (state_partitions_of, state_partitions, with_symbols),
+    ):
+        missing = wanted.difference(places_of(_cells(names), places).tolist())
+        numbers = count(len(names))
+        while missing:
+            further = ["/" + _letters(number) for number in islice(numbers, _NAMES_AT_ONCE)]
+            for name, place in zip(further, places_of(_cells(further), places).tolist(), strict=True):
+                if place in missing:
+                    missing.remove(place)
+                    names.append(name)
+    return names
 
 
 def _cells(names: Sequence[str]) -> Bytes2D:

@@ -69,8 +69,7 @@ def no_older_check(alerts: Alerts, symbol_ids: Int64s, intended_us: Int64s, rece
     newest = np.maximum.accumulate(symbol_ids[told][order] * SEQUENCES + alerts.quote_sequence[told][order])
     before = np.searchsorted(received[order], symbol_ids * len(times_us) + np.searchsorted(times_us, intended_us)) - 1
     known = np.append(newest, -1)[before]
-    known[known // SEQUENCES != symbol_ids] = -1
-    least = np.where(known >= 0, known % SEQUENCES, -1)
+    least = np.where(known // SEQUENCES == symbol_ids, known % SEQUENCES, -1)
     return Check(
         alerts.quote_sequence < least,
         lambda i: (

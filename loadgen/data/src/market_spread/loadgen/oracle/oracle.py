@@ -13,11 +13,11 @@ from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
-from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, sentence_of
+from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, find_in, sentence_of
 from market_spread.loadgen.files.native import map_bytes, read_native
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
-from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, find_in, naming
+from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, naming
 
 UNCHECKED_SHARE_MAX = 2 / 3
 # Where more than so many and so large a share are undecided, some other order must be accepted for certain: else a job
@@ -160,28 +160,34 @@ class Oracle(InputJudge):
         orders = _by_id(self._orders)
         known = find_in(orders.order_id, alerts.order_id) >= 0
         theirs = _KnownAlerts.of(alerts[known], orders, book)
-        is_first, first_of_order = _firsts(alerts)
-        again = ~is_first
-        replayed = again & read_again(alerts.intended_us, alerts.received_us[first_of_order], self._replayed)
-        duplicated = again & ~replayed
-        counted = (is_first | replayed)[known]
+        _, first, inverse = np.unique(alerts.order_id, return_index=True, return_inverse=True)
+        first_of_order = first[inverse]
+        is_first = first_of_order == np.arange(len(alerts))
+        replayed = ~is_first & read_again(alerts.intended_us, alerts.received_us[first_of_order], self._replayed)
+        duplicated = ~is_first & ~replayed
 
         if self._delay_us is not None:
             delays = constant_delay(self._delay_us)
-            found = self._found(orders, theirs, delays)
-            stale = 0
+            found, stale = self._found(orders, theirs, delays), 0
         else:
+            counted = ~duplicated[known]
             delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
             found, stale = self._excused(orders, theirs, delays)
 
         accepted, certainly_accepted, belated = found.accepted, found.certainly_accepted, np.empty(0, np.int64)
         if self._paths is not None:
-            # The first answers bound their own delays, which those of a job that has come back do not widen.
-            overtaken, bound = self._overtaken(theirs, is_first[known])
-            window = book.window(theirs.symbol_ids, theirs.orders.intended_us, bound.at(theirs.orders.intended_us))
+            # An alert on a later order of a path says that its job had decided the overtaken ones by then. If it can
+            # have accepted an order, the alert on that one is belated; if not, it was lost there, and has come as late
+            # as it has. The other first alerts bound their own delays, which those of a job that has come back do not
+            # widen.
+            intended_us = theirs.orders.intended_us
+            overtaken = is_first[known] & falls_back(self._paths(theirs.orders.symbol), intended_us)
+            others = is_first[known] & ~overtaken
+            bound = observed_delays(intended_us[others], theirs.received_us[others])
+            window = book.window(theirs.symbol_ids, intended_us, bound.at(intended_us))
             belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
             answers, _ = self._excused(orders, theirs, bound)
-            more = answers.accepted & ~accepted & is_first[known] & ~overtaken
+            more = answers.accepted & ~accepted & others
             if not self._are_few(int(more.sum())):  # a few can be of the one that came back, with nothing after them
                 accepted = accepted | more
             # On a belated one of these an alert is right.
@@ -189,14 +195,20 @@ class Oracle(InputJudge):
             certainly_accepted -= int((overtaken & window.accepting & ~window.rejecting).sum())
         unexpected = ~known & is_first
         unexpected[known] = accepted & is_first[known]
-        missing = found.missing
-        disagreeing = again & _names_another_quote(alerts, first_of_order)
+        named = (alerts.quote_sequence, alerts.bid, alerts.offer)
+        disagreeing = ~is_first & np.any([column != column[first_of_order] for column in named], axis=0)
+
+        def repeated(i: int) -> str:
+            again, before = alerts.quote_sequence[i], alerts.quote_sequence[first_of_order[i]]
+            on = f"on the same quote {again}" if again == before else f"on quote {again}, the first time on {before}"
+            return f"it has another alert, {on}"
+
         return Judgement(
             orders=self._order_count,
             expected=found.expected,
             accepted=certainly_accepted,
             received=len(self._alerted_ids),
-            missing=int(missing.sum()),
+            missing=int(found.missing.sum()),
             unexpected=int(unexpected.sum()),
             duplicated=int(duplicated.sum()),
             replayed=int(replayed.sum()),
@@ -207,46 +219,36 @@ class Oracle(InputJudge):
             unchecked=found.unchecked,
             delay_us=delays.longest_us,
             sentences={
-                "missing": sentences_of(missing, orders, lambda _: "it is rejected, but has no alert"),
+                "missing": sentences_of(found.missing, orders, lambda _: "it is rejected, but has no alert"),
                 "unexpected": sentences_of(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
-                "duplicated": sentences_of(
-                    duplicated, alerts, lambda i: _duplicate_sentence(alerts, i, int(first_of_order[i]))
-                ),
+                "duplicated": sentences_of(duplicated, alerts, repeated),
                 "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
             belated=tuple(belated.tolist()),
         )
 
-    def _overtaken(self, theirs: "_KnownAlerts", is_first: Bools) -> tuple[Bools, Delays]:
-        """Which first alerts came after one on a later order of their path, and the delays of the other first ones.
-
-        The alert on the later order says that its job had decided the overtaken ones by then. If it can have accepted
-        an order, the alert on that one is belated; if not, it was lost there, and has come as late as it has.
-        """
-        assert self._paths is not None
-        intended_us = theirs.orders.intended_us
-        overtaken = is_first & falls_back(self._paths(theirs.orders.symbol), intended_us)
-        others = is_first & ~overtaken
-        return overtaken, observed_delays(intended_us[others], theirs.received_us[others])
-
     def _excused(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> tuple["_BoundOutcome", int]:
-        """What the delays make of the run, without the stale alerts if they are few; and how many these are."""
-        found = self._found(orders, theirs, delays)
-        excused, stale = found.excused(self._found(orders, theirs, delays.at_worst()), orders, theirs)
-        return (excused if self._are_few(stale) else found), stale
+        """What the delays make of the run, without the stale faults if they are few; and how many these are.
+
+        Stale are faults that are none at worst. A missing alert is stale only beside an alert on an old quote: else it
+        has rather been lost.
+        """
+        found, at_worst = (self._found(orders, theirs, each) for each in (delays, delays.at_worst()))
+        late = (found.accepted | found.wrong) & ~(at_worst.accepted | at_worst.wrong)
+        late_us = np.sort(theirs.orders.intended_us[late])
+        after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))
+        unnoticed = found.missing & ~at_worst.missing & (after > before)
+        stale = int(late.sum() + unnoticed.sum())
+        if self._are_few(stale):
+            found = replace(
+                found, missing=found.missing & ~unnoticed, accepted=at_worst.accepted, wrong=at_worst.wrong,
+                checks=at_worst.checks,
+            )  # fmt: skip
+        return found, stale
 
     def _are_few(self, count: int) -> bool:
         """Whether so many alerts can be passed over in a run, as where a partition has stood still for once."""
         return count <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts))
-
-    def _states(self, theirs: "_KnownAlerts") -> tuple[Int64s, Bools]:
-        """A number for each alert's symbol and state, and whether it is known which state: not while replays go on."""
-        replays = np.zeros(len(theirs.alerts), np.int64)
-        known = np.ones(len(theirs.alerts), np.bool_)
-        for from_us, to_us in self._replayed:
-            replays += theirs.received_us > to_us
-            known &= (theirs.received_us < from_us) | (theirs.received_us > to_us)
-        return theirs.symbol_ids * (len(self._replayed) + 1) + replays, known
 
     def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
         book = self._book
@@ -259,7 +261,11 @@ class Oracle(InputJudge):
         accepted = ~met.rejecting
         checks = repetition_checks(theirs.alerts, theirs.orders, "the alert")
         checks += quote_checks(theirs.alerts, book, theirs.symbol_ids, met)
-        states, of_one_state = self._states(theirs)
+        # A number for each alert's symbol and state, and whether it is known which state: not while replays go on.
+        from_us, to_us = np.reshape(self._replayed, (-1, 2)).T
+        is_over = theirs.received_us[:, np.newaxis] > to_us
+        states = theirs.symbol_ids * (len(self._replayed) + 1) + is_over.sum(axis=1)
+        of_one_state = (is_over | (theirs.received_us[:, np.newaxis] < from_us)).all(axis=1)
         right = of_one_state & ~failed_any(checks) & ~accepted
         no_older = no_older_check(theirs.alerts, states, intended_us, theirs.received_us, right)
         checks.append(replace(no_older, failed=no_older.failed & of_one_state))
@@ -314,21 +320,6 @@ class _BoundOutcome:
     wrong: Bools
     checks: list[Check]
 
-    def excused(self, at_worst: "_BoundOutcome", orders: Orders, theirs: _KnownAlerts) -> tuple["_BoundOutcome", int]:
-        """What is left if faults that are none at worst are excused, and how many are.
-
-        A missing alert is excused only beside an alert on an old quote: else it has rather been lost.
-        """
-        late = (self.accepted | self.wrong) & ~(at_worst.accepted | at_worst.wrong)
-        late_us = np.sort(theirs.orders.intended_us[late])
-        after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))
-        unnoticed = self.missing & ~at_worst.missing & (after > before)
-        left = replace(
-            self, missing=self.missing & ~unnoticed, accepted=at_worst.accepted, wrong=at_worst.wrong,
-            checks=at_worst.checks,
-        )  # fmt: skip
-        return left, int(late.sum() + unnoticed.sum())
-
 
 def _by_id(parts: list[Orders]) -> Orders:
     orders = Orders.concatenate(parts)
@@ -339,19 +330,6 @@ def _by_id(parts: list[Orders]) -> Orders:
     return orders
 
 
-def _firsts(alerts: Alerts) -> tuple[Bools, Int64s]:
-    """Whether each alert is its order's first, and where that one is."""
-    _, first, inverse = np.unique(alerts.order_id, return_index=True, return_inverse=True)
-    first_of_order: Int64s = first[inverse]
-    return first_of_order == np.arange(len(alerts)), first_of_order
-
-
-def _names_another_quote(alerts: Alerts, than: Int64s) -> Bools:
-    columns = (alerts.quote_sequence, alerts.bid, alerts.offer)
-    result: Bools = np.any([column != column[than] for column in columns], axis=0)
-    return result
-
-
 def sentences_of(mask: Bools, messages: Orders, what: Callable[[int], str]) -> tuple[str, ...]:
     """The first faults of a kind, readable. what: of the one at the position."""
     return tuple(
@@ -360,19 +338,8 @@ def sentences_of(mask: Bools, messages: Orders, what: Callable[[int], str]) -> t
     )
 
 
-def _duplicate_sentence(alerts: Alerts, position: int, first: int) -> str:
-    again, before = int(alerts.quote_sequence[position]), int(alerts.quote_sequence[first])
-    on = f"on the same quote {again}" if again == before else f"on quote {again}, the first time on {before}"
-    return f"it has another alert, {on}"
-
-
 def check_files(
-    nbbo: Path,
-    orders: Path,
-    alerts: Path,
-    *,
-    duplicates_allowed: bool = False,
-    warm_up_judged: bool = True,
+    nbbo: Path, orders: Path, alerts: Path, *, duplicates_allowed: bool = False, warm_up_judged: bool = True
 ) -> Judgement:
     """Judge the alerts of a ledger by native files of the quotes and orders as they were sent; see `Oracle`.
 

@@ -1,20 +1,20 @@
 """The quotes of the input, as far as a verdict can depend on them, and which of them an order can have met."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Bools, Columns, Orders, Quotes, Texts, symbol_codes
-
-Scalar = TypeVar("Scalar", bound=np.generic)
+from market_spread.loadgen.columns import Bools, Columns, Orders, Quotes, Texts, find_in, symbol_codes
 
 _CHUNK = 1_000_000
 SEQUENCES = 10**12  # sequences have 12 digits
+# A quote, as far as its symbol's next one has to know of it; and what stands for it before the first.
+_LAST = np.dtype([("sequence", "i8"), ("intended_us", "i8"), ("rejects", "?"), ("named", "?")], align=True)
+_NONE_YET = np.array([(-1, -1, True, False)], _LAST)
 
 
 def rejects(bid: Int64s, offer: Int64s) -> Bools:
@@ -47,12 +47,11 @@ class QuoteBook:
         """
         self._accepting = accepting
         self._named = None if named is None else np.unique(named)
-        self._last_named = np.empty(0, np.bool_)
-        self._symbols = _Symbols()
-        self._last_sequence = np.empty(0, np.int64)
-        self._last_intended_us = np.empty(0, np.int64)
-        self._last_rejects = np.empty(0, np.bool_)  # true before the first quote
-        self._kept: list[_Kept] = []
+        # Symbols have numbers, which change as more come: by the order of their codes.
+        self._codes = np.empty(0, np.int64)
+        self._last = _NONE_YET[:0]
+        none = np.empty(0, np.int64)
+        self._kept = [_Kept(none, none, none, none, none, np.empty(0, np.bool_))]
 
     def add(self, quotes: Quotes) -> None:
         """Add quotes; those of one symbol come in the order in which they were sent."""
@@ -60,72 +59,60 @@ class QuoteBook:
             self._add_chunk(quotes[begin : begin + _CHUNK])
 
     def _add_chunk(self, quotes: Quotes) -> None:
-        symbol_ids = self._symbols.find_or_add(symbol_codes(quotes.symbol))
-        self._grow(len(self._symbols))
+        codes = symbol_codes(quotes.symbol)
+        symbol_ids = find_in(self._codes, codes)
+        if (symbol_ids < 0).any():
+            added_codes = np.unique(codes[symbol_ids < 0])
+            places = np.searchsorted(self._codes, added_codes)
+            self._codes = np.insert(self._codes, places, added_codes)
+            self._last = np.insert(self._last, places, _NONE_YET)
+            symbol_ids = find_in(self._codes, codes)
         verdicts = rejects(quotes.bid, quotes.offer)
 
         in_order = bool(
             (quotes.intended_us[1:] >= quotes.intended_us[:-1]).all()
-            and (quotes.intended_us >= self._last_intended_us[symbol_ids]).all()
+            and (quotes.intended_us >= self._last["intended_us"][symbol_ids]).all()
         )
         added = _Kept(symbol_ids, quotes.sequence, quotes.bid, quotes.offer, quotes.intended_us, verdicts)
         if in_order and not self._accepting:
-            matters = self._last_rejects.copy()
+            matters = self._last["rejects"].copy()
             matters[symbol_ids[verdicts]] = True
             selected = matters[symbol_ids]
             dropped_ids = symbol_ids[~selected]
-            np.maximum.at(self._last_sequence, dropped_ids, quotes.sequence[~selected])
-            np.maximum.at(self._last_intended_us, dropped_ids, quotes.intended_us[~selected])
+            np.maximum.at(self._last["sequence"], dropped_ids, quotes.sequence[~selected])
+            np.maximum.at(self._last["intended_us"], dropped_ids, quotes.intended_us[~selected])
             added, quotes = added[selected], quotes[selected]
-        self._keep(added, self._is_named(quotes))
-
-    def _is_named(self, quotes: Quotes) -> Bools:
-        if self._named is None:
-            return np.ones(len(quotes), np.bool_)
-        return find_in(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+        named = np.ones(len(quotes), np.bool_)
+        if self._named is not None:
+            named = find_in(self._named, naming(quotes.symbol, quotes.sequence)) >= 0
+        self._keep(added, named)
 
     def _keep(self, ungrouped: "_Kept", named: Bools) -> None:
         grouping = _grouping(ungrouped.symbol_ids)
-        grouped, named = ungrouped[grouping], named[grouping]
-        newer = self._is_newer(grouped)
-        grouped, named = grouped[newer], named[newer]
-        if not len(grouped.symbol_ids):
-            return
-        ids = grouped.symbol_ids
-        first = np.concatenate([[True], ids[1:] != ids[:-1]])
-        last = np.concatenate([first[1:], [True]])
-
-        previous_rejects = _previous(grouped.rejects, first, self._last_rejects[ids])
-        previous_us = _previous(grouped.intended_us, first, self._last_intended_us[ids])
-        previous_named = _previous(named, first, self._last_named[ids])
-        is_symbols_first = first & (self._last_sequence[ids] < 0)
-        matters = (grouped.rejects != previous_rejects) | is_symbols_first | (grouped.intended_us < previous_us)
-        matters |= (grouped.rejects & (named | previous_named)) | (self._accepting & ~grouped.rejects)
-
-        self._kept.append(grouped[matters])
-        self._last_named[ids[last]] = named[last]
-        self._last_rejects[ids[last]] = grouped.rejects[last]
-        self._last_sequence[ids[last]] = grouped.sequence[last]
-        self._last_intended_us[ids[last]] = grouped.intended_us[last]
-
-    def _is_newer(self, grouped: "_Kept") -> Bools:
+        grouped = ungrouped[grouping]
         keys = grouped.symbol_ids * SEQUENCES + grouped.sequence
-        newer: Bools = grouped.sequence > self._last_sequence[grouped.symbol_ids]
+        newer = grouped.sequence > self._last["sequence"][grouped.symbol_ids]
         newer[1:] &= keys[1:] > np.maximum.accumulate(keys)[:-1]
-        return newer
+        grouped = grouped[newer]
+        now = np.empty(len(grouped), _LAST)
+        for name in ("sequence", "intended_us", "rejects"):
+            now[name] = getattr(grouped, name)
+        now["named"] = named[grouping][newer]
 
-    def _grow(self, symbols: int) -> None:
-        more = symbols - len(self._last_rejects)
-        if more:
-            self._last_sequence = np.concatenate([self._last_sequence, np.full(more, -1)])
-            self._last_intended_us = np.concatenate([self._last_intended_us, np.full(more, -1)])
-            self._last_rejects = np.concatenate([self._last_rejects, np.ones(more, np.bool_)])
-            self._last_named = np.concatenate([self._last_named, np.zeros(more, np.bool_)])
+        ids = grouped.symbol_ids
+        before = np.where(np.diff(ids, prepend=-1), self._last[ids], np.roll(now, 1))
+        matters = (now["rejects"] != before["rejects"]) | (before["sequence"] < 0)
+        matters |= (now["intended_us"] < before["intended_us"]) | (self._accepting & ~now["rejects"])
+        matters |= now["rejects"] & (now["named"] | before["named"])
+        self._kept.append(replace(grouped[matters], symbol_ids=self._codes[ids[matters]]))
+        last = np.flatnonzero(np.diff(ids, append=-1))
+        self._last[ids[last]] = now[last]
 
     def closed(self) -> "ClosedBook":
         """The book for questions, once all quotes are in."""
-        kept = _Kept.concatenate([_NOTHING, *self._kept])
-        return ClosedBook(self._symbols, len(self._symbols), kept[_grouping(kept.symbol_ids)])
+        kept = _Kept.concatenate(self._kept)
+        kept = replace(kept, symbol_ids=find_in(self._codes, kept.symbol_ids))
+        return ClosedBook(self._codes, kept[_grouping(kept.symbol_ids)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +133,16 @@ class Window(Columns):
 class ClosedBook:
     """All quotes that matter, symbol by symbol. Positions in its arrays name quotes."""
 
-    def __init__(self, symbols: "_Symbols", symbol_count: int, kept: "_Kept") -> None:
-        self._symbols = symbols
-        self._symbol_count = symbol_count
+    def __init__(self, codes: Int64s, kept: "_Kept") -> None:
+        """codes: the symbols', ascending; kept: of each symbol in turn."""
+        self._codes = codes
         # Position -1 is the state of a symbol without a quote.
         self.bid = np.append(kept.bid, 0)
         self.offer = np.append(kept.offer, 0)
         self.rejects = np.append(kept.rejects, True)
 
         # The arrays by symbol have one more entry, for symbols without a quote: an empty range, the first quote never.
-        self._bounds = np.searchsorted(kept.symbol_ids, np.arange(symbol_count + 2))
+        self._bounds = np.searchsorted(kept.symbol_ids, np.arange(len(codes) + 2))
         self._sequence_keys = kept.symbol_ids * SEQUENCES + kept.sequence
         self._rejected_before = np.concatenate([[0], np.cumsum(kept.rejects)])
         self._any_rejects = self._rejected_before[self._bounds[1:]] > self._rejected_before[self._bounds[:-1]]
@@ -164,12 +151,13 @@ class ClosedBook:
         self._times_us, ranks = np.unique(kept.intended_us, return_inverse=True)
         keys = kept.symbol_ids * len(self._times_us) + ranks
         self._time_keys = np.minimum.accumulate(keys[::-1])[::-1]
-        first_ranks = self._time_keys[self._bounds[:symbol_count]] - np.arange(symbol_count) * len(self._times_us)
+        first_ranks = self._time_keys[self._bounds[:-2]] - np.arange(len(codes)) * len(self._times_us)
         self._first_us = np.append(self._times_us[first_ranks], np.iinfo(np.int64).max)
 
     def symbol_ids(self, symbols: Texts) -> Int64s:
-        """The number of each symbol here; `symbol_count`, so one past the last, if it has no quote."""
-        return self._symbols.find(symbol_codes(symbols), missing=self._symbol_count)
+        """The number of each symbol here; one past the last if it has no quote."""
+        ids = find_in(self._codes, symbol_codes(symbols))
+        return np.where(ids < 0, len(self._codes), ids)
 
     def may_reject(self, symbol_ids: Int64s, intended_us: Int64s) -> Bools:
         """False for orders that are accepted, whatever the delays in the system were."""
@@ -209,8 +197,7 @@ class ClosedBook:
 
     def find(self, symbol_ids: Int64s, sequence: Int64s) -> Int64s:
         """The position of each quote, -1 if there is none that matters."""
-        keys = symbol_ids * SEQUENCES + sequence
-        return find_in(self._sequence_keys, keys)
+        return find_in(self._sequence_keys, symbol_ids * SEQUENCES + sequence)
 
 
 class InputJudge(ABC):
@@ -245,6 +232,8 @@ class InputJudge(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Kept(Columns):
+    """Quotes. symbol_ids: the symbols' numbers; their codes as long as the numbers still change."""
+
     symbol_ids: Int64s
     sequence: Int64s
     bid: Int64s
@@ -253,49 +242,10 @@ class _Kept(Columns):
     rejects: Bools
 
 
-_NONE = np.empty(0, np.int64)
-_NOTHING = _Kept(_NONE, _NONE, _NONE, _NONE, _NONE, np.empty(0, np.bool_))
-
-
-class _Symbols:
-    """Numbers symbols by their codes, from 0, in the order of their coming."""
-
-    def __init__(self) -> None:
-        self._codes = np.empty(0, np.int64)
-        self._ids = np.empty(0, np.int64)
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def find(self, codes: Int64s, *, missing: int) -> Int64s:
-        places = find_in(self._codes, codes)
-        return np.where(places >= 0, np.concatenate([self._ids, [missing]])[places], missing)
-
-    def find_or_add(self, codes: Int64s) -> Int64s:
-        ids = self.find(codes, missing=-1)
-        unknown = ids < 0
-        if unknown.any():
-            added = np.unique(codes[unknown])
-            all_codes = np.concatenate([self._codes, added])
-            order = np.argsort(all_codes)
-            self._ids = np.concatenate([self._ids, len(self) + np.arange(len(added))])[order]
-            self._codes = all_codes[order]
-            ids = self.find(codes, missing=-1)
-        return ids
-
-
 def _grouping(symbol_ids: Int64s) -> Int64s:
     """Positions by symbol, those of one symbol in order."""
     small = len(symbol_ids) == 0 or symbol_ids.max() < 2**16
     return np.argsort(symbol_ids.astype(np.uint16) if small else symbol_ids, kind="stable")  # 16 bits: a radix sort
-
-
-def find_in(ascending: Int64s, wanted: Int64s) -> Int64s:
-    """The place of each wanted value, -1 where it is not."""
-    if not len(ascending):
-        return np.full(len(wanted), -1)
-    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.where(ascending[places] == wanted, places, -1)
 
 
 def falls_back(numbers: Int64s, values: Int64s) -> Bools:
@@ -306,8 +256,3 @@ def falls_back(numbers: Int64s, values: Int64s) -> Bools:
     back = np.zeros(len(keys), np.bool_)
     back[order] = keys < np.maximum.accumulate(keys)
     return back
-
-
-def _previous(values: npt.NDArray[Scalar], first: Bools, before: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Each value's predecessor in its group; `before` where it is the group's first."""
-    return np.where(first, before, np.roll(values, 1))

@@ -17,8 +17,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.workload import read_workload
-from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.controller.run_folder.state import State
+from market_spread.controller.run_folder.folder import RunFolder, State
 from market_spread.controller.session import lifecycle as launch_module
 from market_spread.controller.session.lifecycle import launch
 from market_spread.metrics_aggregator.http.archive import Archive

@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.session.run_events import WAITING_MAX, RunNotes
+from market_spread.controller.session.metrics_page import WAITING_MAX, RunNotes
 from market_spread.v1.control_pb2 import JobStatusResponse
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, NoteResponse
@@ -50,7 +50,7 @@ class Aggregator:
 
 def start(notes: RunNotes, aggregator: Aggregator) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("market_spread.controller.session.run_events.MetricsStub", lambda channel: aggregator)
+        patched.setattr("market_spread.controller.session.metrics_page.MetricsStub", lambda channel: aggregator)
         notes.start("127.0.0.1:1")
 
 
@@ -148,7 +148,7 @@ def test_close_ends_without_an_aggregator_and_twice() -> None:
 
 
 def test_close_does_not_wait_for_an_aggregator_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("market_spread.controller.session.run_events.CLOSE_S", 0.05)
+    monkeypatch.setattr("market_spread.controller.session.metrics_page.CLOSE_S", 0.05)
     stuck = threading.Event()
 
     class Stuck(Aggregator):

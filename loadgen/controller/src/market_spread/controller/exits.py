@@ -17,24 +17,23 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except MarketSpreadError as error:
-            _end(str(error), error.exit_status)
+            sentence, status = str(error), error.exit_status
         except KeyboardInterrupt:
-            _end("interrupted", RunVoidError.exit_status)
+            sentence, status = "interrupted", RunVoidError.exit_status
         except OSError as error:
             if error.errno == errno.EPIPE:  # who read the output has gone; click knows what to do
                 raise
-            _end(sentence_of(error), UsageError.exit_status)
+            sentence, status = sentence_of(error), UsageError.exit_status
+        click.echo(f"market-spread: {sentence}", err=True)
+        sys.exit(status)
 
 
 def interrupt_once() -> None:
     """The first SIGINT or SIGTERM interrupts the command; later ones are ignored while it cleans up."""
-    interrupted = False
 
     def handle() -> None:
-        nonlocal interrupted
-        if not interrupted:
-            interrupted = True
-            raise KeyboardInterrupt
+        call_on_signals(lambda: None)
+        raise KeyboardInterrupt
 
     call_on_signals(handle)
 
@@ -43,8 +42,3 @@ def sentence_of(error: OSError) -> str:
     """What the operating system refused, and for which file."""
     reason = error.strerror or str(error) or type(error).__name__
     return f"{reason}: {error.filename}" if error.filename else reason
-
-
-def _end(sentence: str, status: int) -> None:
-    click.echo(f"market-spread: {sentence}", err=True)
-    sys.exit(status)

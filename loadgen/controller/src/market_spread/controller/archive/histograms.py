@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 _HEAD = "#[Histogram log format version 1.2]"
 _UNITS = "#[Values: microseconds; times: Unix seconds]"
 _COLUMNS = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
-_SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,10 @@ def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHisto
 def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
     """A histogram for each second in which a value has its time, Unix microseconds; ascending."""
     order = np.argsort(times_us, kind="stable")
-    seconds, values = times_us[order] // _SECOND_US, values_us[order]
-    edges = np.flatnonzero(np.diff(seconds, prepend=-1, append=-1)).tolist() if len(seconds) else []
-    for begin, end in pairwise(edges):
-        start_ns = int(seconds[begin]) * 1_000_000_000
-        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, HdrCounts(values[begin:end]))
+    seconds, begins = np.unique(times_us[order] // 1_000_000, return_index=True)
+    for second, values in zip(seconds.tolist(), np.split(values_us[order], begins[1:]), strict=False):
+        start_ns = second * 1_000_000_000
+        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, HdrCounts(values))
 
 
 def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[TimedHistogram]:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 from market_spread.controller.host.sampler import Row
 
-# Unix milliseconds before each line.
-_LOG_OPTION = "-Xlog:gc,safepoint:file={path}:tm:filecount=0"
 _PAUSE = re.compile(r"^\[(\d+)ms\].*GC\(\d+\) Pause .+? \d+[KMG]->\d+[KMG]\(\d+[KMG]\) ([\d.]+)ms$")
 _SAFEPOINT = re.compile(r"^\[(\d+)ms\].*Safepoint \"(\w+)\".* Total: +(\d+) ns$")
 
 
 def log_option(path: Path) -> str | None:
     """The JVM's option for a log there; None if the path has what an option cannot have."""
-    return None if re.search(r"[\s:,\"']", str(path)) else _LOG_OPTION.format(path=path)
+    # Unix milliseconds before each line.
+    return None if re.search(r"[\s:,\"']", str(path)) else f"-Xlog:gc,safepoint:file={path}:tm:filecount=0"
 
 
 def read(path: Path) -> Iterator[tuple[int, float]]:

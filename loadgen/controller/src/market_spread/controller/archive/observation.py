@@ -17,14 +17,10 @@ from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
 _VERSION = 3
-_STATUSES = {
-    "sender": ("sent", SenderStatusResponse),
-    "receiver": ("received", ReceiverStatusResponse),
-    "job": ("job", JobStatusResponse),
-}
+# Of each process, the field that has its last status.
+_STATUSES = {"sender": "sent", "receiver": "received", "job": "job"}
 _VALUES = (
     "starts_unix_ns", "sent_before", "stolen_share", "time_to_first_order_s",
     "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
@@ -43,9 +39,8 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
     if observed.decisions_ledger:
         write_whole(folder.decisions_ledger, observed.decisions_ledger)
     document: dict[str, Any] = {"version": _VERSION, "environment": environment}
-    for name, (field, _) in _STATUSES.items():
-        document[name] = MessageToDict(getattr(observed, field))
-    document |= {"started": observed.started.isoformat()}
+    document |= {name: MessageToDict(getattr(observed, field)) for name, field in _STATUSES.items()}
+    document["started"] = observed.started.isoformat()
     document |= {name: getattr(observed, name) for name in (*_VALUES, "silences", "looks", "round_trips")}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
@@ -58,8 +53,8 @@ def read(folder: RunFolder) -> Observed:
     with usage_errors(f"{folder.evidence} cannot be read", "start the run anew", _UNREADABLE):
         document = json_object(folder.evidence.read_bytes(), version=_VERSION)
         observed = Observed(started=datetime.fromisoformat(document["started"]))
-        for name, (field, kind) in _STATUSES.items():
-            setattr(observed, field, ParseDict(document[name], kind()))
+        for name, field in _STATUSES.items():
+            ParseDict(document[name], getattr(observed, field))
         for name in _VALUES:
             setattr(observed, name, document[name])
         observed.silences = tuple(Silence(**each) for each in document.get("silences", ()))

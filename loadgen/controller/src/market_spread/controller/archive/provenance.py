@@ -14,9 +14,8 @@ _MESSAGES_MAX = 200_000
 
 def code() -> Section:
     """Version, commit, and whether there were changes that are not committed; None where there is no repository."""
-    folder = Path(__file__).parent
-    commit = _git(folder, "rev-parse", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no") if commit else None
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no") if commit else None
     return {
         "version": version("market-spread-controller"),
         "git_commit": commit,
@@ -33,29 +32,22 @@ def packages() -> Section:
 def data_section(plan: RunPlan) -> dict[str, Scalar]:
     """For each load its source, its messages, and the SHA-256 of its first 200,000, as sent at the epoch's begin."""
     section: dict[str, Scalar] = {}
-    for name in PHASES:
-        load: PlannedLoad | None = getattr(plan, name)
-        if load is not None:
-            section[f"{name}.source"] = load.source
-            section[f"{name}.sha256"] = _hash(load)
+    loads: dict[str, PlannedLoad] = {name: load for name in PHASES if (load := getattr(plan, name)) is not None}
+    for name, planned in loads.items():
+        digest, messages = hashlib.sha256(), 0
+        for block in planned.open(0).blocks():
+            for stream in (block.quotes, block.orders):
+                digest.update(stream.rows.tobytes())
+                digest.update(stream.buckets.tobytes())
+                messages += len(stream)
+            if messages >= _MESSAGES_MAX:
+                break
+        section |= {f"{name}.source": planned.source, f"{name}.sha256": digest.hexdigest()}
     return section
 
 
-def _hash(planned: PlannedLoad) -> str:
-    digest = hashlib.sha256()
-    messages = 0
-    for block in planned.open(0).blocks():
-        for stream in (block.quotes, block.orders):
-            digest.update(stream.rows.tobytes())
-            digest.update(stream.buckets.tobytes())
-            messages += len(stream)
-        if messages >= _MESSAGES_MAX:
-            break
-    return digest.hexdigest()
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

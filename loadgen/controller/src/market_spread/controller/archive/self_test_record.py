@@ -99,25 +99,23 @@ def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: 
     _, at_ours, at_theirs = np.intersect1d(ours.order_id, theirs.order_id, return_indices=True)
     ours, theirs = ours[at_ours], theirs[at_theirs]
     held = np.array([is_held(order_id) for order_id in ours.order_id.tolist()], np.bool_)
-    latency_us = ours.received_us - ours.intended_us
-    injected_us = theirs.emitted_us - theirs.read_us
-    else_us = theirs.received_us - theirs.intended_us - injected_us
-    error_us = (latency_us - else_us - injected_us)[held]
-    delivery_us = (ours.received_us + theirs.received_us - 2 * theirs.emitted_us)[held]
-    ways_us = [(alerts.received_us - theirs.emitted_us)[held] for alerts in (ours, theirs)]
-    floor_ns = latency_summary_ns(HdrCounts(latency_us[~held]))
+    floor_ns = latency_summary_ns(HdrCounts((ours.received_us - ours.intended_us)[~held]))
     found = Looked(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=floor_ns)
-    if not len(error_us):
+    if not held.any():
         return found
-    soonest = delivery_us <= np.percentile(delivery_us, _SOONEST_PERCENT)
+    ours, theirs = ours[held], theirs[held]
+    # The hold is in both latencies, so it is not in their difference.
+    error_us = (ours.received_us - ours.intended_us) - (theirs.received_us - theirs.intended_us)
+    our_way_us, their_way_us = ours.received_us - theirs.emitted_us, theirs.received_us - theirs.emitted_us
+    soonest = our_way_us + their_way_us <= np.percentile(our_way_us + their_way_us, _SOONEST_PERCENT)
     return replace(
         found,
-        injected_ns=_percentile_ns(injected_us[held], 50),
+        injected_ns=_percentile_ns(theirs.emitted_us - theirs.read_us, 50),
         error_ns=_percentile_ns(error_us[soonest], 50),
         error_ns_all=_percentile_ns(error_us, 50),
         error_ns_p95=_percentile_ns(np.abs(error_us), 95),
         delivery_ns={
-            f"p{percent}": (_percentile_ns(ways_us[0], percent), _percentile_ns(ways_us[1], percent))
+            f"p{percent}": (_percentile_ns(our_way_us, percent), _percentile_ns(their_way_us, percent))
             for percent in _DELIVERY_PERCENTS
         },
     )
@@ -213,27 +211,25 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
         "at": record.at, "rate_per_s": looked.rate_per_s, "floor_ns": dict(looked.floor_ns),
         "error_ns": looked.error_ns, "error_ns_all": looked.error_ns_all, "error_ns_p95": looked.error_ns_p95,
     }  # fmt: skip
-    of, on = facts_of(sections), record.machine
     other = [
-        f"{section} {name} {on.get(section, {}).get(name)} instead of {value}"
-        for section, facts in of.items()
+        f"{section} {name} {tested} instead of {value}"
+        for section, facts in facts_of(sections).items()
         for name, value in facts.items()
-        if on.get(section, {}).get(name) != value
+        if (tested := record.machine.get(section, {}).get(name)) != value
     ]
-    if other:
-        text = (
-            f"not measured on this machine; the self test of {record.at[:10]} is of another one ({other[0]}): {again}"
-        )
-        return {**values, "fits": False, "text": text}
-    fault = looked.fault(record.error_ns_max)
+    fault, test = looked.fault(record.error_ns_max), f"self test of {record.at[:10]}"
     figures = (
         f"p50 {_ms(looked.floor_ns.get('p50'))} ms, p99 {_ms(looked.floor_ns.get('p99'))} ms, error "
-        f"{looked.error_text}{fault and f', {fault}'}, self test of {record.at[:10]} at {looked.rate_per_s:,}/s"
+        f"{looked.error_text}{fault and f', {fault}'}, {test} at {looked.rate_per_s:,}/s"
     )
-    if _apart(looked.rate_per_s, rate_per_s) > FAR_OFF:
+    is_far_off = _apart(looked.rate_per_s, rate_per_s) > FAR_OFF
+    if other:
+        text = f"not measured on this machine; the {test} is of another one ({other[0]}): {again}"
+    elif is_far_off:
         text = f"not measured at a rate like {rate_per_s:,.0f}/s ({figures}, which is far off): {again}"
-        return {**values, "fits": False, "text": text}
-    return {**values, "fits": True, "text": f"the rig's floor here: {figures}"}
+    else:
+        text = f"the rig's floor here: {figures}"
+    return {**values, "fits": not (other or is_far_off), "text": text}
 
 
 def _without(text: str) -> dict[str, Any]:

@@ -37,7 +37,11 @@ class RunStore:
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""
-        return sorted({path.rsplit("/", 2)[-2] for path in self._found("state.json", "result.json")}, reverse=True)
+        with usage_errors(f"the store {self._address} cannot be read", _CHECK):
+            if not self._files.isdir(self._root):
+                raise UsageError(f"there is no folder {self._address}; name one that holds runs")
+            found = [path for name in ("state", "result") for path in self._files.glob(f"{self._root}/*/{name}.json")]
+        return sorted({str(path).rsplit("/", 2)[-2] for path in found}, reverse=True)
 
     def text(self, run_id: str, name: str) -> str:
         """A file of a run. UsageError if there is none."""
@@ -70,12 +74,6 @@ class RunStore:
                 self._files.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
                 self._files.put_file(str(path), target)
         return len(files), sum(path.stat().st_size for path in files)
-
-    def _found(self, *names: str) -> list[str]:
-        with usage_errors(f"the store {self._address} cannot be read", _CHECK):
-            if not self._files.isdir(self._root):
-                raise UsageError(f"there is no folder {self._address}; name one that holds runs")
-            return [str(path) for name in names for path in self._files.glob(f"{self._root}/*/{name}")]
 
     def summary(self, run_id: str) -> Summary:
         """What a list says of the run; note: what is wrong with its documents, or that it is of another schema."""

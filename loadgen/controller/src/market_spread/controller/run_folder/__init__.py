@@ -1,3 +1,3 @@
 """The files of a run's folder, by name: manifest, state, lock."""
 
-__all__ = ["folder", "manifest", "state"]
+__all__ = ["folder", "manifest"]

@@ -1,55 +1,105 @@
-"""The files of a run's folder, by name; and a folder of runs that is gone on with."""
+"""The files of a run's folder, by name; the step that the run is at; and a folder of runs that is gone on with."""
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError, usage_errors
 
-
-class _Inside:
-    """A file or folder in a run's folder: read from a RunFolder, its path."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, folder: "RunFolder", owner: type) -> Path:
-        return folder.path / self._name
+VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where what is kept of a run is. Nothing need exist."""
+    """Where what is kept of a run is. Nothing need exist. run_id: the run's id, which is the folder's name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run_id = path.name
+        self.result = path / "result.json"  # the result, JSON
+        self.manifest = path / "manifest.json"  # what the run was made of, JSON, hashed
+        self.workload = path / "workload.yaml"  # the workload exactly as it was run
+        self.state = path / "state.json"  # the step that the run is at
+        self.evidence = path / "evidence.json"  # what the processes said, from which the result is made
+        self.ledger = path / "alerts.ledger"  # all alerts as they were received
+        self.decisions_ledger = path / "decisions.ledger"  # all decisions as they were received, if they are sent
+        self.metrics = path / "metrics.hlog"  # everything that the processes pushed
+        self.samples = path / "timeline.arrows"  # the timeline as it grows, an Arrow stream
+        self.timeline = path / "timeline.parquet"  # each second of every component, Parquet
+        self.histograms = path / "histograms"  # folder of the interval logs
+        self.logs = path / "logs"  # folder of the processes' logs
+        self.document = path / "run.md"  # the run document that a person reads, Markdown
+        self.report = path / "report.html"  # the report, one HTML file
+        self.processes = path / "processes"  # what the processes write while they run
+
+
+@dataclass(eq=False)
+class State:
+    """The current step of a run, on disk at each change, to diagnose an interrupted run and resume it. Not thread-safe.
+
+    source: where the run's load comes from, as its plan says; resumed: how often the run was begun or judged before, by
+    what is there already; steps: of each its name, when it was started, and `duration_s`, None while it lasts.
+    """
+
+    # The step from the moment when everything needed to judge the run is on disk.
+    JUDGING = "judging"
+    CAPTURING = "capturing"
+    DONE = "done"
 
     path: Path
+    _: KW_ONLY
+    clock: Clock
+    source: str = "market"
+    can_be_judged: bool = False
+    error: str = field(default="", init=False)
+    steps: list[dict[str, Any]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        before = State.read(self.path)
+        self.resumed = int(before["resumed"]) + 1 if before else 0
+        self._since_ns = self.clock.monotonic_ns()
 
     @property
-    def run_id(self) -> str:
-        """The run's id."""
-        return self.path.name
+    def step(self) -> str:
+        """The newest step; empty before the first."""
+        return self.steps[-1]["name"] if self.steps else ""
 
-    result = _Inside("result.json")  # the result, JSON
-    manifest = _Inside("manifest.json")  # what the run was made of, JSON, hashed
-    workload = _Inside("workload.yaml")  # the workload exactly as it was run
-    state = _Inside("state.json")  # the step that the run is at
-    evidence = _Inside("evidence.json")  # what the processes said, from which the result is made
-    ledger = _Inside("alerts.ledger")  # all alerts as they were received
-    decisions_ledger = _Inside("decisions.ledger")  # all decisions as they were received, of a run that sends them
-    metrics = _Inside("metrics.hlog")  # everything that the processes pushed
-    samples = _Inside("timeline.arrows")  # the timeline as it grows, an Arrow stream
-    timeline = _Inside("timeline.parquet")  # each second of every component, Parquet
-    histograms = _Inside("histograms")  # folder of the interval logs
-    logs = _Inside("logs")  # folder of the processes' logs
-    document = _Inside("run.md")  # the run document that a person reads, Markdown
-    report = _Inside("report.html")  # the report, one HTML file
-    processes = _Inside("processes")  # what the processes write while they run
+    def enter(self, name: str) -> None:
+        """Begin a step, if it is another one than the newest. OSError if it cannot be written down."""
+        if name == self.step:
+            return
+        now_ns = self.clock.monotonic_ns()
+        if self.steps:
+            self.steps[-1]["duration_s"] = round((now_ns - self._since_ns) / 1e9, 3)
+        self._since_ns = now_ns
+        started = datetime.fromtimestamp(self.clock.unix_ns() / 1e9, UTC).isoformat(timespec="milliseconds")
+        self.steps.append({"name": name, "started": started, "duration_s": None})
+        self.write()
+
+    def fail(self, error: str) -> None:
+        """Note why the newest step failed."""
+        self.error = error
+        self.write()
+
+    def write(self) -> None:
+        """Write it down. OSError if that fails."""
+        names = ("step", "source", "can_be_judged", "resumed", "error", "steps")
+        document = {"version": VERSION, **{name: getattr(self, name) for name in names}}
+        write_whole(self.path, json.dumps(document, indent=2) + "\n")
+
+    @staticmethod
+    def read(path: Path) -> Mapping[str, Any] | None:
+        """What was written; None if there is nothing. UsageError if it cannot be read."""
+        with usage_errors(f"{path} cannot be read", "start the run anew", (OSError, ValueError)):
+            return json_object(path.read_bytes(), version=VERSION) if path.exists() else None
 
 
 def gather_logs(processes: Path, logs: Path) -> None:

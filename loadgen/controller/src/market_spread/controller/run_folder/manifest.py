@@ -28,14 +28,11 @@ class Manifest:
         canonical = json.dumps(self.sections, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def to_json(self) -> str:
-        """The document, as `read` takes it."""
-        sections = {name: dict(sorted(values.items())) for name, values in self.sections.items()}
-        return json.dumps({"version": VERSION, "sha256": self.sha256, "sections": sections}, indent=2) + "\n"
-
     def write(self, path: Path) -> Path:
-        """Write it whole. OSError if that fails."""
-        return write_whole(path, self.to_json())
+        """Write it whole, as `read` takes it. OSError if that fails."""
+        sections = {name: dict(sorted(values.items())) for name, values in self.sections.items()}
+        document = {"version": VERSION, "sha256": self.sha256, "sections": sections}
+        return write_whole(path, json.dumps(document, indent=2) + "\n")
 
     @staticmethod
     def read(path: Path) -> "Manifest":
@@ -53,12 +50,9 @@ def flat(values: Mapping[str, object], path: str = "") -> dict[str, Scalar]:
     """Nested mappings and lists as flat names with dots; `a.b` is b of a, `a.0` the first of a list a."""
     result: dict[str, Scalar] = {}
     for name, value in values.items():
-        if isinstance(value, Mapping):
-            result |= flat(value, f"{path}{name}.")
-        elif isinstance(value, list | tuple):
-            result |= flat({str(index): item for index, item in enumerate(value)}, f"{path}{name}.")
-        elif value is None or isinstance(value, str | int | float | bool):
-            result[f"{path}{name}"] = value
+        inner = {str(at): each for at, each in enumerate(value)} if isinstance(value, list | tuple) else value
+        if isinstance(inner, Mapping):
+            result |= flat(inner, f"{path}{name}.")
         else:
-            result[f"{path}{name}"] = str(value)
+            result[f"{path}{name}"] = value if value is None or isinstance(value, str | int | float) else str(value)
     return result

@@ -30,7 +30,7 @@ from market_spread.v1.control_pb2_grpc import JobServicer
 _SWITCH_S = 0.000_1
 _WAIT_US_MAX = 50_000
 _EMITTED_AT = ALERT.offset("emitted_us")
-_EMITTED_WIDTH = next(field.width for field in ALERT.fields if field.name == "emitted_us")
+_EMITTED_WIDTH = ALERT.field("emitted_us").width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,17 +111,14 @@ class _Loop(JobServicer):
     """Reads, has the system answer, and says how far it is."""
 
     def __init__(self, config: NullConfig, clock: Clock, system: Callable[..., NullSystem], stop: threading.Event):
-        self._config = config
         self._clock = clock
         self._stop = stop
-        self._counted = (0, clock.unix_ns(), 0)
         self._sent = self._acknowledged = 0
         self._positions: dict[Partition, int] = {
             (topic, number): 0 for topic in (TOPICS.nbbo, TOPICS.orders) for number in range(config.partitions)
         }
-        address, security = config.bootstrap_servers, config
-        self._consumer = Consumer(address, client_id="null", security=security)
-        self._producer = Producer(address, client_id="null", security=security)
+        self._consumer = Consumer(config.bootstrap_servers, client_id="null", security=config)
+        self._producer = Producer(config.bootstrap_servers, client_id="null", security=config)
         self._system = system(self._send, clock=clock, delay_us=config.delay_us)
 
     def run(self) -> None:

@@ -28,8 +28,7 @@ from market_spread.controller.plan.workload import Overrides, overridden
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
-from market_spread.controller.session.capture import Capture
-from market_spread.controller.session.finalize import finish
+from market_spread.controller.session.capture import Capture, finish
 from market_spread.controller.session.lifecycle import require_room
 from market_spread.controller.session.run import Run
 from market_spread.controller.views.progress import live_progress
@@ -58,12 +57,10 @@ class NullStack(LocalStack):
         super().stop_all_but_aggregator()
 
     def _start_job(self, replica: int, port: int = 0) -> None:
-        servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file("job")
+        servers, partitions = self.broker.bootstrap_servers, self.workload.market.partitions
+        ports_file = self._services.ports_file("job")
         config = NullConfig(
-            bootstrap_servers=servers,
-            ports_file=ports_file,
-            partitions=self.workload.market.partitions,
-            delay_us=self.delay_us,
+            bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=self.delay_us
         )
         self._services.start("job", "market_spread.controller.selftest.null_system", config)
         witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)

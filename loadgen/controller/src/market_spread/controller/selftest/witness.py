@@ -31,20 +31,16 @@ class WitnessConfig:
 def serve(config: WitnessConfig) -> None:
     """Read until a signal. It shares no code with the receiver's stamps, nor a process with the null system."""
     stop, clock = stop_event_on_signals(), SystemClock()
-    values: list[bytes] = []
-    offsets: list[int] = []
-    received_us: list[int] = []
+    seen: list[tuple[bytes, int, int]] = []
     with closing(Consumer(config.bootstrap_servers, client_id="witness")) as consumer:
         consumer.assign({(TOPICS.alerts, 0): 0})
         while not stop.is_set():
             found = consumer.poll(_POLL_S)
             now_us = clock.unix_ns() // 1000
-            for record in (record for records in found.values() for record in records):
-                values.append(record.value)
-                offsets.append(record.offset)
-                received_us.append(now_us)
-    rows = np.frombuffer(b"".join(values), np.uint8).reshape(-1, ALERT.width)
-    write_whole(config.ledger, encode_ledger(rows, 0, np.array(offsets, np.int64), np.array(received_us, np.int64)))
+            seen += [(record.value, record.offset, now_us) for records in found.values() for record in records]
+    rows = np.frombuffer(b"".join(value for value, _, _ in seen), np.uint8).reshape(-1, ALERT.width)
+    offsets, received_us = np.array([numbers for _, *numbers in seen], np.int64).reshape(-1, 2).T
+    write_whole(config.ledger, encode_ledger(rows, 0, offsets, received_us))
 
 
 if __name__ == "__main__":

@@ -1,29 +1,37 @@
-"""Captures a run while it goes: its workload, its step, its timeline, its manifest, its logs."""
+"""Captures a run while it goes (workload, step, timeline, manifest, logs) and then makes its document of that."""
 
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
-from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.archive.observation import write as write_observation
-from market_spread.controller.archive.provenance import code, data_section, packages
+from market_spread.common.telemetry.metrics import FRAME_DELAY, SEND_LAG
+from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.observed import Observed, RunProgress, batches_of
+from market_spread.controller.analysis.result import Result
+from market_spread.controller.analysis.validity import Seen, push_gaps
+from market_spread.controller.analysis.verdict import judged_from_unix_ns, result_of
+from market_spread.controller.archive import histograms, jvm_pauses, observation, provenance
+from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
+from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters
-from market_spread.controller.host.facts import Host
+from market_spread.controller.host.facts import Host, this_machine
 from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
-from market_spread.controller.host.sampler import Sampler
+from market_spread.controller.host.sampler import Row, Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import WORKLOAD, to_yaml
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.folder import RunFolder, State
 from market_spread.controller.run_folder.manifest import Manifest, Section, flat
-from market_spread.controller.run_folder.state import JUDGING, State
+from market_spread.controller.views import report
+from market_spread.controller.views.run_page import manifest_of, markdown
 
 _log = logging.getLogger(__name__)
 
@@ -38,16 +46,23 @@ _COUNTS = {
     "job": ("messages_committed", "batch_id"),
     "receiver": ("alerts", "alerts_duplicated"),
 }
+# Components of a timeline that are no processes of the run.
+_OUTSIDE = {"machine", "controller", "path"}
+_MEASUREMENT: Section = {
+    "latency": "from intended send to receipt of the first alert of an order",
+    "clock": "Unix, of the hosts",
+    "histogram_digits": DIGITS,
+    "histogram_us_lowest": LOWEST_US,
+    "histogram_us_highest": HIGHEST_US,
+}
 
 
 class Capture:
     """What is captured of one run. `begin`, the calls that follow it, then `close`."""
 
-    def __init__(
-        self, folder: RunFolder, plan: RunPlan, environment: Environment, *, clock: Clock, resumed: int = 0
-    ) -> None:
+    def __init__(self, folder: RunFolder, plan: RunPlan, environment: Environment, *, clock: Clock) -> None:
         self.folder = folder
-        self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]), resumed=resumed)
+        self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]))
         self.checks: tuple[HostCheck, ...] = ()
         self._plan = plan
         self._environment = environment
@@ -88,12 +103,12 @@ class Capture:
         """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
         settings = WORKLOAD.to_mapping(self._plan.workload)
         sections: dict[str, Section] = {
-            "code": code(),
-            "packages": packages(),
+            "code": provenance.code(),
+            "packages": provenance.packages(),
             **(self._host.sections() if self._host is not None else {}),
             "workload": flat({name: value for name, value in settings.items() if name != "purpose"}),
-            "data": data_section(self._plan),
-            "measurement": MEASUREMENT,
+            "data": provenance.data_section(self._plan),
+            "measurement": _MEASUREMENT,
         }
         try:
             sections |= self._environment.sections(addresses)
@@ -103,7 +118,7 @@ class Capture:
 
     def drained(self, observed: Observed) -> None:
         """Write everything needed to judge; from here the run can be resumed without its processes."""
-        self.state.enter(JUDGING)
+        self.state.enter(State.JUDGING)
         self._keep(observed)
         if observed.drained and self._environment.is_new:  # else the plan was numbered on, which is not on disk
             self.state.can_be_judged = True
@@ -114,24 +129,85 @@ class Capture:
         self._keep(observed)
         self._environment.capture(self.folder.logs)
 
-    def fail(self, sentence: str) -> None:
-        """Note at which step the run broke off, and why."""
-        with suppress(OSError):
-            self.state.fail(sentence)
-
     def close(self) -> None:
         """End sampling. Idempotent."""
         self._sampler.close()
 
     def _keep(self, observed: Observed) -> None:
         evidence = {**self._environment.evidence(), "preflight": [asdict(check) for check in self.checks]}
-        write_observation(self.folder, observed, evidence)
+        observation.write(self.folder, observed, evidence)
 
 
-MEASUREMENT: Section = {
-    "latency": "from intended send to receipt of the first alert of an order",
-    "clock": "Unix, of the hosts",
-    "histogram_digits": DIGITS,
-    "histogram_us_lowest": LOWEST_US,
-    "histogram_us_highest": HIGHEST_US,
-}
+def finish(
+    folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State, checks: tuple[HostCheck, ...] = ()
+) -> Result:
+    """Write everything but the report, which shows the verdict that this gives; needs no process of the run.
+
+    OSError if something cannot be written.
+    """
+    state.enter(State.CAPTURING)
+    if folder.samples.exists() or not folder.timeline.exists():
+        timeline.write(folder.samples, folder.timeline, _more_rows(folder, observed))
+    _write_histograms(folder, plan, observed)
+    series = timeline.Timeline.read(folder.timeline)
+    components = tuple(sorted({component for component, _ in series.names} - _OUTSIDE))
+    from_s, to_s = observed.starts_unix_ns.get("measured", 0) / 1e9, observed.measured_until_unix_ns / 1e9
+    cores, pushes = this_machine()["cores"], push_gaps(folder.metrics)
+    seen = Seen(series, components, cores, from_s, to_s, *pushes, preflight=checks)
+    manifest = manifest_of(folder)
+    result = result_of(
+        plan,
+        observed,
+        folder.run_id,
+        seen=seen,
+        manifest_sha256=manifest.sha256 if manifest else None,
+        steps=[*map(dict, state.steps)],
+        resumed=state.resumed,
+        self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
+    )
+    result.write(folder.path)
+    write_whole(folder.document, markdown(folder, plan, result, series))
+    folder.samples.unlink(missing_ok=True)
+    return result
+
+
+def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: Result, *, clock: Clock) -> Path:
+    """The report as one file; the metrics of the run are read from its log. OSError if it cannot be written."""
+    boundaries: tuple[Boundary, ...] = ()
+    if (timed := observed.timed_alerts) is not None:
+        measured = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
+        boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.job.batch_s))
+    return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
+
+
+def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:
+    """Latencies of each second by the intended send, and what the JVMs stood still."""
+    for name in ("job", "broker"):
+        yield from jvm_pauses.rows(name, folder.logs / f"{name}.gc.log")
+    if (timed := observed.timed_alerts) is None:
+        return
+    alerts = judged_alerts(timed, from_us=0)
+    for interval in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
+        second, counts = interval.start_unix_ns // 1_000_000_000, interval.histogram
+        yield second, "path", "latency_samples", counts.count
+        for percent in (50, 99):
+            if counts.supports(percent):
+                yield second, "path", f"latency_p{percent}_ms", counts.percentile(percent) / 1000
+        yield second, "path", "latency_max_ms", counts.max_us / 1000
+
+
+def _write_histograms(folder: RunFolder, plan: RunPlan, observed: Observed) -> None:
+    from_ns = judged_from_unix_ns(plan, observed)
+    if (timed := observed.timed_alerts) is not None:
+        alerts = judged_alerts(timed, from_us=from_ns // 1000)
+        figures = {
+            "latency": alerts.received_us - alerts.intended_us,
+            "service_time": alerts.received_us - alerts.sent_us,
+            **{f"stage_{name}": values_us for name, values_us in stages_us(alerts).items()},
+        }
+        for name, values_us in figures.items():
+            histograms.write(folder.histograms / f"{name}.hlog", histograms.by_second(alerts.intended_us, values_us))
+    begin_ns, end_ns = observed.starts_unix_ns.get("measured", 0), observed.measured_until_unix_ns
+    for name, metric in (("send_lag", SEND_LAG), ("frame_delay", FRAME_DELAY)):
+        intervals = histograms.pushed(folder.metrics, metric.name, from_unix_ns=begin_ns, to_unix_ns=end_ns)
+        histograms.write(folder.histograms / f"{name}.hlog", intervals)

@@ -6,36 +6,23 @@ An interrupted run is resumed: judged from disk if everything is there, otherwis
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
-from market_spread.controller.analysis.observed import judge
 from market_spread.controller.analysis.result import Result
-from market_spread.controller.archive import observation
-from market_spread.controller.archive.provenance import data_section
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.exits import sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.workload import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, gather_logs, locked
-from market_spread.controller.run_folder.manifest import Manifest
-from market_spread.controller.run_folder.state import DONE, JUDGING, State
-from market_spread.controller.session.finalize import finish, write_report
-from market_spread.controller.session.lifecycle import launch, require_room
-from market_spread.controller.session.metrics_page import show_page, with_notes
-from market_spread.controller.session.run_events import verdict_note
-from market_spread.controller.views.progress import result_table
-
-if TYPE_CHECKING:
-    from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.run_folder.folder import RunFolder, State
+from market_spread.controller.session.lifecycle import judge_again, launch, require_room
 
 
 def carry_out(
@@ -55,15 +42,24 @@ def carry_out(
     resumed: the folder of a run that is begun again in it; environment_of: where it is carried out, by the run's id and
     folder; on processes of its own unless told.
     """
-    console = Console(stderr=True)
+    console, interrupted = Console(stderr=True), threading.Event()
+
+    def interrupt() -> None:
+        if interrupted.is_set():  # the second Ctrl-C
+            raise KeyboardInterrupt
+        set_in_handler(interrupted)
+        console.print("ending the run early; once more ends it at once")
+
     try:
+        environment_of = environment_of or processes_of(plan, monitored=monitored)
+        call_on_signals(interrupt)
         result = launch(
             plan,
-            environment_of=environment_of or processes_of(plan, monitored=monitored),
+            environment_of=environment_of,
             runs_folder=runs_folder,
             clock=SystemClock(),
             console=console,
-            interrupted=_interrupted(console),
+            interrupted=interrupted,
             keep_input=keep_input,
             keep=(lambda: stop_event_on_signals().wait()) if keep else None,
             resumed=resumed,
@@ -95,52 +91,15 @@ def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan,
     state = State.read(folder.state) if run_id and "/" not in run_id else None
     if state is None:
         raise UsageError(f"there is no run {run_id} in {runs_folder}; market-spread list shows those that there are")
-    if state["step"] == DONE:
+    if state["step"] == State.DONE:
         raise UsageError(f"the run {run_id} has ended; show it with: market-spread show {run_id}")
     if state["source"] != "market":
         raise UsageError(f"{run_id} cannot be resumed: it is a replay of files; start it anew")
     return folder, plan_of_workload(read_workload(folder.workload)), bool(state["can_be_judged"])
 
 
-def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Console) -> Result:
-    """Judge, capture and report what is on disk; no process is started. Shows the result.
-
-    UsageError if this version draws other messages than were sent: it would judge by orders that nobody saw.
-    """
-    with locked(folder):
-        _refuse_other_messages(folder, plan)
-        before = State.read(folder.state)
-        assert before is not None
-        state = State(folder.state, clock=clock, resumed=int(before["resumed"]) + 1, can_be_judged=True)
-        state.enter(JUDGING)
-        if not folder.logs.exists():
-            gather_logs(folder.processes, folder.logs)
-        observed = observation.read(folder)
-        judge(plan, observed)
-        result = finish(folder, plan, observed, state=state, checks=observation.checks(folder))
-        console.print(result_table(result), "", highlight=False)
-        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
-        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
-        path = write_report(folder, plan, observed, result, clock=clock)
-        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
-        state.enter(DONE)
-    return result
-
-
-def _refuse_other_messages(folder: RunFolder, plan: RunPlan) -> None:
-    if not folder.manifest.exists():  # it broke off before anything was sent
-        return
-    sections = Manifest.read(folder.manifest).sections
-    if sections.get("data") != data_section(plan):
-        commit = sections.get("code", {}).get("git_commit") or "another version"
-        raise UsageError(
-            f"{folder.run_id} cannot be judged by this version, which draws other messages than {commit} did; "
-            "resume it with that one, or start it anew"
-        )
-
-
 def processes_of(
-    plan: RunPlan, *, monitored: bool = False, kind: "Callable[..., LocalStack] | None" = None
+    plan: RunPlan, *, monitored: bool = False, kind: Callable[..., Environment] | None = None
 ) -> Callable[[str, Path], Environment]:
     """What makes the processes of a run on this machine, of that kind unless they are the usual ones."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.
@@ -162,17 +121,3 @@ def processes_of(
         )
 
     return environment
-
-
-def _interrupted(console: Console) -> threading.Event:
-    """An event that the first Ctrl-C sets; a second one ends everything at once."""
-    event = threading.Event()
-
-    def handle() -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        set_in_handler(event)
-        console.print("ending the run early; once more ends it at once")
-
-    call_on_signals(handle)
-    return event

@@ -1,9 +1,9 @@
-"""A run around its environment: its folder, its progress, its notes, its result."""
+"""A run around its environment: its folder, its progress, its notes, its result; and one that is judged from disk."""
 
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -11,19 +11,25 @@ from rich.console import Console
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, UsageError
 from market_spread.common.words import counted
-from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.analysis.observed import Observed, RunProgress, judge
 from market_spread.controller.analysis.result import Result
+from market_spread.controller.archive import observation, provenance
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import in_words, run_limits
-from market_spread.controller.run_folder.folder import RunFolder, locked, new_run_folder
-from market_spread.controller.run_folder.state import DONE, State
-from market_spread.controller.session.capture import Capture
-from market_spread.controller.session.finalize import finish, write_report
-from market_spread.controller.session.metrics_page import export_page, show_page, with_notes
+from market_spread.controller.run_folder.folder import RunFolder, State, gather_logs, locked, new_run_folder
+from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.session.capture import Capture, finish, write_report
+from market_spread.controller.session.metrics_page import (
+    CLOSE_S,
+    RunNotes,
+    export_page,
+    show_page,
+    verdict_note,
+    with_notes,
+)
 from market_spread.controller.session.run import Run
-from market_spread.controller.session.run_events import CLOSE_S, RunNotes, verdict_note
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.loadgen.files.native import write_native
 
@@ -60,7 +66,7 @@ def launch(
 
     with locked(folder):
         environment = environment_of(run_id, folder.path)
-        capture = Capture(folder, plan, environment, clock=clock, resumed=_attempts(resumed))
+        capture = Capture(folder, plan, environment, clock=clock)
         capture.check_host(line)
         capture.begin()
         notes = RunNotes(run_id, clock=clock)
@@ -102,7 +108,7 @@ def launch(
                 line(f"{said}; the page has the verdict when the aggregator has ended")
             show_page(lambda: export_page(pages[0], run_id, folder.path), console)
             line(f"[dim]{write_report(folder, plan, observed, result, clock=clock)}[/dim]")
-            capture.state.enter(DONE)
+            capture.state.enter(State.DONE)
             if keep is not None:
                 line(f"metrics page: {pages[0]} (until Ctrl-C)")
                 keep()
@@ -118,7 +124,8 @@ def _ended(environment: Environment, capture: Capture, notes: RunNotes) -> Itera
         yield
     except (MarketSpreadError, OSError) as error:
         sentence = f"{error} (step: {capture.state.step})"
-        capture.fail(sentence)
+        with suppress(OSError):
+            capture.state.fail(sentence)
         if isinstance(error, MarketSpreadError):
             raise type(error)(sentence) from error
         raise
@@ -128,9 +135,34 @@ def _ended(environment: Environment, capture: Capture, notes: RunNotes) -> Itera
         environment.stop()
 
 
-def _attempts(resumed: RunFolder | None) -> int:
-    state = State.read(resumed.state) if resumed else None
-    return int(state["resumed"]) + 1 if state else 0
+def judge_again(folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Console) -> Result:
+    """Judge, capture and report what is on disk; no process is started. Shows the result.
+
+    UsageError if this version draws other messages than were sent: it would judge by orders that nobody saw.
+    """
+    with locked(folder):
+        # Without a manifest it broke off before anything was sent.
+        sections = Manifest.read(folder.manifest).sections if folder.manifest.exists() else None
+        if sections is not None and sections.get("data") != provenance.data_section(plan):
+            commit = sections.get("code", {}).get("git_commit") or "another version"
+            raise UsageError(
+                f"{folder.run_id} cannot be judged by this version, which draws other messages than {commit} did; "
+                "resume it with that one, or start it anew"
+            )
+        state = State(folder.state, clock=clock, can_be_judged=True)
+        state.enter(State.JUDGING)
+        if not folder.logs.exists():
+            gather_logs(folder.processes, folder.logs)
+        observed = observation.read(folder)
+        judge(plan, observed)
+        result = finish(folder, plan, observed, state=state, checks=observation.checks(folder))
+        console.print(result_table(result), "", highlight=False)
+        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
+        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
+        path = write_report(folder, plan, observed, result, clock=clock)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        state.enter(State.DONE)
+    return result
 
 
 def require_room(folder: Path, plan: RunPlan) -> None:

@@ -1,29 +1,170 @@
-"""The metrics page of a run: its address, its copy as one file, and the page of finished runs."""
+"""The metrics page of a run: what the metrics-aggregator is told for it, its copy as one file, and that of old runs."""
 
+import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
+import grpc
 import urllib3
 from rich.console import Console
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
+from market_spread.controller.analysis.observed import Observed, RunProgress
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, too_few_clusters
+from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive.histograms import judged_histograms
 from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.views.report import pushed
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.page import one_file
-from market_spread.v1.metrics_pb2 import NoteRequest
+from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, SeriesKey, TooFewClusters
+from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
 FILE_NAME = "metrics.html"
+WAITING_MAX = 200
+CALL_DEADLINE_S = 1.0
+CLOSE_S = 2.0
+_RETRY_S = 0.5
 _EXPORT_S = 60
 _CHECK_S = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+class RunNotes:
+    """Notes of one run, sent by a thread of its own in the order in which they were said: `start`, then `close`.
+
+    Notes wait, at most WAITING_MAX, until the aggregator takes them; beyond that the oldest is dropped and counted. One
+    that it refuses is logged. What it never took is `waiting` after `close`; no error reaches the caller.
+    """
+
+    def __init__(self, run_id: str, *, clock: Clock) -> None:
+        self._run_id = run_id
+        self._clock = clock
+        self._waiting: deque[NoteRequest] = deque(maxlen=WAITING_MAX)
+        self._something = threading.Condition()
+        self._close_by_ns: int | None = None
+        self._ending = ExitStack()
+        self._phase = ""
+        self._restarts = 0
+        self.dropped = 0
+
+    @property
+    def waiting(self) -> tuple[NoteRequest, ...]:
+        """Notes that the aggregator does not have yet, oldest first; those that it never gets, after `close`."""
+        with self._something:
+            return tuple(self._waiting)
+
+    def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+        """Note it as of now. kind: title, phase, event, or limits with what the run is judged by."""
+        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, limits=limits))
+
+    def tell(self, note: NoteRequest) -> None:
+        """Send the note when it is its turn."""
+        note.run_id = self._run_id
+        with self._something:
+            self.dropped += len(self._waiting) == WAITING_MAX
+            self._waiting.append(note)
+            self._something.notify()
+
+    def follow(self, progress: RunProgress) -> None:
+        """Note the phase, if it is another one, and what happened to the job."""
+        if progress.phase != self._phase:
+            self._phase = progress.phase
+            self.say("phase", progress.phase)
+        if progress.job is not None and progress.job.restarts > self._restarts:
+            self._restarts = progress.job.restarts
+            self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
+
+    def start(self, address: str) -> None:
+        """Begin to send."""
+        channel = self._ending.enter_context(channel_to(address))
+        thread = threading.Thread(target=self._run, args=(MetricsStub(channel),), name="notes", daemon=True)
+        thread.start()
+        self._ending.callback(thread.join, CLOSE_S)
+
+    def close(self) -> None:
+        """Try for at most 2 s to deliver what waits, and end. Idempotent; without `start` nothing is sent."""
+        with self._something:
+            if self._close_by_ns is None:
+                self._close_by_ns = self._clock.monotonic_ns() + round(CLOSE_S * 1e9)
+            self._something.notify()
+        self._ending.close()
+
+    def _run(self, aggregator: MetricsStub) -> None:
+        while True:
+            with self._something:
+                self._something.wait_for(lambda: self._waiting or self._close_by_ns is not None)
+                if not self._waiting:
+                    return
+                note = self._waiting[0]
+            is_done = self._send(aggregator, note)
+            with self._something:
+                if not is_done:
+                    self._something.wait(_RETRY_S)
+                    if self._close_by_ns is not None and self._clock.monotonic_ns() >= self._close_by_ns:
+                        return
+                elif self._waiting[0] is note:  # else it was dropped meanwhile
+                    self._waiting.popleft()
+
+    def _send(self, aggregator: MetricsStub, note: NoteRequest) -> bool:
+        """Whether the note is dealt with: taken, or refused for good."""
+        try:
+            aggregator.Note(note, timeout=CALL_DEADLINE_S)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.INVALID_ARGUMENT:
+                return False
+            _log.error("the metrics aggregator refused the note %r: %s", note.name, error.details())
+        except ValueError:  # the channel was closed while the call began
+            return False
+        return True
+
+
+def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> NoteRequest:
+    """What the run came to, said at that time: why, with what its result shows of its latencies."""
+    evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}
+    decisive = [evidence[check] for check in result.decisive]
+    from_ns, until_ns = judged_from_unix_ns(plan, observed), observed.measured_until_unix_ns
+    histograms = judged_histograms(observed, from_us=from_ns // 1000)
+    few = too_few_clusters(result.latency_clusters)
+    if observed.alerts is not None and len(observed.alerts):
+        until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
+    rows = [LATENCY_HEAD, *latency_rows(result, decimals=2)] if histograms else []
+    is_judged = bool(histograms) and until_ns > from_ns
+    judgement = Judgement(
+        cause=result.cause or "",
+        outcome=result.outcome,
+        failed=[FailedCheck(check=each["check"], text=each["text"], cause=each["cause"]) for each in decisive],
+        histograms=histograms,
+        too_few=[TooFewClusters(key=each.key, clusters=few.get(_path(each.key), {})) for each in histograms],
+        rows=[LatencyRow(cells=cells) for cells in rows],
+        from_unix_ns=from_ns if is_judged else 0,
+        to_unix_ns=until_ns if is_judged else 0,
+    )
+    text = "; ".join(result.reasons)
+    return NoteRequest(
+        run_id=run_id, unix_ns=unix_ns, kind="verdict", name=result.verdict.value, text=text, judgement=judgement
+    )
+
+
+def _path(key: SeriesKey) -> str:
+    """Where the result has the latency of a series."""
+    paths = {END_TO_END.name: "latency_ns", SERVICE.name: "service_time_ns", STAGE.name: "stages_ns"}
+    return ".".join([paths.get(key.name, ""), *([key.labels["stage"]] if "stage" in key.labels else [])])
 
 
 def export_page(address: str, run_id: str, folder: Path) -> Path:
@@ -43,17 +184,15 @@ def with_notes(folder: RunFolder, notes: Iterable[NoteRequest], *, clock: Clock)
 
     RunFailedError if that cannot be done.
     """
-    log = RunFiles(folder.path.parent)
     try:
-        for note in notes:
-            log.append(folder.run_id, hlog.note_block(note), note.unix_ns)
+        with closing(RunFiles(folder.path.parent)) as log:
+            for note in notes:
+                log.append(folder.run_id, hlog.note_block(note), note.unix_ns)
         data = pushed(folder, clock)
         assert data is not None, "a log that a note was added to is there"
         return write_whole(folder.path / FILE_NAME, one_file(data).encode())
     except (UnavailableError, OSError) as error:
         raise RunFailedError(f"the metrics page could not be written: {error}") from error
-    finally:
-        log.close()
 
 
 def show_page(write: Callable[[], Path], console: Console) -> None:
@@ -66,12 +205,7 @@ def show_page(write: Callable[[], Path], console: Console) -> None:
 
 
 def serve_pages(
-    runs_folder: Path,
-    *,
-    port: int,
-    clock: Clock,
-    say: Callable[[str], None],
-    stop_event: Callable[[], threading.Event],
+    runs_folder: Path, *, port: int, clock: Clock, say: Callable[[str], None], stop_event: Callable[[], threading.Event]
 ) -> None:
     """Serve the pages of the runs in the folder until the event is set. UsageError if there is no such folder.
 
@@ -79,19 +213,15 @@ def serve_pages(
     """
     if not runs_folder.is_dir():
         raise UsageError(f"{runs_folder} is not a folder; name the one that holds the runs, which `run` makes")
-    stop = stop_event()
+    stop, name = stop_event(), "metrics_aggregator"
     services = Services(runs_folder / ".ui", clock=clock, on_started=lambda name, pid: None)
     config = AggregatorConfig(
-        http_port=port,
-        ports_file=services.ports_file("metrics_aggregator"),
-        runs_folder=runs_folder.resolve(),
-        takes_pushes=False,
+        http_port=port, ports_file=services.ports_file(name), runs_folder=runs_folder.resolve(), takes_pushes=False
     )
     try:
-        services.start("metrics_aggregator", "market_spread.metrics_aggregator", config)
-        ports = services.ports("metrics_aggregator")
-        say(f"runs of {runs_folder}: http://127.0.0.1:{ports['http']} (until Ctrl-C)")
+        services.start(name, "market_spread.metrics_aggregator", config)
+        say(f"runs of {runs_folder}: http://127.0.0.1:{services.ports(name)['http']} (until Ctrl-C)")
         while not stop.wait(_CHECK_S):
             services.check_alive()
     finally:
-        services.stop(["metrics_aggregator"])
+        services.stop([name])

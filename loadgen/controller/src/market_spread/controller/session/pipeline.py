@@ -1,10 +1,9 @@
 """A pipeline on the embedded broker: its topics are filled from files, and what its sinks get is shown."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import RunFailedError, UsageError
@@ -34,15 +33,14 @@ Show = Callable[[str, bytes], None]
 def describe(application: str) -> str:
     """The topology of a pipeline, and which modes can run it."""
     pipeline = find(application)
-    return "\n".join([pipeline.describe(), *(f"  {_runs_in(pipeline, mode)}" for mode in MODES)])
-
-
-def _runs_in(pipeline: Pipeline, mode: str) -> str:
-    try:
-        check(pipeline, mode)
-    except PipelineError as error:
-        return f"does not run in {mode}: {str(error).removeprefix(f'{pipeline.name}: ')}"
-    return f"runs in {mode}"
+    lines = [pipeline.describe()]
+    for mode in MODES:
+        try:
+            check(pipeline, mode)
+            lines.append(f"  runs in {mode}")
+        except PipelineError as error:
+            lines.append(f"  does not run in {mode}: {str(error).removeprefix(f'{pipeline.name}: ')}")
+    return "\n".join(lines)
 
 
 def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:
@@ -78,11 +76,13 @@ def run_pipeline(
     """
     pipeline = find(application)
     check(pipeline, mode)
-    lines = _read(pipeline, inputs)
-    folder = Path(tempfile.mkdtemp(prefix="market-spread-pipeline-"))
+    sources = [source.name for source in pipeline.sources]
+    if unknown := [name for name in inputs if name not in sources]:
+        raise UsageError(f"{pipeline.name} has no source {unknown[0]!r}; it has {', '.join(sources)}")
+    lines = {name: path.read_bytes().splitlines() for name, path in inputs.items()}
     with ExitStack() as ending:
-        ending.callback(shutil.rmtree, folder, ignore_errors=True)
-        jvms = local_jvms(java, jars)
+        made = TemporaryDirectory(prefix="market-spread-pipeline-", ignore_cleanup_errors=True)
+        folder, jvms = Path(ending.enter_context(made)), local_jvms(java, jars)
         broker = Broker(
             folder=folder / "broker",
             java=java,
@@ -101,18 +101,18 @@ def run_pipeline(
         kafka.create_topics(dict.fromkeys((*pipeline.ends, INVALID), 1))
         kafka.write(lines, within_s=_WRITTEN_WITHIN_S)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
-        _wait_until_running(client, services, clock)
+        for _ in polls(clock, _STARTS_WITHIN_S, every_s=_POLL_S):
+            services.check_alive()
+            status = client.job_status()
+            if status.phase == Phase.PHASE_FAILED:
+                raise RunFailedError(f"the job failed: {status.detail}")
+            if status.batch_id >= 0 or status.phase == Phase.PHASE_RUNNING:
+                break
+        else:
+            raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
         say(f"processing {sum(map(len, lines.values())):,} messages")
         client.drain_job({(topic, 0): len(values) for topic, values in lines.items()}, _PROCESSED_WITHIN_S)
         return _received(kafka, [*(sink.name for sink in pipeline.sinks), INVALID], show)
-
-
-def _read(pipeline: Pipeline, inputs: Mapping[str, Path]) -> dict[str, list[bytes]]:
-    sources = [source.name for source in pipeline.sources]
-    unknown = [name for name in inputs if name not in sources]
-    if unknown:
-        raise UsageError(f"{pipeline.name} has no source {unknown[0]!r}; it has {', '.join(sources)}")
-    return {name: path.read_bytes().splitlines() for name, path in inputs.items()}
 
 
 def _start_job(
@@ -140,17 +140,6 @@ def _start_job(
     # Where Spark's workers find what the application's file imports from beside it.
     environment = {**jvms.job_environment, **({"PYTHONPATH": str(file.parent)} if is_file else {})}
     services.start("job", "market_spread.streaming.driver", config, environment=environment)
-
-
-def _wait_until_running(client: JobClient, services: Services, clock: Clock) -> None:
-    for _ in polls(clock, _STARTS_WITHIN_S, every_s=_POLL_S):
-        services.check_alive()
-        status = client.job_status()
-        if status.phase == Phase.PHASE_FAILED:
-            raise RunFailedError(f"the job failed: {status.detail}")
-        if status.batch_id >= 0 or status.phase == Phase.PHASE_RUNNING:
-            return
-    raise RunFailedError(f"the job did not run within {_STARTS_WITHIN_S:.0f} s")
 
 
 def _received(kafka: KafkaBroker, topics: Sequence[str], show: Show) -> dict[str, int]:

@@ -17,7 +17,7 @@ from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, MS_MAX, Limits
 from market_spread.controller.plan.plan import RunPlan, plan_of_recording
 from market_spread.controller.session.execute import carry_out
 from market_spread.loadgen.columns import symbol_codes
-from market_spread.loadgen.files.fixish import Converted, convert_fixish
+from market_spread.loadgen.files.fixish import convert_fixish
 from market_spread.loadgen.files.native import read_native
 
 _PROBLEMS_SHOWN = 10
@@ -38,38 +38,24 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
     # Beside the runs, where there is room for the native files.
     with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as converted_folder:
         converted = convert_fixish(nbbo, orders, Path(converted_folder))
-        show_problems(converted)
+        problems = converted.problems
+        click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
+        for problem in problems[:_PROBLEMS_SHOWN]:
+            click.echo(f"left out: {problem}", err=True)
+        if len(problems) > _PROBLEMS_SHOWN:
+            click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
         plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
         result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
         # What the messages do not tell is kept with the run: the original order ids, and what was left out.
         folder = runs_folder / result.run_id
         shutil.copyfile(converted.order_ids, folder / "order-ids.csv")
-        if converted.problems:
-            (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in converted.problems))
+        if problems:
+            (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in problems))
     return result
 
 
 def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
     """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed."""
-    symbols, order_count = _look_through(nbbo, orders)
-    workload = DEFAULT_WORKLOAD.changed(
-        name="replay",
-        load=Constant.of_messages(order_count, rate_per_s=rate_per_s),
-        market={"symbols": symbols},
-        warm_up={"duration_s": 0, "settle_s": 0},
-        # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
-        limits=Limits(late_share=1, stall_ms=MS_MAX, rise_share=DRIFT_SHARE_MAX),
-        void=VoidLimits(
-            stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
-        ),
-    )
-    return plan_of_recording(
-        workload, nbbo=nbbo.resolve(), orders=orders.resolve(), rate_per_s=rate_per_s, origin=origin
-    )
-
-
-def _look_through(nbbo: Path, orders: Path) -> tuple[int, int]:
-    """How many symbols and orders there are to replay."""
     symbols = np.empty(0, np.int64)
     for decoded in read_native(nbbo, NBBO):
         symbols = np.union1d(symbols, symbol_codes(decoded.texts("symbol")))
@@ -88,14 +74,17 @@ def _look_through(nbbo: Path, orders: Path) -> tuple[int, int]:
         raise UsageError(
             f"{orders} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
         )
-    return len(symbols), len(order_ids)
-
-
-def show_problems(converted: Converted) -> None:
-    """Say what was converted, and on standard error what was left out."""
-    problems = converted.problems
-    click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
-    for problem in problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"left out: {problem}", err=True)
-    if len(problems) > _PROBLEMS_SHOWN:
-        click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
+    workload = DEFAULT_WORKLOAD.changed(
+        name="replay",
+        load=Constant.of_messages(len(order_ids), rate_per_s=rate_per_s),
+        market={"symbols": len(symbols)},
+        warm_up={"duration_s": 0, "settle_s": 0},
+        # A late frame or a busy machine makes latencies worse, but no alert wrong; and a file may last a second.
+        limits=Limits(late_share=1, stall_ms=MS_MAX, rise_share=DRIFT_SHARE_MAX),
+        void=VoidLimits(
+            stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
+        ),
+    )
+    return plan_of_recording(
+        workload, nbbo=nbbo.resolve(), orders=orders.resolve(), rate_per_s=rate_per_s, origin=origin
+    )

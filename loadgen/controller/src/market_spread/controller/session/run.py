@@ -1,8 +1,9 @@
 """A run, from its plan to its result: initial quotes, warm-up, measured load, drain, judgement."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -63,19 +64,20 @@ class Run:
         self._show("starting")
         addresses = self.environment.start()
         self.on_started(addresses)
-        decisions = self.plan.workload.decisions
-        clients = Clients(addresses, outage_s=self.environment.job_outage_s, decisions=decisions)
+        clients = Clients(addresses, outage_s=self.environment.job_outage_s, decisions=self.plan.workload.decisions)
         try:
-            with self._noting_errors(observed):
-                self._prepare(clients, observed, addresses)
-                self._measure(clients, observed, addresses)
-                self._drain(clients, observed)
-                self._show("judging")
-                self._collect(clients, observed)
-                self.on_drained(observed)
-                judge(self.plan, observed)
-            if observed.error is not None:
-                self._salvage(clients, observed)
+            self._prepare(clients, observed, addresses)
+            self._measure(clients, observed, addresses)
+            self._drain(clients, observed)
+            self._show("judging")
+            self._collect(clients, observed)
+            self.on_drained(observed)
+            judge(self.plan, observed)
+        except UsageError:
+            raise
+        except MarketSpreadError as error:
+            self._note(error, observed)
+            self._salvage(clients, observed)
         finally:
             clients.close()  # ends the calls of those that watch
             self._watch.close()
@@ -164,23 +166,14 @@ class Run:
 
     def _look_on_while(self, work: Callable[[], None], clients: Clients, observed: Observed, say: str) -> None:
         """Do the work, which blocks, on another thread, and show what goes on until it ends; its error is raised."""
-        done = threading.Event()
-        problem: list[MarketSpreadError] = []
-
-        def wait() -> None:
-            try:
-                work()
-            except MarketSpreadError as error:
-                problem.append(error)
-            done.set()
-
-        threading.Thread(target=wait, name="work", daemon=True).start()
-        while not done.wait(_POLL_NS / 1e9):
+        pool = ThreadPoolExecutor(1)
+        working = pool.submit(work)
+        pool.shutdown(wait=False)  # it ends with its calls, at the latest when the clients are closed
+        while wait([working], _POLL_NS / 1e9).not_done:
             self.environment.check_alive()
             self._look(clients, observed, say)
         self._look(clients, observed, say)
-        if problem:
-            raise problem[0]
+        working.result()
 
     def _salvage(self, clients: Clients, observed: Observed) -> None:
         """What came before it went wrong, as far as it is to be had: what is wrong in it is so whatever happened."""
@@ -235,9 +228,8 @@ class Run:
         It is a poll old at most, so that what others have used now goes with it.
         """
         job, start_ns = observed.job, observed.starts_unix_ns["measured"]
-        from_ns, to_ns = (
-            start_ns + round(s * 1e9) for s in (self.plan.workload.warm_up.settle_s, self.plan.duration_s)
-        )
+        from_ns = start_ns + round(self.plan.workload.warm_up.settle_s * 1e9)
+        to_ns = start_ns + round(self.plan.duration_s * 1e9)
         due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
         if due_ns <= job.counted_unix_ns <= to_ns:
             look = CpuReading(
@@ -267,34 +259,29 @@ class Run:
         The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
         """
         timeout_s = 3 * self.plan.workload.job.batch_s + _START_TIMEOUT_S
-        deadline_ns = self.clock.monotonic_ns() + round(timeout_s * 1e9)
-        while not self.interrupted.is_set():
+        for _ in polls(self.clock, timeout_s, every_s=_POLL_NS / 1e9):
+            if self.interrupted.is_set():
+                return
             self.environment.check_alive()
             job, receiver = clients.job_status(), _receiving(clients.receiver_status())
             self._show("working off the warm-up", receiver=receiver, job=job)
             committed = {(end.topic, end.partition): end.offset for end in job.committed}
-            silent = self.plan.probe_symbols - set(receiver.warm_up_symbols)
-            behind = [key for key, end in initial_ends.items() if committed.get(key, 0) < end]
-            backlog = observed.sent_before - job.messages_processed
-            if not behind and not silent and backlog <= 0:
+            if silent := self.plan.probe_symbols - set(receiver.warm_up_symbols):
+                what = f"no alert came for the probes {', '.join(sorted(silent))}"
+            elif (backlog := observed.sent_before - job.messages_processed) > 0:
+                what = f"{backlog} messages of the warm-up were not processed"
+            elif any(committed.get(key, 0) < end for key, end in initial_ends.items()):
+                what = "nothing was committed"
+            else:
                 return
-            if self.clock.monotonic_ns() > deadline_ns:
-                if silent:
-                    what = f"no alert came for the probes {', '.join(sorted(silent))}"
-                elif backlog > 0:
-                    what = f"{backlog} messages of the warm-up were not processed"
-                else:
-                    what = "nothing was committed"
-                raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
-            self.clock.sleep_ns(_POLL_NS)
+        raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
 
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
         observed.received, observed.job = _receiving(clients.receiver_status()), clients.job_status()
         observed.job_restarts = self.environment.job_restarts
-        before = observed.sent_before
-        self._show(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=before)
+        self._show(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=observed.sent_before)
         return sender
 
     def _show(self, phase: str, **known: Any) -> None:
@@ -302,22 +289,15 @@ class Run:
         self._step = phase
         self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, **known))
 
-    @contextmanager
-    def _noting_errors(self, observed: Observed) -> Iterator[None]:
-        """What goes wrong belongs to the result, but for what the user can mend; a process that died is why."""
+    def _note(self, error: MarketSpreadError, observed: Observed) -> None:
+        """Note what went wrong, and when; a process that died is why."""
+        observed.error, observed.failed_step, observed.failed_unix_ns = error, self._step, self.clock.unix_ns()
         try:
-            yield
-        except UsageError:
-            raise
-        except MarketSpreadError as error:
-            observed.error, observed.failed_step = error, self._step
-            observed.failed_unix_ns = self.clock.unix_ns()
-            try:
-                self.environment.check_alive()
-            except MarketSpreadError as cause:
-                # A job that has died may have died of what spoiled the run.
-                if isinstance(cause, RunVoidError) or not isinstance(error, RunVoidError):
-                    observed.error = cause
+            self.environment.check_alive()
+        except MarketSpreadError as cause:
+            # A job that has died may have died of what spoiled the run.
+            if isinstance(cause, RunVoidError) or not isinstance(error, RunVoidError):
+                observed.error = cause
 
 
 def _receiving(status: ReceiverStatusResponse) -> ReceiverStatusResponse:

@@ -1,6 +1,5 @@
 """Runs made one after the other: each is a process of its own, `market-spread run`, which ends with this one."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -50,5 +49,5 @@ class RunProcess:
 
     def _interrupt(self) -> None:
         self._interrupted = True
-        if self._process is not None and self._process.poll() is None:
-            os.kill(self._process.pid, signal.SIGINT)
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)

@@ -20,8 +20,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.kafka import client as kafka
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import free_port
-from market_spread.controller.deploy.local.command import BackgroundStack
-from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
+from market_spread.controller.deploy.local.command import BackgroundStack, Process, RegisteredStack, end_all
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 CLOCK = SystemClock()

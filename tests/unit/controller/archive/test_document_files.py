@@ -24,7 +24,7 @@ from market_spread.controller.analysis.validity import push_gaps
 from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.deploy.effective_config import jvm_options, stable
+from market_spread.controller.deploy.local.jvms import jvm_options, stable
 from market_spread.controller.host.preflight import MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives

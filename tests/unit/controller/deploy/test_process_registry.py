@@ -13,10 +13,9 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
-from market_spread.controller.deploy.local.command import BackgroundStack
+from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack
 from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.registry import RegisteredStack
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from tests.support.clock import ManualClock

@@ -5,8 +5,7 @@ from typing import Any
 
 from kubernetes import client
 
-from market_spread.controller.deploy.kubernetes.api import _cpu_seconds
-from market_spread.controller.deploy.kubernetes.pods import pod_of, selector
+from market_spread.controller.deploy.kubernetes.api import _cpu_seconds, pod_of, selector
 
 
 def answer(**status: Any) -> Any:

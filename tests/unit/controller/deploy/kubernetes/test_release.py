@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
-from market_spread.controller.deploy.kubernetes.api import Cluster
-from market_spread.controller.deploy.kubernetes.pods import Pod
+from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
 from market_spread.controller.deploy.kubernetes.release import Release
 from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.workload import Workload

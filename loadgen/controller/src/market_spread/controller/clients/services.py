@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, TypeVar, cast
 
 import grpc
@@ -11,7 +12,7 @@ from google.protobuf.message import Message
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.grpc.calls import DEADLINE_S, channel_to
+from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
@@ -114,7 +115,7 @@ class JobClient:
     def job_status(self) -> pb.JobStatusResponse:
         """What the job has done; of replicas, those that answer, as one."""
         statuses: list[pb.JobStatusResponse] = []
-        silent: list[MarketSpreadError] = []
+        silent: list[RunFailedError] = []
         for number, job in enumerate(self._jobs):
             try:
                 statuses.append(self._status(_numbered("job", number), job.Status, pb.JobStatusRequest()))
@@ -124,11 +125,12 @@ class JobClient:
             self._answered_ns = self._clock.monotonic_ns()
             self._newest = together
             return together
-        silent = silent or [_SilentJobError("the job has no driver that has its checkpoint")]
-        if not self._may_return(silent[0]):
-            raise silent[0]
+        reason = silent[0] if silent else _SilentJobError("the job has no driver that has its checkpoint")
+        may_be_silent_ns = max(self._outage_ns, _PATIENCE_NS if isinstance(reason, _SilentJobError) else 0)
+        if self._clock.monotonic_ns() - self._answered_ns >= may_be_silent_ns:
+            raise reason
         absent = deepcopy(self._newest or pb.JobStatusResponse(batch_id=-1))
-        absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(silent[0])
+        absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(reason)
         return absent
 
     def _as_one(self, statuses: list[pb.JobStatusResponse], silent: int) -> pb.JobStatusResponse | None:
@@ -159,13 +161,11 @@ class JobClient:
         """The process's status; while it does not answer, for some time, its last one."""
         try:
             status = self._status(process, method, request)
+            self._last[process] = (self._clock.monotonic_ns(), status)
         except _SilentError:
-            answered_ns, last = self._last.get(process, (0, None))
-            if last is None or self._clock.monotonic_ns() - answered_ns > _PATIENCE_NS:
+            if process not in self._last or self._clock.monotonic_ns() - self._last[process][0] > _PATIENCE_NS:
                 raise
-            return cast(Status, last)
-        self._last[process] = (self._clock.monotonic_ns(), status)
-        return status
+        return cast(Status, self._last[process][1])
 
     def drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
         """Wait until the job, or the first of its replicas, has committed everything below the offsets.
@@ -185,22 +185,14 @@ class JobClient:
                 self.job_status()
                 self._clock.sleep_ns(_RETRY_NS)
 
-    def _may_return(self, error: MarketSpreadError) -> bool:
-        silent_ns = self._clock.monotonic_ns() - self._answered_ns
-        return silent_ns < (
-            max(self._outage_ns, _PATIENCE_NS) if isinstance(error, _SilentJobError) else self._outage_ns
-        )
-
     def _drain_job(self, until: Mapping[Partition, int], timeout_s: float) -> None:
-        ends = [pb.PartitionOffset(topic=topic, partition=number, offset=end) for (topic, number), end in until.items()]
-        request = pb.DrainJobRequest(until=ends)
+        request = pb.DrainJobRequest(until=partition_offsets(until))
         pool = ThreadPoolExecutor(len(self._jobs))
         drains = [pool.submit(_call, "job", job.Drain, request, timeout_s) for job in self._jobs]
         pool.shutdown(wait=False)
         failures = []
         for drain in as_completed(drains):
-            failure = drain.exception()
-            if failure is None:
+            if (failure := drain.exception()) is None:
                 return
             failures.append(failure)
         raise failures[0]
@@ -249,22 +241,18 @@ class Clients(JobClient):
             )
             for part in load.slices(len(self._senders))
         ]
-
-        def start(sender: SenderStub, request: pb.StartSendingRequest) -> int:
-            return int(_call("sender", sender.Start, request, 60).start_unix_ns)
-
+        methods = [sender.Start for sender in self._senders]
         with ThreadPoolExecutor(len(requests)) as pool:
-            first, *_ = pool.map(start, self._senders, requests)
-        return first
+            first, *_ = pool.map(_call, repeat("sender"), methods, requests, repeat(60))
+        return int(first.start_unix_ns)
 
     def sender_status(self) -> pb.SenderStatusResponse:
         """What has been sent; by several senders together."""
-        return merged_senders(
-            [
-                self._status_or_last(_numbered("sender", number), sender.Status, pb.SenderStatusRequest())
-                for number, sender in enumerate(self._senders)
-            ]
-        )
+        statuses = [
+            self._status_or_last(_numbered("sender", number), sender.Status, pb.SenderStatusRequest())
+            for number, sender in enumerate(self._senders)
+        ]
+        return merged_senders(statuses)
 
     def stop_sending(self) -> None:
         """End the running load early."""

@@ -1,12 +1,13 @@
 """Statuses of several processes as those of one: senders with a slice each, replicas of a job, drivers one by one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
+from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import BATCHES_MAX
-from market_spread.v1.control_pb2 import JobStatusResponse, PartitionOffset, PartitionSent, Phase, SenderStatusResponse
+from market_spread.v1.control_pb2 import JobStatusResponse, PartitionSent, Phase, SenderStatusResponse
 
 _SUMS = (
     *("messages_due", "messages_sent", "quotes_sent", "orders_sent", "frames_sent", "frames_late", "frames_failed"),
@@ -20,38 +21,28 @@ def merged_senders(statuses: Sequence[SenderStatusResponse]) -> SenderStatusResp
     """The senders as one: it has sent what all have sent, and failed if one has; finished it has when all have."""
     if len(statuses) == 1:
         return statuses[0]
-    first = next((status for status in statuses if status.phase == Phase.PHASE_FAILED), None) or next(
-        (status for status in statuses if status.phase != Phase.PHASE_FINISHED), statuses[0]
-    )
-    merged = deepcopy(first)
+    order = {Phase.PHASE_FAILED: 0, Phase.PHASE_FINISHED: 2}
+    merged = deepcopy(min(statuses, key=lambda status: order.get(status.phase, 1)))
     for name in _SUMS:
         setattr(merged, name, sum(getattr(status, name) for status in statuses))
     for name in ("frame_delay_ns_max", "unacknowledged_age_us_max"):
         setattr(merged, name, max(getattr(status, name) for status in statuses))
     for name in ("frame_delay_histogram", "send_lag_histogram", "acknowledge_histogram"):
-        setattr(merged, name, _merged_histograms(getattr(status, name) for status in statuses))
+        counts = HdrCounts()
+        for status in statuses:
+            counts.merge(HdrCounts.of_status(getattr(status, name)))
+        setattr(merged, name, counts.encode())
     merged.clock_deviation_us_max = max((status.clock_deviation_us_max for status in statuses), key=abs)
-    del merged.partitions[:]
-    merged.partitions.extend(_merged_partitions(statuses))
-    return merged
-
-
-def _merged_partitions(statuses: Sequence[SenderStatusResponse]) -> list[PartitionSent]:
-    found: dict[tuple[str, int], PartitionSent] = {}
+    partitions: dict[tuple[str, int], PartitionSent] = {}
     for sent in (sent for status in statuses for sent in status.partitions):
         key = (sent.topic, sent.partition)
-        together = found.setdefault(key, PartitionSent(topic=sent.topic, partition=sent.partition))
+        together = partitions.setdefault(key, PartitionSent(topic=sent.topic, partition=sent.partition))
         for name in _PARTITION_SUMS:
             setattr(together, name, getattr(together, name) + getattr(sent, name))
         together.next_offset = max(together.next_offset, sent.next_offset)
-    return [found[key] for key in sorted(found)]
-
-
-def _merged_histograms(encoded: Iterable[bytes]) -> bytes:
-    together = HdrCounts()
-    for histogram in encoded:
-        together.merge(HdrCounts.of_status(histogram))
-    return together.encode()
+    del merged.partitions[:]
+    merged.partitions.extend(partitions[key] for key in sorted(partitions))
+    return merged
 
 
 def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -> JobStatusResponse:
@@ -70,12 +61,14 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
         raise ValueError("no replica answers")
     first = next((status for status in statuses if status.phase != Phase.PHASE_RUNNING), statuses[0])
     is_unknown = silent > 0 and first.phase == Phase.PHASE_RUNNING
+    ends = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]
+    committed_by_all = {key: min(it[key] for it in ends) for key in set.intersection(*map(set, ends))}
     return JobStatusResponse(
         phase=Phase.PHASE_STARTING if is_unknown else first.phase,
         detail=f"{silent} of {silent + len(statuses)} replicas do not answer" if is_unknown else first.detail,
         mode=first.mode,
         batch_id=min(status.batch_id for status in statuses),
-        committed=_committed_by_all(statuses),
+        committed=partition_offsets(committed_by_all),
         messages_committed=max(status.messages_committed for status in statuses),
         records_read=min(status.records_read for status in statuses),
         messages_processed=min(status.messages_processed for status in statuses),
@@ -86,15 +79,6 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
         process_ids=[pid for status in statuses for pid in status.process_ids],
         batches=sorted((batch for status in statuses for batch in status.batches), key=lambda it: it.start_unix_ns),
     )
-
-
-def _committed_by_all(statuses: Sequence[JobStatusResponse]) -> list[PartitionOffset]:
-    found = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]
-    common = set.intersection(*(set(offsets) for offsets in found))
-    return [
-        PartitionOffset(topic=topic, partition=partition, offset=min(it[topic, partition] for it in found))
-        for topic, partition in sorted(common)
-    ]
 
 
 @dataclass(slots=True)
@@ -113,22 +97,20 @@ class JobHistory:
         if newest is not None and (status.cpu_us < newest.cpu_us or status.process_ids[:1] != newest.process_ids[:1]):
             newest.messages_processed = newest.messages_committed  # the rest is done again
             self._before = newest
-        self.newest = _together(self._before, status) if self._before is not None else status
-        return self.newest
-
-
-def _together(before: JobStatusResponse, status: JobStatusResponse) -> JobStatusResponse:
-    together = deepcopy(status)
-    for name in _OF_A_DRIVER:
-        setattr(together, name, getattr(before, name) + getattr(status, name))
-    if not status.committed:
-        together.committed.extend(before.committed)
-        together.batch_id = before.batch_id
-    newer = {batch.batch_id for batch in status.batches}
-    batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
-    del together.batches[:]
-    together.batches.extend(batches[-BATCHES_MAX:])
-    return together
+        self.newest, before = status, self._before
+        if before is None:
+            return status
+        self.newest = together = deepcopy(status)
+        for name in _OF_A_DRIVER:
+            setattr(together, name, getattr(before, name) + getattr(status, name))
+        if not status.committed:
+            together.committed.extend(before.committed)
+            together.batch_id = before.batch_id
+        newer = {batch.batch_id for batch in status.batches}
+        batches = [batch for batch in before.batches if batch.batch_id not in newer] + list(status.batches)
+        del together.batches[:]
+        together.batches.extend(batches[-BATCHES_MAX:])
+        return together
 
 
 # The likelier it is that a driver of two has the checkpoint, the higher; any other phase is 2.
@@ -146,8 +128,7 @@ def with_standby(
     acting = max(statuses, key=lambda status: _ACTS.get(status.phase, 2), default=None)
     if acting is None or acting.phase == Phase.PHASE_IDLE:
         return None
-    together = JobStatusResponse()
-    together.CopyFrom(history.continued(acting))
+    together = deepcopy(history.continued(acting))
     standby = [status for status in statuses if status is not acting]
     for status in standby:
         together.cpu_us += status.cpu_us

@@ -21,19 +21,15 @@ class Environment(Protocol):
 
     It tells whether they live, the CPU time that they and their neighbours use, and what the run's document says of the
     place: machine, settings, logs.
+
+    is_new: whether `start` makes empty topics and a new job; otherwise the run continues after earlier messages.
+    job_restarts: how often a process of the job was started again since `start`. job_outage_s: how long the job may not
+    answer because someone starts its driver again; 0 if no one does.
     """
 
-    @property
-    def is_new(self) -> bool:
-        """Whether `start` makes empty topics and a new job; otherwise the run continues after earlier messages."""
-
-    @property
-    def job_restarts(self) -> int:
-        """How often a process of the job was started again since `start`."""
-
-    @property
-    def job_outage_s(self) -> float:
-        """How long the job may not answer because someone starts its driver again; 0 if no one does."""
+    is_new: bool
+    job_restarts: int
+    job_outage_s: float
 
     def start(self) -> Addresses:
         """Have everything there and answering. UsageError with the reason of the first that is not."""

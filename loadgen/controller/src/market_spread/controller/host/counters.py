@@ -4,6 +4,7 @@ Names ending in `_per_s` or `_share` are made of counts by `Rates`; the others a
 """
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,9 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
 # Threads are many, and read more rarely than processes.
 _THREADS_EVERY = 5
+_NUMBER = re.compile(r"^(\w+):? +(\d+)", re.MULTILINE)
+# Of a thread: how often it gave way by will, and after it by force.
+_SWITCHES = re.compile(r"voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
 
 Values = Mapping[str, float]
 
@@ -65,21 +69,21 @@ class MachineCounters:
 
     def read(self) -> tuple[dict[str, float], dict[str, float]]:
         """Counts since the machine started, and levels."""
-        stat = _lines(self._proc / "stat")
+        stat = _text(self._proc / "stat")
         counts = {
             **_cpu_times(stat),
             **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
-            **_named(_lines(self._proc / "vmstat"), _SWAP_NAMES),
+            **_named(_text(self._proc / "vmstat"), _SWAP_NAMES),
             **self._pressure(),
             **_netstat(self._proc / "net" / "snmp", "Tcp"),
             **_netstat(self._proc / "net" / "netstat", "TcpExt"),
             **self._network(),
         }
         if self._cgroup is not None:
-            throttling = _lines(self._cgroup / "cpu.stat")
+            throttling = _text(self._cgroup / "cpu.stat")
             counts |= _named(throttling, {"throttled_usec": "throttled_s"}, 1e-6)
             counts |= _named(throttling, {"nr_throttled": "throttled_periods"})
-        levels = _named(_lines(self._proc / "meminfo"), _MEMORY_NAMES, 1024)
+        levels = _named(_text(self._proc / "meminfo"), _MEMORY_NAMES, 1024)
         return counts, levels | _named(stat, {"procs_running": "running"})
 
     def _pressure(self) -> dict[str, float]:
@@ -120,33 +124,27 @@ class ProcessCounters:
         for pid in self._family:
             folder = self._proc / str(pid)
             with suppress(OSError, ValueError, IndexError):
-                self._stat(folder, counts, levels)
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                user_s, system_s = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
+                _add(counts, cpu_s=user_s + system_s, user_s=user_s, system_s=system_s, major_faults=int(fields[9]))
+                _add(levels, threads=int(fields[17]), memory_bytes=int(fields[21]) * _PAGE_BYTES)
                 if with_threads:
                     _threads(folder, counts)
         return counts, levels
 
-    def _stat(self, folder: Path, counts: dict[str, float], levels: dict[str, float]) -> None:
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        user_s, system_s = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
-        _add(counts, cpu_s=user_s + system_s, user_s=user_s, system_s=system_s, major_faults=int(fields[9]))
-        _add(levels, threads=int(fields[17]), memory_bytes=int(fields[21]) * _PAGE_BYTES)
-
     def _descendants(self) -> list[int]:
-        found, new = [self.pid], [self.pid]
-        while new:
-            pid = new.pop()
-            for task in _entries(self._proc / str(pid) / "task"):
-                children = _text(self._proc / str(pid) / "task" / task / "children").split()
-                new += [int(child) for child in children]
-                found += [int(child) for child in children]
+        found = [self.pid]
+        for pid in found:  # which grows by the children of each
+            for task in _tasks(self._proc / str(pid)):
+                found += map(int, _text(task / "children").split())
         return found
 
 
-def _cpu_times(stat: list[str]) -> dict[str, float]:
+def _cpu_times(stat: str) -> dict[str, float]:
     """CPU seconds of the machine, from its first line."""
     if not stat:
         return {}
-    user, nice, system, idle, io_wait, irq, soft_irq, stolen = (int(each) for each in stat[0].split()[1:9])
+    user, nice, system, idle, io_wait, irq, soft_irq, stolen = map(int, stat.split(None, 9)[1:9])
     ticks = {
         "cpu_s": user + nice + system + irq + soft_irq, "user_s": user + nice, "system_s": system + irq + soft_irq,
         "idle_s": idle, "io_wait_s": io_wait, "stolen_s": stolen,
@@ -154,23 +152,20 @@ def _cpu_times(stat: list[str]) -> dict[str, float]:
     return {name: value / _TICKS_PER_S for name, value in ticks.items()}
 
 
-def _named(lines: list[str], names: Mapping[str, str], unit: float = 1) -> dict[str, float]:
+def _named(text: str, names: Mapping[str, str], unit: float = 1) -> dict[str, float]:
     """The numbers that stand behind these names at the begin of a line, by our names."""
-    parts = (line.partition(" ") for line in lines)
-    found = ((name.rstrip(":"), rest) for name, _, rest in parts)
-    return {names[name]: int(rest.split()[0]) * unit for name, rest in found if name in names}
+    return {names[name]: int(number) * unit for name, number in _NUMBER.findall(text) if name in names}
 
 
 def _threads(folder: Path, counts: dict[str, float]) -> None:
     """How often the threads gave way, by will and by force, and how long they waited for a CPU."""
-    for task in _entries(folder / "task"):
-        run_delay = _text(folder / "task" / task / "schedstat").split()
+    for task in _tasks(folder):
+        run_delay = _text(task / "schedstat").split()
         if len(run_delay) > 1:
             _add(counts, run_delay_s=int(run_delay[1]) / 1e9)
-        tail = _text(folder / "task" / task / "status").rpartition("voluntary_ctxt_switches:\t")
-        before = tail[0].rpartition("voluntary_ctxt_switches:\t")[2].split("\n", 1)[0]
-        if tail[2].strip().isdigit() and before.isdigit():
-            _add(counts, switches_involuntary=int(tail[2]), switches_voluntary=int(before))
+        switches = _SWITCHES.findall(_text(task / "status"))
+        if len(switches) == 2:
+            _add(counts, switches_involuntary=int(switches[1]), switches_voluntary=int(switches[0]))
 
 
 def _add(totals: dict[str, float], **more: float) -> None:
@@ -196,8 +191,9 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _entries(path: Path) -> list[str]:
+def _tasks(process: Path) -> list[Path]:
+    """The folders of its threads."""
     try:
-        return os.listdir(path)
+        return list((process / "task").iterdir())
     except OSError:
         return []

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ class Host:
 
     def cpu(self) -> Section:
         """Model, topology, and what changes its speed."""
-        info = self._cpu_info()
+        blocks = [block.splitlines() for block in (self.read("proc/cpuinfo") or "").split("\n\n") if block.strip()]
+        pairs = [[line.partition(":") for line in block] for block in blocks]
+        info = [{key.strip(): value.strip() for key, _, value in block} for block in pairs]
         first = info[0] if info else {}
         flags = first.get("flags", "").split()
         sockets = {each.get("physical id", "0") for each in info}
@@ -58,7 +61,7 @@ class Host:
             "sockets": len(sockets),
             "cores": len(cores),
             "threads": len(info),
-            "numa_nodes": len(list(self._path("sys/devices/system/node").glob("node[0-9]*"))) or None,
+            "numa_nodes": len(list((self._root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
             "hypervisor": "hypervisor" in flags,
             "tsc_reliable": "constant_tsc" in flags and "nonstop_tsc" in flags,
             "turbo": self.turbo(),
@@ -67,24 +70,25 @@ class Host:
         }
 
     def kernel(self) -> Section:
-        """Release, command line, settings, and the drivers of its network."""
+        """Release, command line, settings, and the drivers of its network: of what is hardware, or pretends to be."""
+        drivers = {link.resolve().name for link in (self._root / "sys/class/net").glob("*/device/driver")}
         return {
             "release": self.read("proc/sys/kernel/osrelease"),
             "version": self.read("proc/sys/kernel/version"),
             "command_line": self.read("proc/cmdline"),
-            "network_drivers": ",".join(self.network_drivers()) or None,
+            "network_drivers": ",".join(sorted(drivers)) or None,
             **{name.replace("/", "."): self.read(f"proc/sys/{name}") for name in _SYSCTLS},
         }
 
     def memory(self) -> Section:
         """Size, swap, and huge pages."""
-        sizes = {name: value for name, _, value in (line.partition(":") for line in self._lines("proc/meminfo"))}
+        sizes = dict(re.findall(r"^(\w+): *(\d+)", self.read("proc/meminfo") or "", re.MULTILINE))
         return {
-            "total_kb": _kilobytes(sizes.get("MemTotal")),
-            "swap_kb": _kilobytes(sizes.get("SwapTotal")),
+            "total_kb": int(sizes["MemTotal"]) if "MemTotal" in sizes else None,
+            "swap_kb": int(sizes["SwapTotal"]) if "SwapTotal" in sizes else None,
             "transparent_huge_pages": self.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
             "transparent_huge_pages_defrag": self.chosen("sys/kernel/mm/transparent_hugepage/defrag"),
-            "huge_pages": sizes.get("HugePages_Total", "").strip() or None,
+            "huge_pages": sizes.get("HugePages_Total"),
         }
 
     def clock(self) -> Section:
@@ -102,10 +106,11 @@ class Host:
 
     def cgroup(self) -> Path | None:
         """The folder of this process's cgroup (version 2); None if there is none."""
-        for line in self._lines("proc/self/cgroup"):
+        whole = self._root / "sys/fs/cgroup"
+        for line in (self.read("proc/self/cgroup") or "").splitlines():
             if line.startswith("0::"):
-                folder = self._path("sys/fs/cgroup") / line[3:].lstrip("/")
-                return folder if folder.is_dir() else self._path("sys/fs/cgroup")
+                folder = whole / line[3:].lstrip("/")
+                return folder if folder.is_dir() else whole
         return None
 
     def turbo(self) -> str | None:
@@ -116,42 +121,22 @@ class Host:
         boost = self.read("sys/devices/system/cpu/cpufreq/boost")
         return None if boost is None else "on" if boost == "1" else "off"
 
-    def network_drivers(self) -> list[str]:
-        """Of the interfaces that are hardware, or pretend to be."""
-        interfaces = sorted(self._path("sys/class/net").glob("*/device/driver"))
-        return sorted({link.resolve().name for link in interfaces})
-
     def chosen(self, path: str) -> str | None:
         """The word in brackets of a file such as `always [madvise] never`."""
         text = self.read(path)
-        if text is None:
-            return None
-        return text.partition("[")[2].partition("]")[0] or text
+        return text and (text.partition("[")[2].partition("]")[0] or text)
 
     def read(self, path: str) -> str | None:
         """A file's text without blanks at its ends; None if it cannot be read."""
         try:
-            return self._path(path).read_text().strip()
+            return (self._root / path).read_text().strip()
         except (OSError, UnicodeDecodeError):
             return None
 
-    def _lines(self, path: str) -> list[str]:
-        return (self.read(path) or "").splitlines()
-
-    def _path(self, path: str) -> Path:
-        return self._root / path
-
-    def _cpu_info(self) -> list[dict[str, str]]:
-        text = self.read("proc/cpuinfo") or ""
-        blocks = [block.splitlines() for block in text.split("\n\n") if block.strip()]
-        pairs = [[line.partition(":") for line in block] for block in blocks]
-        return [{key.strip(): value.strip() for key, _, value in block} for block in pairs]
-
     def _of_all_cpus(self, name: str) -> str | None:
         """The value that all CPUs have, or all values that there are."""
-        files = self._path("sys/devices/system/cpu").glob(f"cpu[0-9]*/{name}")
-        values = {self.read(str(file)) for file in files}
-        return ",".join(sorted(value for value in values if value is not None)) or None
+        files = (self._root / "sys/devices/system/cpu").glob(f"cpu[0-9]*/{name}")
+        return ",".join(sorted({value for file in files if (value := self.read(str(file))) is not None})) or None
 
 
 def this_machine() -> dict[str, Any]:
@@ -168,7 +153,3 @@ def this_machine() -> dict[str, Any]:
 def stolen_cpu_s() -> float:
     """CPU seconds that the hypervisor has given to someone else since the machine started."""
     return psutil.cpu_times().steal
-
-
-def _kilobytes(text: str | None) -> int | None:
-    return int(text.split()[0]) if text and text.split()[0].isdigit() else None

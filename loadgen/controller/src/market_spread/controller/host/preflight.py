@@ -9,7 +9,7 @@ from pydantic import Field
 from market_spread.common.errors import UsageError
 from market_spread.common.schema import choice, number
 from market_spread.controller.host.facts import Host
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder.manifest import Scalar, Section
 
 PREFLIGHTS = ("none", "warn", "strict")
 # The checks of the reference's environment script, by the names that a workload leaves them out with.
@@ -55,8 +55,8 @@ def check_host(host: Host, wanted: MachineKeys, preflight: str) -> tuple[HostChe
         "cores": (cores >= wanted.cores, str(cores), f"{wanted.cores} or more"),
         "memory": (gigabytes >= wanted.memory_gb, f"{gigabytes:.1f} GB", f"{wanted.memory_gb:g} GB or more"),
     }
-    tuned = {name: _TUNED[name](seen) for name in MACHINE_CHECKS if name not in wanted.without}
-    return tuple(HostCheck(name, *found) for name, found in (of_size | tuned).items())
+    checks = of_size | _tuning(seen)
+    return tuple(HostCheck(name, *found) for name, found in checks.items() if name not in wanted.without)
 
 
 def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[[str], None]) -> None:
@@ -73,58 +73,36 @@ def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[
     say(f"the machine differs from a tuned one in {len(differing)} of {len(checks)} checks: {sentence}")
 
 
-Seen = Mapping[str, Section]
-# Whether a check holds, what is found, and what is wanted, as a `HostCheck` has them.
-_Found = tuple[bool | None, str, str]
+def _tuning(seen: Mapping[str, Section]) -> dict[str, tuple[bool | None, str, str]]:
+    """Whether each check of a tuned host holds, what is found, and what is wanted, as a `HostCheck` has them."""
+    cpu, kernel = seen["cpu"], seen["kernel"]
+    smt, siblings, isolated, drivers = cpu["smt"], cpu["siblings_of_cpu0"], cpu["isolated"], kernel["network_drivers"]
+    smt_is_off = smt != "on"
+    if smt is None:
+        smt, smt_is_off = siblings and f"on: CPUs {siblings} share a core", str(siblings) == "0"
+    # The rest of the system has the hyper-threads of core 0, and everything else is kept for the run.
+    isolation = bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated"
+    tsc_is_reliable = bool(cpu["tsc_reliable"]) or "tsc=reliable" in str(kernel["command_line"])
 
-
-def _equals(section: str, field: str, wanted: str) -> Callable[[Seen], _Found]:
-    def check(seen: Seen) -> _Found:
-        found = seen[section][field]
+    def equals(found: Scalar, wanted: str) -> tuple[bool | None, str, str]:
         return None if found is None else found == wanted, _text(found), wanted
 
-    return check
-
-
-def _smt(seen: Seen) -> _Found:
-    found, siblings = seen["cpu"]["smt"], seen["cpu"]["siblings_of_cpu0"]
-    if found is None:
-        holds = None if siblings is None else str(siblings) == "0"
-        return holds, _text(siblings and f"on: CPUs {siblings} share a core"), "off"
-    return found != "on", _text(found), "off"
-
-
-def _network(seen: Seen) -> _Found:
-    found = seen["kernel"]["network_drivers"]
-    holds = None if found is None else not {"vif", "xen_netfront"} & set(str(found).split(","))
-    return holds, _text(found), "a driver with direct access, not vif"
-
-
-def _system_cpus(seen: Seen) -> _Found:
-    """The rest of the system has the hyper-threads of core 0, and everything else is kept for the run."""
-    isolated, siblings = seen["cpu"]["isolated"], seen["cpu"]["siblings_of_cpu0"]
-    if isolated is None or siblings is None:
-        return None, "unknown", "the siblings of CPU 0"
-    return bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated"
-
-
-def _tsc_reliable(seen: Seen) -> _Found:
-    holds = bool(seen["cpu"]["tsc_reliable"]) or "tsc=reliable" in str(seen["kernel"]["command_line"])
-    return holds, "reliable" if holds else "not known to be", "reliable"
+    return {
+        "governor": equals(cpu["governor"], "performance"),
+        "turbo": equals(cpu["turbo"], "off"),
+        "smt": (None if smt is None else smt_is_off, _text(smt), "off"),
+        "network": (
+            None if drivers is None else not {"vif", "xen_netfront"} & set(str(drivers).split(",")),
+            _text(drivers),
+            "a driver with direct access, not vif",
+        ),
+        "system_cpus": (None, "unknown", "the siblings of CPU 0") if None in (isolated, siblings) else isolation,
+        "clock_source": equals(seen["clock"]["source"], "tsc"),
+        "tsc_reliable": (tsc_is_reliable, "reliable" if tsc_is_reliable else "not known to be", "reliable"),
+        "huge_pages": equals(seen["memory"]["transparent_huge_pages"], "never"),
+        "swappiness": equals(kernel["vm.swappiness"], "0"),
+    }
 
 
 def _text(found: object) -> str:
     return "unknown" if found is None or found == "" else str(found)
-
-
-_TUNED: Mapping[str, Callable[[Seen], _Found]] = {
-    "governor": _equals("cpu", "governor", "performance"),
-    "turbo": _equals("cpu", "turbo", "off"),
-    "smt": _smt,
-    "network": _network,
-    "system_cpus": _system_cpus,
-    "clock_source": _equals("clock", "source", "tsc"),
-    "tsc_reliable": _tsc_reliable,
-    "huge_pages": _equals("memory", "transparent_huge_pages", "never"),
-    "swappiness": _equals("kernel", "vm.swappiness", "0"),
-}

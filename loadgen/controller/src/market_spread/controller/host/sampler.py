@@ -79,8 +79,7 @@ class Sampler:
             counters = self._known.get(component)
             if counters is None or counters.pid != pid:
                 counters = self._known[component] = ProcessCounters(pid, descendants=pid != self.machine.own_pid)
-            cumulative, levels = counters.read()
-            self._take(second, monotonic_s, component, cumulative, levels)
+            self._take(second, monotonic_s, component, *counters.read())
         with self._lock:
             told, self._told = self._told, {}
         for component, values in told.items():
@@ -90,15 +89,13 @@ class Sampler:
 
     def _run(self) -> None:
         to_middle_ns = (_LATE_NS - self.clock.unix_ns()) % _SECOND_NS
-        due_ns = self.clock.monotonic_ns() + to_middle_ns
-        since_flush = 0
+        due_ns, looks = self.clock.monotonic_ns() + to_middle_ns, 0
         while not self._ending.wait(max(0.0, (due_ns - self.clock.monotonic_ns()) / 1e9)):
             if self.clock.monotonic_ns() - due_ns < _LATE_NS:
                 with suppress(OSError, MarketSpreadError):
                     self.sample()
-                since_flush += 1
-                if since_flush >= _FLUSH_S:
-                    since_flush = 0
+                looks += 1
+                if looks % _FLUSH_S == 0:
                     with suppress(OSError):
                         self._flush()
             due_ns += _SECOND_NS
@@ -120,5 +117,4 @@ class Sampler:
 
 def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
     """The rows (at least one) as Arrow has them."""
-    arrays = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
-    return pa.record_batch(arrays, schema=SCHEMA)
+    return pa.record_batch(dict(zip(SCHEMA.names, zip(*rows, strict=True), strict=True)), schema=SCHEMA)

@@ -70,7 +70,13 @@ class Timeline:
         """What was written. UsageError if it cannot be read."""
         kinds = (OSError, pa.ArrowException)
         with usage_errors(f"the timeline {path} cannot be read", "name the folder of another run", kinds):
-            return Timeline(_series_of(pq.read_table(path)))
+            table = pq.read_table(path).cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
+            by_time = table.sort_by("unix_s").group_by(["component", "name"], use_threads=False)
+            of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
+        keys = zip(of_key["component"].to_pylist(), of_key["name"].to_pylist(), strict=True)
+        columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
+        series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
+        return Timeline(dict(zip(keys, series, strict=True)))
 
 
 def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
@@ -80,40 +86,25 @@ def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
     with pq.ParquetWriter(unfinished, _FILE_SCHEMA, compression="zstd") as writer:
-        for batch in _batches(samples):
-            writer.write_table(pa.Table.from_batches([batch]).cast(_FILE_SCHEMA))
-        rows = list(more)
-        if rows:
-            writer.write_table(pa.Table.from_batches([batch_of(rows)]).cast(_FILE_SCHEMA))
+        for batches in _gathered(samples, more):
+            writer.write_table(pa.Table.from_batches(batches).combine_chunks().cast(_FILE_SCHEMA))
     unfinished.replace(path)
     return path
 
 
-def _batches(samples: Path) -> Iterator[pa.RecordBatch]:
-    """Those that are whole, some hundred at a time as one: each row group costs some kilobytes."""
+def _gathered(samples: Path, more: Iterable[Row]) -> Iterator[list[pa.RecordBatch]]:
+    """The batches that are whole, some hundred at a time: each row group costs some kilobytes. Then the other rows."""
     gathered: list[pa.RecordBatch] = []
     try:
         with pa.OSFile(str(samples), "rb") as file, pa.ipc.open_stream(file) as stream:
             for batch in stream:
                 gathered.append(batch)
                 if len(gathered) >= 100:
-                    yield _joined(gathered)
+                    yield gathered
                     gathered = []
     except (OSError, pa.ArrowException):
         pass
     if gathered:
-        yield _joined(gathered)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-
-
-def _series_of(table: pa.Table) -> dict[tuple[str, str], Series]:
-    table = table.cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
-    by_time = table.sort_by("unix_s").group_by(["component", "name"], use_threads=False)
-    of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
-    keys = zip(of_key["component"].to_pylist(), of_key["name"].to_pylist(), strict=True)
-    columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
-    series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
-    return dict(zip(keys, series, strict=True))
+        yield gathered
+    if rows := list(more):
+        yield [batch_of(rows)]

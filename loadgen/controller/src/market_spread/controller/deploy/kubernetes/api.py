@@ -1,8 +1,10 @@
-"""The API server as a run asks it: pods, their logs, their CPU time, and connections into them."""
+"""The API server as a run asks it: pods as they matter to a run, their logs and CPU time, and connections into them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kubernetes import client, config
@@ -10,12 +12,45 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.stream import portforward
 from urllib3.exceptions import HTTPError
 
+from market_spread.common.config import PREFIX
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.controller.deploy.kubernetes.pods import Pod, pod_of, selector
 
 _CALL_S = 10.0
 _LOG_CALL_S = 60.0
 _CPU_METRIC = "container_cpu_usage_seconds_total"
+_LABELS = "app.kubernetes.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod as the API server has it.
+
+    restarts: of its containers together; problem: why it is not ready, empty if it is; image: of the first container,
+    by digest if the node tells one; environment: plain values of the first container, by our names without the prefix.
+    """
+
+    name: str
+    uid: str
+    component: str
+    index: int
+    node: str
+    ready: bool
+    problem: str
+    restarts: int
+    qos: str
+    image: str
+    cpu_request: str
+    environment: Mapping[str, str]
+
+    @property
+    def life(self) -> tuple[str, int]:
+        """What tells its containers from those that take their place: its uid, and their restarts."""
+        return self.uid, self.restarts
+
+    @property
+    def container(self) -> str:
+        """Its name for a person."""
+        return f"{self.component} (pod {self.name})"
 
 
 class Cluster:
@@ -56,22 +91,16 @@ class Cluster:
 
     def log(self, pod: Pod) -> str:
         """What its first container has written, and the one before it, if any. RunVoidError if that cannot be had."""
+        read = partial(self._core.read_namespaced_pod_log, pod.name, self.namespace, _request_timeout=_LOG_CALL_S)
         before = ""
         if pod.restarts:
             with suppress(ApiException):  # it may have been thrown away
-                before = self._log(pod, previous=True)
+                before = str(read(previous=True))
         with _as_ours(self.namespace):
-            return before + self._log(pod, previous=False)
-
-    def _log(self, pod: Pod, *, previous: bool) -> str:
-        return str(
-            self._core.read_namespaced_pod_log(
-                pod.name, self.namespace, previous=previous, _request_timeout=_LOG_CALL_S
-            )
-        )
+            return before + str(read(previous=False))
 
     def cpu_us(self, pods: list[Pod]) -> int | None:
-        """CPU time that the pods' containers have used, by their kubelets; None if these may not be asked."""
+        """CPU time that the pods' containers have used; None without pods, or if their kubelets may not be asked."""
         total_s = 0.0
         for node in {pod.node for pod in pods}:
             try:
@@ -80,15 +109,64 @@ class Cluster:
                 return None
             names = {pod.name for pod in pods if pod.node == node}
             total_s += sum(_cpu_seconds(str(text), name, self.namespace) for name in names)
-        return round(total_s * 1e6)
+        return round(total_s * 1e6) if pods else None
 
     def dial(self, pod: str, port: int) -> Any:
         """A connection to a port of a pod, as a socket of this process. RunVoidError if it cannot be made."""
         with _as_ours(self.namespace), self._dial_lock:
-            forward = portforward(
-                self._dialling.connect_get_namespaced_pod_portforward, pod, self.namespace, ports=str(port)
-            )
-            return forward.socket(port)
+            method = self._dialling.connect_get_namespaced_pod_portforward
+            return portforward(method, pod, self.namespace, ports=str(port)).socket(port)
+
+
+def pod_of(answer: Any) -> Pod:
+    """From the client's V1Pod."""
+    name, labels = answer.metadata.name, answer.metadata.labels or {}
+    index = labels.get("apps.kubernetes.io/pod-index", name.rpartition("-")[2])
+    status, first = answer.status, answer.spec.containers[0]
+    statuses = status.container_statuses or []
+    conditions = {condition.type: condition for condition in status.conditions or []}
+    ready = "Ready" in conditions and conditions["Ready"].status == "True" and not answer.metadata.deletion_timestamp
+    image_id = next((container.image_id for container in statuses if container.name == first.name), None) or ""
+    # By digest; one that was loaded into the node without a registry has its id alone there.
+    image = image_id if "@" in image_id else "@".join(filter(None, (first.image, image_id)))
+    return Pod(
+        name=name,
+        uid=answer.metadata.uid,
+        component=labels.get(f"{_LABELS}/component", ""),
+        index=int(index) if index.isdigit() else 0,
+        node=answer.spec.node_name or "",
+        ready=ready,
+        problem="" if ready else _problem(answer, conditions, statuses),
+        restarts=sum(container.restart_count for container in statuses),
+        qos=status.qos_class or "",
+        image=image,
+        cpu_request=(first.resources.requests or {}).get("cpu", "") if first.resources else "",
+        environment={
+            variable.name.removeprefix(PREFIX): variable.value
+            for variable in first.env or []
+            if variable.name.startswith(PREFIX) and variable.value is not None
+        },
+    )
+
+
+def selector(release: str, component: str) -> str:
+    """The label selector of a component's pods and Services."""
+    return f"{_LABELS}/name=market-spread,{_LABELS}/instance={release},{_LABELS}/component={component}"
+
+
+def _problem(answer: Any, conditions: Mapping[str, Any], statuses: list[Any]) -> str:
+    """The most telling of what the API server says."""
+    if answer.metadata.deletion_timestamp:
+        return "it is being deleted"
+    for container in statuses:
+        waiting = container.state.waiting if container.state else None
+        if waiting is not None and waiting.reason not in ("ContainerCreating", "PodInitializing"):
+            return ": ".join(part for part in (waiting.reason, waiting.message) if part)
+    scheduled = conditions.get("PodScheduled")
+    if scheduled is not None and scheduled.status != "True":
+        return f"it is not scheduled: {scheduled.message}"
+    phase = answer.status.phase
+    return "its readiness probe does not succeed" if phase == "Running" else f"it is {phase}"
 
 
 def _cpu_seconds(exposition: str, pod: str, namespace: str) -> float:

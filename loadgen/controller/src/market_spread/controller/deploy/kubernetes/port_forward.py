@@ -66,11 +66,9 @@ class Forward:
 
 def _pump(source: Any, sink: Any) -> None:
     """Carry bytes until one of the ends closes; then the other one is closed, too."""
-    try:
+    with suppress(OSError):
         while piece := source.recv(_PIECE_BYTES):
             sink.sendall(piece)
-    except OSError:
-        pass
     _end(sink)
     _end(source)
 

@@ -1,22 +1,19 @@
 """A release of the chart as the environment of a run: found by its labels, reached directly or through the API."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.base import Environment
-from market_spread.controller.deploy.kubernetes.compatibility import differences
-from market_spread.controller.deploy.kubernetes.pods import Pod
+from market_spread.controller.deploy.base import Environment, slots_of
+from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.workload import Workload
-
-if TYPE_CHECKING:
-    from market_spread.controller.deploy.kubernetes.api import Cluster
+from market_spread.controller.plan.workload import JIT_AUTO, Workload
 
 GRPC_PORT = 50051
 HTTP_PORT = 8080
@@ -41,7 +38,7 @@ class Release:
     job_outage_s = JOB_OUTAGE_S
 
     def __init__(
-        self, cluster: "Cluster", *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
+        self, cluster: Cluster, *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
     ) -> None:
         """in_cluster: pods are reached directly, not through the API server."""
         self._cluster = cluster
@@ -91,9 +88,6 @@ class Release:
         for pod in watched:
             if pod.name in self._lives and pod.life != self._lives[pod.name]:
                 raise RunVoidError(f"the {pod.container} was started again during the run; see kubectl describe pod")
-        self._count_restarts(drivers)
-
-    def _count_restarts(self, drivers: Sequence[Pod]) -> None:
         for pod in drivers:
             before = self._drivers.get(pod.index)
             if before is not None and before.life != pod.life:
@@ -104,12 +98,10 @@ class Release:
             raise RunFailedError(f"the job was started again {self.job_restarts} times; see kubectl logs of its pod")
 
     def broker_cpu_us(self) -> int | None:
-        brokers = self._pods_if_seen("kafka")
-        return self._cluster.cpu_us(brokers) if brokers else None
+        return self._cluster.cpu_us(self._pods_if_seen("kafka"))
 
     def executors_cpu_us(self) -> int | None:
-        executors = self._pods_if_seen("executor")
-        return self._cluster.cpu_us(executors) if executors else None
+        return self._cluster.cpu_us(self._pods_if_seen("executor"))
 
     def stolen_cpu_s(self) -> float | None:
         return None  # that of this machine says nothing of the nodes
@@ -213,10 +205,54 @@ def release_of(
     plan: RunPlan, *, release: str, namespace: str, context: str | None, in_cluster: bool
 ) -> Callable[[str, Path], Environment]:
     """What makes the environment of a run in that release. UsageError if the cluster cannot be asked."""
-    # Only then is the cluster's client needed.
-    from market_spread.controller.deploy.kubernetes.api import Cluster
-
     cluster, clock = Cluster.reached(context, namespace=namespace, in_cluster=in_cluster), SystemClock()
     return lambda _run_id, _folder: Release(
         cluster, release=release, workload=plan.workload, clock=clock, in_cluster=in_cluster
     )
+
+
+def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) -> list[str]:
+    """What differs, each a sentence with the remedy; nothing if the release can carry out the workload.
+
+    told: the driver's environment, by names without our prefix.
+    """
+    found = []
+    job = workload.job
+    partitions = told.get("SHUFFLE_PARTITIONS", "1")
+    # Which decisions leave is told by the application; another application is named as it is.
+    application = told.get("APPLICATION", APPLICATIONS[REJECTED_DECISIONS])
+    decisions = {value: name for name, value in APPLICATIONS.items()}.get(application, application)
+    for asked_by, value, wanted, remedy in (
+        ("job.mode", told.get("MODE", REAL_TIME), job.mode, "job.mode"),
+        ("job.batch_s", told.get("BATCH_S", f"{BATCH_S_DEFAULT[REAL_TIME]:g}"), f"{job.batch_s:g}", "job.batchS"),
+        ("job.shuffle_partitions", partitions, str(workload.state_partitions), "job.shufflePartitions"),
+        ("decisions", decisions, workload.decisions, "job.decisions"),
+        ("job.replicas", str(drivers), str(job.replicas), "job.replicas"),
+    ):
+        if not _same(value, wanted):
+            found.append(
+                f"the release's job has {asked_by.removeprefix('job.')}={value} and the workload asks for {wanted}; "
+                f"change {asked_by} of the workload, or helm upgrade with --set {remedy}={wanted}"
+            )
+    if job.standby:
+        found.append("job.standby=1; a release has no standby: leave it out of the workload, or use job.replicas")
+    if job.jit != JIT_AUTO:
+        found.append(
+            f"job.jit={job.jit}; the JVMs of a release have the options that it gives them: leave job.jit out of the "
+            "workload, and set job.driver.javaOptions and job.executors.javaOptions of the release"
+        )
+    if "EXECUTOR_SLOTS" in told and job.mode == REAL_TIME:
+        slots, needed = int(told["EXECUTOR_SLOTS"]) * int(told.get("EXECUTORS", "1")), slots_of(workload)
+        if slots < needed:
+            found.append(
+                f"the release's executors have {slots} slots together and the workload's partitions need {needed}; "
+                "helm upgrade with more job.executors.slots or job.executors.count"
+            )
+    return found
+
+
+def _same(value: str, wanted: str) -> bool:
+    try:
+        return float(value) == float(wanted)
+    except ValueError:
+        return value == wanted

@@ -34,7 +34,8 @@ class Broker:
     """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data.
 
     jars: those of the group `broker`; port: 0 takes a free one; metrics_agent: the jar of the group `metrics`, for a
-    broker that is to be scraped by Prometheus; archive_option: what its JVM is told of its archive of classes.
+    broker that is to be scraped by Prometheus, at `metrics_address`, host and port, which is None without the agent;
+    archive_option: what its JVM is told of its archive of classes.
     """
 
     folder: Path
@@ -49,17 +50,12 @@ class Broker:
     def __post_init__(self) -> None:
         self.port = self.port or free_port()
         self._controller_port = free_port()
-        self._metrics_port = free_port() if self.metrics_agent else 0
+        self.metrics_address = f"127.0.0.1:{free_port()}" if self.metrics_agent else None
 
     @property
     def bootstrap_servers(self) -> str:
         """Where clients find it."""
         return f"127.0.0.1:{self.port}"
-
-    @property
-    def metrics_address(self) -> str | None:
-        """Where Prometheus finds its metrics, host and port; None without the agent."""
-        return f"127.0.0.1:{self._metrics_port}" if self.metrics_agent else None
 
     def start(self) -> None:
         """Launch it and wait until it answers."""
@@ -72,16 +68,15 @@ class Broker:
             raise UsageError(
                 f"port {self.port} is in use; stop what listens there or choose another port for the broker"
             )
-        properties, options = self._prepare_folder(), [log_option(self.folder / "broker.gc.log")]
+        options = [self.archive_option, log_option(self.folder / "broker.gc.log")]
         if self.metrics_agent is not None:
             options.append(f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}")
-        self.child = Child.start(
-            "broker",
-            [*self._command(), *filter(None, [self.archive_option, *options]), "kafka.Kafka", properties],
-            environment=inherited_environment(),
-            log=self.folder / "broker.log",
-            outlives_parent=outlives_parent,
-        )
+        command = [
+            self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
+            "-cp", os.pathsep.join(map(str, self.jars)), *filter(None, options), "kafka.Kafka", self._prepare_folder(),
+        ]  # fmt: skip
+        log, environment = self.folder / "broker.log", inherited_environment()
+        self.child = Child.start("broker", command, environment=environment, log=log, outlives_parent=outlives_parent)
         return self.child.pid
 
     def stop(self) -> None:
@@ -94,12 +89,6 @@ class Broker:
         if self.child is not None and not self.child.running:
             raise RunVoidError(f"the broker ended with status {self.child.exit_status}; {self._reason()}")
 
-    def _command(self) -> list[str | Path]:
-        return [
-            self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
-            "-cp", os.pathsep.join(str(jar) for jar in self.jars),
-        ]  # fmt: skip
-
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, what makes a folder a broker's own.
 
@@ -109,14 +98,8 @@ class Broker:
         data = self.folder / "data"
         properties = self.folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
-        properties.write_text(
-            _PROPERTIES.read_text().format(
-                port=self.port,
-                controller_port=self._controller_port,
-                data=data,
-                message_bytes_max=MESSAGE_BYTES_MAX,
-            )
-        )
+        values = {"port": self.port, "controller_port": self._controller_port, "message_bytes_max": MESSAGE_BYTES_MAX}
+        properties.write_text(_PROPERTIES.read_text().format(data=data, **values))
         of_folder = data / "meta.properties"
         if not of_folder.exists():
             of_folder.write_text(f"version=1\nnode.id=1\ncluster.id={_new_id()}\ndirectory.id={_new_id()}\n")
@@ -160,8 +143,7 @@ def free_port() -> int:
         listener.listen(1)
         client.connect(listener.getsockname())
         listener.accept()[0].close()  # who closes first waits, so it is this end
-        port: int = listener.getsockname()[1]
-        return port
+        return int(listener.getsockname()[1])
 
 
 def remove_data(folder: Path) -> None:

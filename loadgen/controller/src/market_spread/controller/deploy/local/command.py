@@ -1,32 +1,114 @@
 """The processes without a run: brought up, asked how they are, and brought down again by later commands."""
 
 import fcntl
+import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from market_spread.common.clock import Clock, polls
+from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.schema import value_of
 from market_spread.common.words import in_columns
 from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients, JobClient
 from market_spread.controller.deploy.local.broker import remove_data
-from market_spread.controller.deploy.local.registry import Process, RegisteredStack, end_all
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
 from market_spread.v1.control_pb2 import Phase
 
 _JOB_TIMEOUT_S = 120
+_KILL_WITHIN_S = 5.0
 _ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
-
+# Of the file of those that are up, by whose process ids and starts they are told from others with their ids by now.
+_VERSION = 2
 _UNFINISHED = "up has not finished; if it does not run any more, end what it left with: market-spread down"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process: its id, and when it was started, in the kernel's ticks since the machine was."""
+
+    name: str
+    pid: int
+    start_ticks: int
+
+    @staticmethod
+    def running_now(name: str, pid: int) -> "Process | None":
+        """The process that has this id now; None if there is none, or nothing is left of it but its exit status."""
+        ticks = _start_ticks(pid)
+        return None if ticks is None else Process(name, pid, ticks)
+
+    @property
+    def title(self) -> str:
+        """Its name for a person."""
+        return self.name.replace("_", "-")
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended; another process with its id does not count."""
+        return _start_ticks(self.pid) == self.start_ticks
+
+    def send(self, number: int) -> None:
+        """Send it a signal if it runs. UsageError if that is not allowed."""
+        try:
+            if self.running:
+                os.kill(self.pid, number)
+        except ProcessLookupError:
+            return
+        except PermissionError as error:
+            raise UsageError(f"the {self.title} (process {self.pid}) is another user's; end it as that user") from error
+
+    def descendants(self) -> "list[Process]":
+        """What it has started, and what those have."""
+        found: list[psutil.Process] = []
+        with suppress(psutil.Error):
+            found = psutil.Process(self.pid).children(recursive=True) if self.running else []
+        return list(filter(None, (Process.running_now(self.name, child.pid) for child in found)))
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredStack:
+    """Processes that are up, where they are reached, and the folder of their logs and data.
+
+    addresses: None as long as not all of them have been started.
+    """
+
+    folder: Path
+    addresses: Addresses | None
+    processes: tuple[Process, ...]
+
+    @property
+    def running(self) -> list[Process]:
+        """Those that have not ended."""
+        return [process for process in self.processes if process.running]
+
+    def write(self, path: Path) -> None:
+        """Write it, so that a reader sees all of it or what was there before. OSError if that fails."""
+        write_whole(path, json.dumps({"version": _VERSION, **asdict(self)}, indent=2, default=str) + "\n")
+
+    @staticmethod
+    def read(path: Path) -> "RegisteredStack | None":
+        """What was written; None if there is nothing. UsageError if the file is damaged, or of another version."""
+        try:
+            return value_of(RegisteredStack, json_object(path.read_bytes(), version=_VERSION))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise UsageError(
+                f"{path} does not tell which processes are up ({error}); look for them with ps, then delete it"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +263,18 @@ def _service_of(process: Process) -> tuple[str, int]:
     return (name, int(number)) if number.isdigit() else (process.name, 0)
 
 
-def _says(process: Process, addresses: Addresses, clients: Clients) -> tuple[str, str]:
+def _says(name: str, address: str, addresses: Addresses, clients: Clients) -> tuple[str, str]:
     """The phase that a process says, and details. MarketSpreadError if it does not answer, or is not well."""
-    name, _ = _service_of(process)
     if name == "broker":
-        KafkaBroker(addresses.bootstrap_servers).check_reachable()
+        KafkaBroker(address).check_reachable()
         return "serving", ""
     if name == "metrics_aggregator":
-        if (problem := service_problem(addresses.aggregator)) is not None:
+        if (problem := service_problem(address)) is not None:
             raise RunFailedError(f"the metrics-aggregator says: {problem}")
         return "serving", addresses.aggregator_http
     answer: Any
     if name == "job":
-        with closing(JobClient(_address(addresses, process))) as itself:  # of a pair, the others are not asked
+        with closing(JobClient(address)) as itself:  # of a pair, the others are not asked
             answer = itself.job_status()
     else:
         answer = clients.sender_status() if name == "sender" else clients.receiver_status()
@@ -201,20 +282,46 @@ def _says(process: Process, addresses: Addresses, clients: Clients) -> tuple[str
 
 
 def _status(process: Process, addresses: Addresses, clients: Clients) -> ProcessStatus:
-    address = _address(addresses, process)
+    name, number = _service_of(process)
+    field = {"broker": "bootstrap_servers", "metrics_aggregator": "aggregator"}.get(name, name)
+    address = addresses.replicas[number - 1] if number else str(getattr(addresses, field))
     if not process.running:
         return ProcessStatus(process, address, running=False)
     try:
-        phase, detail = _says(process, addresses, clients)
+        phase, detail = _says(name, address, addresses, clients)
     except MarketSpreadError as error:
         return ProcessStatus(process, address, running=True, detail=str(error))
     return ProcessStatus(process, address, running=True, well=phase != "failed", phase=phase, detail=detail)
 
 
-def _address(addresses: Addresses, process: Process) -> str:
-    name, number = _service_of(process)
-    if number:
-        return addresses.replicas[number - 1]
-    found = {"broker": addresses.bootstrap_servers, "metrics_aggregator": addresses.aggregator}
-    address: str = found[name] if name in found else getattr(addresses, name)
-    return address
+def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> None:
+    """Ask the processes to end, and after the time end them, and whatever they started, by force.
+
+    UsageError if one cannot be ended.
+    """
+    processes = [process for process in processes if process.running]
+    everything = [*processes, *(child for process in processes for child in process.descendants())]
+    for process in processes:
+        process.send(signal.SIGTERM)
+    _wait_for_end(processes, clock, within_s)
+    for process in everything:
+        process.send(signal.SIGKILL)
+    _wait_for_end(everything, clock, _KILL_WITHIN_S)
+    left = [process for process in everything if process.running]
+    if left:
+        raise UsageError(f"the {left[0].title} (process {left[0].pid}) does not end; end it by hand")
+
+
+def _wait_for_end(processes: Iterable[Process], clock: Clock, within_s: float) -> None:
+    for _ in polls(clock, within_s, every_s=0.02):
+        if not any(process.running for process in processes):
+            return
+
+
+def _start_ticks(pid: int) -> int | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, *fields = stat.rpartition(")")[2].split()  # the name before may hold blanks and brackets
+    return None if state in ("Z", "X") else int(fields[18])

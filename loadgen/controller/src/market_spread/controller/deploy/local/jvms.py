@@ -1,12 +1,16 @@
-"""The JVMs of broker and job on this machine, and the archives that spare them the loading of classes."""
+"""The JVMs of broker and job on this machine: the archives that spare them the loading of classes, and their settings.
+
+Settings are as they really are, read back from the processes that have them: Spark, Kafka, and their JVMs.
+"""
 
 import hashlib
 import logging
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,11 +20,21 @@ from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
+from market_spread.controller.run_folder.manifest import Section
 
 _MAKE_TIMEOUT_S = 300
 _CHECK_TIMEOUT_S = 60
 _PAIRS_KEPT = 3
-_REHEARSAL = "market_spread.controller.deploy.local.rehearsal"
+_JAVA_TIMEOUT_S = 30
+# Of a run and not of its configuration: identities, times, ports, places.
+_VOLATILE = re.compile(
+    r"spark\.app\.(id|startTime|submitTime|initial.*)|spark\.driver\.(port|host|bindAddress)|spark\.executor\.id"
+    r"|spark\.ui\.port|spark\.local\.dir|spark\.python\.unix\.domain\.socket\.dir|spark\.sql\.warehouse\.dir|spark\.(repl\.local\.jars|submit\.pyFiles|driver\.extraClassPath)"
+    r"|spark\.(driver|executor)\.extraJavaOptions|spark\.kubernetes\..*(pod\.name|namespace)"
+    r"|(advertised\.)?listeners|log\.dirs?|controller\.quorum\..*|node\.id|broker\.id|cluster\.id"
+)
+_PLACES = ("-Xlog", "-XX:SharedArchiveFile")
+_FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 _log = logging.getLogger(__name__)
 
 
@@ -128,14 +142,14 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
     A JVM looks for the jars of its archive by their paths, and compares size and time. So an archive serves one
     environment alone, even where several have links to the same jars: it is refused once that environment is gone.
     """
-    stats = [path.stat() for path in jars]
-    files = [(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in zip(jars, stats, strict=True)]
+    stats = [(str(path), path.stat()) for path in jars]
+    files = [(path, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return hashlib.sha256(repr((java.build, files)).encode()).hexdigest()[:16]
 
 
 def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
-    command = [sys.executable, "-m", _REHEARSAL, *map(str, made.values())]
+    command = [sys.executable, "-m", "market_spread.controller.deploy.local.rehearsal", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
     own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
     try:
@@ -152,3 +166,29 @@ def _rehearse(jvms: LocalJvms) -> None:
     finally:
         for unfinished in made.values():
             unfinished.unlink(missing_ok=True)
+
+
+def stable(settings: Mapping[str, str]) -> Section:
+    """The settings without those that differ from run to run."""
+    return {name: value for name, value in settings.items() if not _VOLATILE.fullmatch(name)}
+
+
+def jvm_options(arguments: Iterable[str]) -> list[str]:
+    """Of a JVM's arguments those that change how it runs: not where it logs, or has its archive of classes."""
+    return [word for word in arguments if word.startswith("-X") and not word.startswith(_PLACES)]
+
+
+def jvm_section(java: Java, options: list[str]) -> Section:
+    """A JVM with these options on this machine: its version, and every flag that is not left to its default."""
+    command = [str(java.executable), *options, "-XX:+PrintFlagsFinal", "-version"]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return {"options": " ".join(options)}
+    found = (_FLAG.match(line) for line in ended.stdout.splitlines())
+    flags = {match[1]: match[2] for match in found if match and match[3] != "default"}
+    return {
+        "version": " ".join(ended.stderr.split("\n", 1)[0].split()) or None,
+        "options": " ".join(options),
+        **{f"flag.{name}": value for name, value in sorted(flags.items()) if name != "PrintFlagsFinal"},
+    }

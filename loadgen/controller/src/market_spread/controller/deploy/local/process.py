@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -18,13 +19,12 @@ from market_spread.common.errors import UsageError
 _FREE_BYTES_MIN = 1024 * 1024
 
 
+@dataclass(eq=False)
 class Child:
-    """A running child process, whatever it starts included."""
+    """A running child process, whatever it starts included. log: the file of its output."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-        self.name = name
-        self.log = log
-        self._process = process
+    _process: "subprocess.Popen[bytes]"
+    log: Path
 
     @staticmethod
     def start(
@@ -47,7 +47,7 @@ class Child:
                 )  # fmt: skip
         except OSError as error:
             raise UsageError(f"{name} cannot be started: {error.strerror}: {command[0]}") from error
-        return Child(name, process, log)
+        return Child(process, log)
 
     @property
     def pid(self) -> int:
@@ -57,7 +57,7 @@ class Child:
     @property
     def running(self) -> bool:
         """Whether it has not ended."""
-        return self._process.poll() is None
+        return self.exit_status is None
 
     @property
     def exit_status(self) -> int | None:
@@ -80,26 +80,20 @@ class Child:
 
     def stop(self, *, within_s: float = 10.0) -> None:
         """Ask it to end; end it, and everything it started, by force after the time."""
-        descendants = self._descendants()
+        descendants: list[psutil.Process] = []
+        with suppress(psutil.Error):
+            descendants = psutil.Process(self.pid).children(recursive=True)
         if self.running:
             self._process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(within_s)
         for process in descendants:
-            try:
+            with suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                continue
         psutil.wait_procs(descendants, timeout=5)
         if self.running:
             self._process.kill()
             self._process.wait(5)
-
-    def _descendants(self) -> list[psutil.Process]:
-        try:
-            return psutil.Process(self.pid).children(recursive=True)
-        except psutil.Error:
-            return []
 
 
 def ending_with_parent() -> list[str]:

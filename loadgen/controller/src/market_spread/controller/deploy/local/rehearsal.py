@@ -20,6 +20,7 @@ from market_spread.common.job_contract import REJECTED_DECISIONS, TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.processes import family
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives, connector_path
@@ -39,17 +40,14 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
     java, jars, clock = find_java(java_home()), JarCache(), SystemClock()
     with ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="market-spread-rehearsal-")))
+        archiving = f"-XX:ArchiveClassesAtExit={broker_archive}"
         broker = Broker(
-            folder=folder / "broker",
-            java=java,
-            jars=jars.paths("broker"),
-            clock=clock,
-            archive_option=_archiving(broker_archive),
+            folder=folder / "broker", java=java, jars=jars.paths("broker"), clock=clock, archive_option=archiving
         )
         services = Services(folder, clock=clock, on_started=lambda name, pid: None)
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
-        broker.launch()
+        broker_pid = broker.launch()
         jvms = LocalJvms(java, connector_path(jars), job_archive, broker_archive)
         config = JobConfig(
             bootstrap_servers=broker.bootstrap_servers,
@@ -57,7 +55,7 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
             master="local[3]",
             checkpoint=str(folder / "checkpoint"),
             class_path=jvms.class_path,
-            java_options=shlex.quote(_archiving(job_archive)),
+            java_options=shlex.quote(f"-XX:ArchiveClassesAtExit={job_archive}"),
             driver_memory="1g",
             local_folder=folder / "spark",
             warm_up_batches=3,
@@ -80,23 +78,13 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
         else:
             raise UsageError(f"the job did not run within {_WITHIN_S} s")
         client.drain_job({(topic, 0): len(sent) for topic, sent in frames.items()}, _WITHIN_S)
-        pids = [services.children["job"].pid, *([broker.child.pid] if broker.child else [])]
-        families = [[process, *process.children(recursive=True)] for process in map(psutil.Process, pids)]
-        _end([process for family in families for process in family if process.name() == "java"])
+        families = [family(psutil.Process(pid)) for pid in (services.children["job"].pid, broker_pid)]
+        processes = [process for members in families for process in members if process.name() == "java"]
+        for process in processes:  # asked to end, they write their archives
+            process.terminate()
+        if psutil.wait_procs(processes, timeout=_WITHIN_S)[1]:
+            raise UsageError(f"a JVM did not write its archive of classes within {_WITHIN_S} s")
     check_archives(jvms, jars)
-
-
-def _archiving(archive: Path) -> str:
-    return f"-XX:ArchiveClassesAtExit={archive}"
-
-
-def _end(processes: list[psutil.Process]) -> None:
-    """Ask them to end, and wait until they have: they write their archives meanwhile."""
-    for process in processes:
-        process.terminate()
-    _, left = psutil.wait_procs(processes, timeout=_WITHIN_S)
-    if left:
-        raise UsageError(f"a JVM did not write its archive of classes within {_WITHIN_S} s")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,8 @@ from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
-from market_spread.controller.deploy.effective_config import jvm_options, jvm_section, stable
 from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
-from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
 from market_spread.controller.deploy.local.prometheus import Targets, write_configuration
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
@@ -83,22 +81,16 @@ class LocalStack:
         self._services = Services(
             self.folder, clock=self.clock, on_started=self.on_started, outlives_parent=self.outlives_parent
         )
+        self.children = self._services.children  # the processes besides the broker, by their names
 
     @cached_property
     def _jvms(self) -> LocalJvms:
         return local_jvms(self.java, self.jars)
 
-    @property
-    def children(self) -> dict[str, Child]:
-        """The running processes besides the broker, by their names."""
-        return self._services.children
-
     def start(self) -> Addresses:
-        """Start all; returns when all answer. UsageError with the reason of the first that does not."""
+        servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file
         self.broker.archive_option = self._jvms.broker_option
-        recording = AggregatorConfig(
-            ports_file=self._services.ports_file("metrics_aggregator"), runs_folder=self.runs_folder
-        )
+        recording = AggregatorConfig(ports_file=ports_file("metrics_aggregator"), runs_folder=self.runs_folder)
         self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
         self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))
         aggregator = self._services.ports("metrics_aggregator")
@@ -110,20 +102,16 @@ class LocalStack:
         if self.job_waits_for_topics:
             self._make_topics()
         receiving = ReceiverConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("receiver"),
+            bootstrap_servers=servers,
+            ports_file=ports_file("receiver"),
             aggregator_address=pushing,
             data_folder=self.folder / "receiver",
         )
         self._services.start("receiver", "market_spread.receiver", receiving)
-        sending = SenderConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            ports_file=self._services.ports_file("sender"),
-            aggregator_address=pushing,
-        )
+        sending = SenderConfig(bootstrap_servers=servers, ports_file=ports_file("sender"), aggregator_address=pushing)
         self._services.start("sender", "market_spread.sender", sending)
         return Addresses(
-            bootstrap_servers=self.broker.bootstrap_servers,
+            bootstrap_servers=servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
             receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
             job=self._address_of_job(0),
@@ -148,27 +136,19 @@ class LocalStack:
         self._load_stopped = True
 
     def check_alive(self) -> None:
-        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
-
-        A replica of the job, or its standby, is started again, a few times, as long as another one runs.
-        """
+        """As in any environment; but a replica of the job, or its standby, is started again, while another one runs."""
         self.broker.check_alive()
         ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
         if ended and len(ended) < self._drivers and (self._ended_ns or self.job_restarts < _RESTARTS_MAX):
             self.job_restarts += 0 if self._ended_ns else len(ended)  # at once: the other one already reads again
-            if self.workload.job.standby and self._has_just_ended():
-                return
+            now_ns = self.clock.monotonic_ns()
+            self._ended_ns = self._ended_ns or now_ns
+            if self.workload.job.standby and now_ns - self._ended_ns < _TAKE_OVER_NS:
+                return  # a JVM that starts would slow the standby that takes over
+            self._ended_ns = 0
             for replica in ended:
                 self.restart_job(replica)
         self._services.check_alive()
-
-    def _has_just_ended(self) -> bool:
-        """Whether the driver that has ended must wait: a JVM that starts would slow the standby that takes over."""
-        now_ns = self.clock.monotonic_ns()
-        self._ended_ns = self._ended_ns or now_ns
-        must_wait = now_ns - self._ended_ns < _TAKE_OVER_NS
-        self._ended_ns = self._ended_ns if must_wait else 0
-        return must_wait
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
@@ -191,8 +171,7 @@ class LocalStack:
         )
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        targets = self.targets(addresses)
-        if targets is None:
+        if (targets := self.targets(addresses)) is None:
             return None
         return f"for Prometheus: prometheus --config.file={write_configuration(folder, targets)}"
 
@@ -266,10 +245,9 @@ class LocalStack:
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
         )
-        environment = dict(jvms.job_environment)
-        if config.ui_port is not None:
-            environment["SPARK_LOCAL_IP"] = config.host  # else the UI would listen on all addresses
-        self._services.start(name, "market_spread.streaming.driver", config, environment=environment)
+        # Else the UI would listen on all addresses.
+        ui = {"SPARK_LOCAL_IP": config.host} if config.ui_port is not None else {}
+        self._services.start(name, "market_spread.streaming.driver", config, environment=jvms.job_environment | ui)
 
 
 def _job_name(replica: int) -> str:

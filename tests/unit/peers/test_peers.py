@@ -12,7 +12,7 @@ from peers import PEERS, Command, Peer, Place
 
 from market_spread.common.jvm.java import Java
 from market_spread.controller.plan.workload import read_workload
-from market_spread.streaming.modes.real_time.mode import REAL_TIME
+from market_spread.streaming.modes.real_time.compile import REAL_TIME
 
 WORKLOAD = Path(__file__).parents[2] / "benchmarks" / "peers" / "peers.yaml"
 ON_A_JVM = [peer for peer in PEERS if peer.name not in ("kafka-python", "bytewax")]

@@ -21,6 +21,7 @@ and the remedy:
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import Kind, Layout
@@ -51,11 +52,13 @@ class Source:
 
     def __post_init__(self) -> None:
         _refuse_reserved_names(f"the source {self.name!r}", self.fields)
+        fields = () if isinstance(self.messages, Text) else self.messages.fields
+        numbers = [field.name for field in fields if field.kind is Kind.DIGITS]
         for role, name in (("time", self.time), ("sequence", self.sequence)):
-            if name is not None and name not in self._numbers():
-                numbers = ", ".join(self._numbers()) or "none"
+            if name is not None and name not in numbers:
+                has = ", ".join(numbers) or "none"
                 raise PipelineError(
-                    f"the source {self.name!r} has no unsigned number {name!r} for its {role}; it has {numbers}"
+                    f"the source {self.name!r} has no unsigned number {name!r} for its {role}; it has {has}"
                 )
 
     @property
@@ -64,6 +67,13 @@ class Source:
         if isinstance(self.messages, Text):
             return ("text",)
         return tuple(field.name for field in self.messages.fields[1:])
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of its messages. TypeError if they are text."""
+        if isinstance(self.messages, Text):
+            raise TypeError(f"{self.name!r} is text")
+        return self.messages
 
     # A source is the stream of all its messages: see Stream for the methods.
 
@@ -79,11 +89,6 @@ class Source:
     def to_sink(self, *sinks: Sink, name: str) -> "Pipeline":
         return _stream(self).to_sink(*sinks, name=name)
 
-    def _numbers(self) -> Names:
-        if isinstance(self.messages, Text):
-            return ()
-        return tuple(field.name for field in self.messages.fields if field.kind is Kind.DIGITS)
-
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -95,10 +100,7 @@ class Branch:
     @property
     def fields(self) -> Names:
         """The fields of a row at the end of the branch."""
-        fields = self.source.fields
-        for computation in self.computations:
-            fields = computation.fields_of(fields)
-        return fields
+        return reduce(lambda fields, step: step.fields_of(fields), self.computations, self.source.fields)
 
     @property
     def schema(self) -> RowSchema:
@@ -123,9 +125,7 @@ class Stream:
             fields = each_once(name for branch in self.branches for name in branch.fields)
         else:
             fields = each_once((self.key, *self.state.fields_of(self.schemas)))
-        for computation in self.computations:
-            fields = computation.fields_of(fields)
-        return fields
+        return reduce(lambda fields, step: step.fields_of(fields), self.computations, fields)
 
     @property
     def schemas(self) -> dict[str, RowSchema]:
@@ -145,9 +145,7 @@ class Stream:
         _refuse_reserved_names(repr(step.name), step.adds)
         if isinstance(step, StateComputation):
             return self._with_state(step)
-        missing = [name for name in step.needs if name not in self.fields]
-        if missing:
-            raise PipelineError(f"{step.name!r} takes the field {missing[0]!r}; {self._have()}")
+        self._require(f"{step.name!r} takes", step.needs)
         if self.state is not None:
             return replace(self, computations=(*self.computations, step))
         if self.key is not None or len(self.branches) > 1:
@@ -163,7 +161,7 @@ class Stream:
         if self.state is not None:
             raise PipelineError(f"key_by({name!r}) comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if name not in self.fields:
-            raise PipelineError(f"key_by({name!r}) names an unknown field; {self._have()}")
+            raise PipelineError(f"key_by({name!r}) names an unknown field; the rows have {', '.join(self.fields)}")
         return replace(self, key=name)
 
     def merge(self, *others: "Stream | Source") -> "Stream":
@@ -179,8 +177,7 @@ class Stream:
                 )
             merged = replace(merged, branches=(*merged.branches, *other.branches))
         names = [branch.source.name for branch in merged.branches]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
+        if twice := next((name for name in names if names.count(name) > 1), None):
             raise PipelineError(f"the source {twice!r} is merged with itself; name it once")
         return merged
 
@@ -191,9 +188,7 @@ class Stream:
         if self.key is not None and self.state is None:
             raise PipelineError(f"no stateful step follows key_by({self.key!r}); add one, or leave key_by out")
         for sink in sinks:
-            missing = [needed for needed in sink.needs if needed not in self.fields]
-            if missing:
-                raise PipelineError(f"the sink {sink.name!r} writes the field {missing[0]!r}; {self._have()}")
+            self._require(f"the sink {sink.name!r} writes", sink.needs)
         return Pipeline(name, self, sinks)
 
     def _with_state(self, step: StateComputation) -> "Stream":
@@ -201,13 +196,14 @@ class Stream:
             raise PipelineError(f"{step.name!r} keeps state by key; put key_by before it")
         if self.state is not None:
             raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
-        problem = step.problem(self.schemas)
-        if problem:
+        if problem := step.problem(self.schemas):
             raise PipelineError(f"{step.name!r}: {problem}")
         return replace(self, state=step)
 
-    def _have(self) -> str:
-        return f"the rows have {', '.join(self.fields)}"
+    def _require(self, what: str, needed: Names) -> None:
+        for name in needed:
+            if name not in self.fields:
+                raise PipelineError(f"{what} the field {name!r}; the rows have {', '.join(self.fields)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +243,6 @@ def _stream(given: "Stream | Source") -> Stream:
 
 
 def _refuse_reserved_names(who: str, names: Names) -> None:
-    taken = [name for name in names if name in RESERVED_NAMES]
-    if taken:
-        raise PipelineError(f"{who} has a field {taken[0]!r}, a name that every row uses for its metadata; rename it")
+    for name in names:
+        if name in RESERVED_NAMES:
+            raise PipelineError(f"{who} has a field {name!r}, a name that every row uses for its metadata; rename it")

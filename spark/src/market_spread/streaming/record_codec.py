@@ -3,7 +3,7 @@
 It uses only built-in columns, because Real-Time Mode takes no others.
 """
 
-from collections.abc import Collection
+import re
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -25,24 +25,23 @@ def records_to_frames(records: DataFrame, messages: Layout | Text) -> DataFrame:
     `messages` is the number of rows that the frame becomes: one, with its reason in `frame_reason`, if it is not a
     whole number of messages. A text record is one message. The time of reading is taken here, once per record.
     """
-    format_version = _header(FORMAT_HEADER)
-    known_format = F.coalesce(format_version, F.lit(FORMAT_VERSION)) == FORMAT_VERSION
-    reason = F.when(~known_format, _code(InvalidReason.UNKNOWN_FORMAT)).when(
-        ~F.coalesce(_is_whole(messages), F.lit(False)), _code(InvalidReason.WRONG_LENGTH)
-    )
-    frames = records.select(
+    known_format = F.coalesce(_header(FORMAT_HEADER), F.lit(FORMAT_VERSION)) == FORMAT_VERSION
+    if isinstance(messages, Text):
+        is_whole, count = F.col("value").isNotNull(), F.lit(1)
+    else:
+        length = F.length("value")
+        is_whole = F.coalesce((length > 0) & (length % messages.width == 0), F.lit(False))
+        count = F.when(F.col("frame_reason").isNull(), (length / messages.width).cast("int")).otherwise(1)
+    reason = F.when(~known_format, InvalidReason.UNKNOWN_FORMAT.value)
+    return records.select(
         "value",
         "topic",
         F.col("partition").cast("bigint").alias("partition"),
         "offset",
         F.coalesce(_header(SENT_HEADER).try_cast("bigint"), F.lit(0)).cast("bigint").alias("sent_us"),
         wall_clock_us().alias("read_us"),
-        reason.alias("frame_reason"),
-    )
-    if isinstance(messages, Text):
-        return frames.withColumn("messages", F.lit(1))
-    count = (F.length("value") / messages.width).cast("int")
-    return frames.withColumn("messages", F.when(F.col("frame_reason").isNull(), count).otherwise(1))
+        reason.when(~is_whole, InvalidReason.WRONG_LENGTH.value).alias("frame_reason"),
+    ).withColumn("messages", count)
 
 
 def count_messages(frames: DataFrame, source: str) -> DataFrame:
@@ -64,29 +63,14 @@ def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
             *("sent_us", "read_us"),
             F.col("frame_reason").alias("reason"),
         )
-    return _cut(frames, messages)
-
-
-def _cut(frames: DataFrame, layout: Layout) -> DataFrame:
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
     rows = frames.select("value", *source, position)
-    fields = (_field(layout, field.name).alias(field.name) for field in layout.fields)
-    cut = rows.select(*fields, _strict(layout).alias("strict"), *source, "position")
-    return cut.withColumn("reason", F.coalesce("frame_reason", _message_reason(layout))).drop("frame_reason", "strict")
-
-
-def _is_whole(messages: Layout | Text) -> Column:
-    if isinstance(messages, Text):
-        return F.col("value").isNotNull()
-    length = F.length("value")
-    return (length > 0) & (length % messages.width == 0)
-
-
-def _field(layout: Layout, name: str) -> Column:
-    field = layout.field(name)
-    text = _text(layout, layout.offset(name), field.width)
-    return text.try_cast("bigint") if field.is_number else text
+    texts = {field: _text(messages, messages.offset(field.name), field.width) for field in messages.fields}
+    fields = ((text.try_cast("bigint") if field.is_number else text).alias(field.name) for field, text in texts.items())
+    cut = rows.select(*fields, _strict(messages).alias("strict"), *source, "position")
+    reason = F.coalesce("frame_reason", _message_reason(messages))
+    return cut.withColumn("reason", reason).drop("frame_reason", "strict")
 
 
 def _text(layout: Layout, offset: int, width: int) -> Column:
@@ -111,47 +95,30 @@ def _strict(layout: Layout) -> Column:
 
 def _digits(layout: Layout, *signed: Kind) -> Column:
     """Whether numbers have only digits, after a sign in the signed kinds."""
-    digits = F.lit(True)
-    for offset, width in _digit_blocks(layout, signed):
-        digits = digits & F.unhex(_text(layout, offset, width)).isNotNull()
-    if Kind.INTEGER in signed:
-        for field in layout.fields:
-            if field.kind is Kind.INTEGER:
-                digits = digits & _text(layout, layout.offset(field.name), 1).isin("-", *map(str, range(10)))
-    return digits
-
-
-def _digit_blocks(layout: Layout, signed: Collection[Kind]) -> list[tuple[int, int]]:
-    """Offset and width of each run of digits, across adjacent fields, without the signs."""
-    blocks: list[tuple[int, int]] = []
+    places = ""  # 0 for each byte that is to be a digit
     for field in layout.fields:
-        if not field.is_number:
-            continue
-        sign = 1 if field.kind in signed else 0
-        offset, width = layout.offset(field.name) + sign, field.width - sign
-        if blocks and sum(blocks[-1]) == offset:
-            before, width_before = blocks.pop()
-            offset, width = before, width_before + width
-        blocks.append((offset, width))
-    return blocks
+        others = int(field.kind in signed) if field.is_number else field.width
+        places += "." * others + "0" * (field.width - others)
+    digits = F.lit(True)
+    for run in re.finditer("0+", places):
+        digits = digits & F.unhex(_text(layout, run.start(), len(run[0]))).isNotNull()
+    for field in layout.fields:
+        if field.kind is Kind.INTEGER and Kind.INTEGER in signed:
+            digits = digits & _text(layout, layout.offset(field.name), 1).isin("-", *map(str, range(10)))
+    return digits
 
 
 def _message_reason(layout: Layout) -> Column:
     readable = F.col("strict")
-    for field in layout.fields:
+    for field in layout.fields[1:]:
         if field.is_number:
             readable = readable & F.col(field.name).isNotNull()
-    for field in layout.fields[1:]:
-        if field.kind is Kind.LETTER:
+        elif field.kind is Kind.LETTER:
             readable = readable & F.col(field.name).isin(*field.letters)
     kind = F.col(layout.fields[0].name) == layout.letter
-    return F.when(~kind, _code(InvalidReason.UNKNOWN_KIND)).when(~readable, _code(InvalidReason.UNREADABLE_FIELD))
+    return F.when(~kind, InvalidReason.UNKNOWN_KIND.value).when(~readable, InvalidReason.UNREADABLE_FIELD.value)
 
 
 def _header(name: str) -> Column:
     """The value of a Kafka header as text, null if the record has no such header."""
     return F.get(F.filter("headers", lambda header: header["key"] == name), F.lit(0))["value"].cast("string")
-
-
-def _code(reason: InvalidReason) -> Column:
-    return F.lit(reason.value)

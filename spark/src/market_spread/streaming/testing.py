@@ -66,11 +66,15 @@ class MemoryRun:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
         self._spark = spark
+        self._jvm: Any = spark._jvm
         self._mode = BY_NAME[mode]
         self._pipeline = pipeline
-        self._streams = {source.name: self._stream(partitions) for source in pipeline.sources}
+        sql = self._jvm.org.apache.spark.sql
+        memory, session = sql.execution.streaming.sources.LowLatencyMemoryStream, spark._jsparkSession
+        self._streams: dict[str, Any] = {
+            source.name: memory.apply(session, partitions, sql.Encoders.BINARY()) for source in pipeline.sources
+        }
         self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
-        self._sent = 0
 
     def __enter__(self) -> Self:
         topics = {name: name for name in (*self._pipeline.ends, INVALID)}
@@ -78,10 +82,9 @@ class MemoryRun:
         output = self._mode.compile(self._pipeline, records, topics)
         with ExitStack() as ending:
             # In the folder that goes last: RocksDB may upload a snapshot after the query has stopped.
-            ours = tempfile.TemporaryDirectory(
-                prefix="checkpoint-", dir=_temporary_folder(), ignore_cleanup_errors=True
+            folder = ending.enter_context(
+                tempfile.TemporaryDirectory(prefix="checkpoint-", dir=_temporary_folder(), ignore_cleanup_errors=True)
             )
-            folder = ending.enter_context(ours)
             self._query = self._start(output, folder)
             ending.callback(self._query.stop)
             self._ending = ending.pop_all()
@@ -97,7 +100,6 @@ class MemoryRun:
             offset = self._offsets[source, partition]
             java_list.add(partition.to_bytes(_PARTITION_BYTES, "big") + offset.to_bytes(_OFFSET_BYTES, "big") + value)
             self._offsets[source, partition] += 1
-            self._sent += 1
         rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list)
         self._streams[source].addData(partition, rows)
 
@@ -107,7 +109,7 @@ class MemoryRun:
             self._query.processAllAvailable()
             return
         for _ in polls(SystemClock(), within_s, every_s=_POLL_S):
-            if sum(progress.numInputRows for progress in self._query.recentProgress) >= self._sent:
+            if sum(progress.numInputRows for progress in self._query.recentProgress) >= sum(self._offsets.values()):
                 return
             if (error := self._query.exception()) is not None:
                 raise error
@@ -143,11 +145,6 @@ class MemoryRun:
         )
         return StreamingQuery(query)
 
-    def _stream(self, partitions: int) -> Any:
-        streams = self._jvm.org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream
-        encoder = self._jvm.org.apache.spark.sql.Encoders.BINARY()
-        return streams.apply(self._spark._jsparkSession, partitions, encoder)
-
     def _records(self, name: str, stream: Any) -> DataFrame:
         """Records as Kafka's source has them, without headers."""
         records = DataFrame(stream.toDF(), self._spark)
@@ -158,10 +155,6 @@ class MemoryRun:
             _number(_PARTITION_BYTES + 1, _OFFSET_BYTES).alias("offset"),
             F.lit(None).cast("array<struct<key: string, value: binary>>").alias("headers"),
         )
-
-    @property
-    def _jvm(self) -> Any:
-        return self._spark._jvm
 
 
 def _number(start: int, width: int) -> Column:

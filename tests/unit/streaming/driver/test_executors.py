@@ -7,7 +7,7 @@ import pytest
 from market_spread.common.config import from_environment, to_environment
 from market_spread.common.errors import UsageError
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.driver.kubernetes.executors import pod_settings, without_collector
+from market_spread.streaming.driver.session import pod_settings, without_collector
 
 MASTER = "k8s://https://kubernetes.default.svc:443"
 
@@ -19,7 +19,7 @@ def config(**changes: Any) -> JobConfig:
 
 
 def test_executors_belong_to_the_drivers_pod_and_find_it_by_its_address() -> None:
-    settings = pod_settings(config(), 300)
+    settings = pod_settings(config())
 
     assert settings["spark.kubernetes.driver.pod.name"] == "spread-job-0"
     assert settings["spark.kubernetes.executor.podNamePrefix"] == "spread-job-0"
@@ -28,7 +28,7 @@ def test_executors_belong_to_the_drivers_pod_and_find_it_by_its_address() -> Non
 
 
 def test_executor_asks_for_as_much_cpu_as_it_may_use() -> None:
-    settings = pod_settings(config(executor_cpus="4", executors=2, executor_slots=7), 300)
+    settings = pod_settings(config(executor_cpus="4", executors=2, executor_slots=7))
 
     assert settings["spark.kubernetes.executor.request.cores"] == "4"
     assert settings["spark.kubernetes.executor.limit.cores"] == "4"
@@ -37,7 +37,7 @@ def test_executor_asks_for_as_much_cpu_as_it_may_use() -> None:
 
 
 def test_executors_may_be_lost_now_and_then() -> None:
-    settings = pod_settings(config(executors=2), 300)
+    settings = pod_settings(config(executors=2))
 
     assert settings["spark.executor.maxNumFailures"] == "20"
     assert settings["spark.executor.failuresValidityInterval"] == "10m"

@@ -8,8 +8,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from market_spread.streaming.driver.live_counts import LiveCounts
-from market_spread.streaming.modes.real_time.mode import REAL_TIME
+from market_spread.streaming.driver.engine import LiveCounts
+from market_spread.streaming.modes.real_time.compile import REAL_TIME
 
 SCAN, STATE, ROWS = "RealTimeStreamScan", "StatefulStreamlineAggregate", "number of output rows"
 

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.wire.layout import NBBO, ORDER, InvalidReason
-from market_spread.streaming import AsOfJoin
+from market_spread.streaming import AsOfJoin, Source
 from market_spread.streaming.applications.market_spread import market_spread
-from market_spread.streaming.modes.micro_batch.kernels.frame_join import FrameJoin, JoinedRows, JoinSide
-from market_spread.streaming.modes.micro_batch.kernels.frames import Messages, RecordFrame
+from market_spread.streaming.modes.micro_batch.as_of_join import Array, FrameJoin, Messages, RecordFrame
 from market_spread.streaming.rule import too_wide
 
 REJECTED = market_spread().stream.state
-ORDERS = JoinSide(ORDER, "symbol", "intended_us")
-QUOTES = JoinSide(NBBO, "symbol", "intended_us", "sequence")
+ORDERS = Source("orders", ORDER, time="intended_us")
+QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")
 
 
 def quote(symbol: str, bid: int, offer: int, *, at: int, sequence: int) -> bytes:
@@ -31,14 +30,14 @@ def frame(*messages: bytes, offset: int = 0, sent_us: int = 7, reason: int = 0) 
     return RecordFrame(b"".join(messages), f"orders 3 {offset} {sent_us} 9", reason)
 
 
-def run(state: bytes | None, quotes: list[RecordFrame], orders: list[RecordFrame]) -> tuple[bytes, JoinedRows]:
+def run(state: bytes | None, quotes: list[RecordFrame], orders: list[RecordFrame]) -> tuple[bytes, dict[str, Array]]:
     assert isinstance(REJECTED, AsOfJoin)
-    join = FrameJoin(REJECTED, build=QUOTES, probe=ORDERS)
+    join = FrameJoin(REJECTED, "symbol", build=QUOTES, probe=ORDERS)
     return join.run(state, Messages(NBBO, quotes), Messages(ORDER, orders))
 
 
-def ids(joined: JoinedRows) -> list[int]:
-    found: list[int] = joined.columns["order_id"].tolist()
+def ids(joined: dict[str, Array]) -> list[int]:
+    found: list[int] = joined["order_id"].tolist()
     return found
 
 
@@ -64,7 +63,7 @@ def test_an_output_row_has_the_fields_of_order_and_quote() -> None:
 
     _, joined = run(None, [frame(quote("A", 1_000, 9_000, at=5, sequence=2))], orders)
 
-    rows = {name: column.tolist() for name, column in joined.columns.items()}
+    rows = {name: column.tolist() for name, column in joined.items()}
     assert rows == {
         "symbol": [b"B     ", b"B     ", b"A     "],
         "side": [b"B", b"B", b"B"],
@@ -78,19 +77,21 @@ def test_an_output_row_has_the_fields_of_order_and_quote() -> None:
         "bid": [0, 0, 1_000],
         "offer": [0, 0, 9_000],
         "quote_sequence": [0, 0, 2],
+        "topic": ["orders"] * 3,
+        "partition": [3, 3, 3],
+        "offset": [5, 0, 0],
+        "position": [0, 0, 1],
     }
-    assert [origin.offset for origin in joined.origins] == [5, 0, 0]
-    assert joined.positions.tolist() == [0, 0, 1]
 
 
 def test_all_rows_are_output_without_emit() -> None:
     step = AsOfJoin("newest", of="nbbo", added={"number": "sequence"})
-    join = FrameJoin(step, build=QUOTES, probe=ORDERS)
+    join = FrameJoin(step, "symbol", build=QUOTES, probe=ORDERS)
     quotes = Messages(NBBO, [frame(quote("A", 1, 2, at=5, sequence=2))])
 
     _, joined = join.run(None, quotes, Messages(ORDER, [frame(order("A", 1, at=1), order("A", 2, at=9))]))
 
-    assert joined.columns["number"].tolist() == [0, 2]
+    assert joined["number"].tolist() == [0, 2]
 
 
 def test_a_function_may_ask_for_any_field_of_the_row() -> None:
@@ -100,7 +101,7 @@ def test_a_function_may_ask_for_any_field_of_the_row() -> None:
         added={"bid": "bid"},
         emit=lambda row: (row.side == "B") & (row.quantity > 0) & (row.price > row.bid),
     )
-    join = FrameJoin(step, build=QUOTES, probe=ORDERS)
+    join = FrameJoin(step, "symbol", build=QUOTES, probe=ORDERS)
     quotes = Messages(NBBO, [frame(quote("A", 999_999, 2, at=0, sequence=1), quote("C", 10**6, 2, at=0, sequence=1))])
     orders = [order("A", 1, at=1), order("C", 2, at=1), order("A", 3, at=1).replace(b"B0", b"S0")]
 

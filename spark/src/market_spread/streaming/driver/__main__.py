@@ -6,11 +6,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
@@ -20,31 +15,20 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us
-from market_spread.common.telemetry.metrics import (
-    JOB_BATCH,
-    JOB_COMMIT,
-    JOB_COMMITTED,
-    JOB_MESSAGES,
-    JOB_RECORDS,
-    JOB_RESTARTS,
-)
+from market_spread.common.telemetry import metrics
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
-from market_spread.streaming.driver.early_end import EarlyEnd
-from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes
+from market_spread.streaming.driver.engine import EarlyEnd, SparkEngine
 from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
-from market_spread.streaming.driver.live_counts import LiveCounts
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
 from market_spread.streaming.driver.standby import REHEARSAL_TOPIC, CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
-from market_spread.streaming.modes.registry import BY_NAME, every, query_of
-from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.support import check, check_partitions
-from market_spread.streaming.pipeline import Pipeline
 from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000
@@ -52,64 +36,6 @@ _BROKER_STARTS_WITHIN_NS = 30_000_000_000
 _REHEARSAL_BATCHES, _REHEARSAL_S = 30, 10.0  # twice
 
 _log = logging.getLogger(__name__)
-
-
-class SparkEngine:
-    """Spark as the supervisor sees it."""
-
-    def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, config: JobConfig, early_end: EarlyEnd | None = None
-    ) -> None:
-        """early_end: None where a batch cannot be ended before its time."""
-        self._spark = spark
-        self._early_end = early_end
-        self._pipeline = pipeline
-        self._config = config
-        self._mode = BY_NAME[config.mode]
-        self._query: DataStreamWriter | None = None
-        self._live_counts = LiveCounts(spark, self._mode.live_operators)
-
-    def slots(self) -> int:
-        if is_on_kubernetes(self._config.master):
-            # Spark's own count never falls below 2, even without executors.
-            java: Any = self._spark.sparkContext._jsc
-            return int(java.sc().getExecutorIds().size()) * self._config.executor_slots
-        return self._spark.sparkContext.defaultParallelism
-
-    def newest_batch(self, query: StreamingQuery) -> int:
-        # `query.lastProgress` would have the JVM write all of it as JSON, at every poll.
-        newest: Any = query._jsq.lastProgress()
-        return -1 if newest is None else int(newest.batchId())
-
-    def live_counts(self) -> tuple[int, int]:
-        return self._live_counts.read()
-
-    def end_batch(self) -> bool:
-        if self._early_end is not None:
-            self._early_end.end_batch(self._config.batch_s)
-        return self._early_end is not None
-
-    def keep_time(self) -> None:
-        if self._early_end is not None:
-            self._early_end.keep_time()
-
-    def prepare(self) -> None:
-        config = self._config
-        self._query = query_of(
-            self._spark,
-            self._pipeline,
-            self._mode,
-            client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
-            topics=config.topic_names((*self._pipeline.ends, INVALID)),
-            checkpoint=config.checkpoint,
-        )
-
-    def start_query(self, batch_s: float) -> StreamingQuery:
-        self.keep_time()
-        if self._query is None:
-            self.prepare()
-        assert self._query is not None
-        return self._query.trigger(**every(self._mode, batch_s)).start()
 
 
 def main() -> int:
@@ -140,7 +66,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     spark = open_session(config, folder)
     settings = effective_settings(spark)
     # In a cluster topics may be made later; elsewhere the broker starts beside this.
-    within_ns = None if is_on_kubernetes(config.master) else _BROKER_STARTS_WITHIN_NS
+    within_ns = None if config.is_on_kubernetes else _BROKER_STARTS_WITHIN_NS
     counts = _partition_counts(broker, topics, clock, within_ns=within_ns)
     check_partitions(pipeline, config.mode, counts)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
@@ -148,16 +74,14 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
     if lease is not None:
         lease.wait_until_held()
-    early_end, is_local = None, config.master.startswith("local")
-    if config.mode == REAL_TIME and is_local:
-        early_end = EarlyEnd(spark, broker, counts, clock)
+    is_local = config.master.startswith("local")
+    early_end = EarlyEnd(spark, broker, counts, clock) if is_local and config.mode == REAL_TIME else None
     short_s = mode.warm_up_batch_s
     warm_up = WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s)
+    state_partitions = config.shuffle_partitions if pipeline.stream.state else 0
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config, early_end),
-        slots_needed=slots_needed(
-            config.mode, sum(counts.values()), config.shuffle_partitions if pipeline.stream.state else 0
-        ),
+        slots_needed=slots_needed(config.mode, sum(counts.values()), state_partitions),
         slots_may_grow=not is_local,
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
@@ -204,13 +128,13 @@ def _partition_counts(
 def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
     if state.phase == Phase.PHASE_IDLE:
         return  # a standby has done nothing, and the other one tells of the checkpoint
-    recorder.counter(JOB_RECORDS).set(state.progress.records_live)
-    recorder.counter(JOB_MESSAGES).set(state.progress.messages_live)
-    recorder.counter(JOB_COMMITTED).set(state.progress.messages_committed)
-    recorder.counter(JOB_RESTARTS).set(state.restarts)
-    recorder.gauge(JOB_BATCH).set(state.progress.batch_id)
+    recorder.counter(metrics.JOB_RECORDS).set(state.progress.records_live)
+    recorder.counter(metrics.JOB_MESSAGES).set(state.progress.messages_live)
+    recorder.counter(metrics.JOB_COMMITTED).set(state.progress.messages_committed)
+    recorder.counter(metrics.JOB_RESTARTS).set(state.restarts)
+    recorder.gauge(metrics.JOB_BATCH).set(state.progress.batch_id)
     if state.progress.batches:
-        recorder.gauge(JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+        recorder.gauge(metrics.JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
 
 
 if __name__ == "__main__":

@@ -7,24 +7,17 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.streaming.driver.progress import Partition, partition_offsets
 
-_VERSION = "v1"
-_STATE_FORM = "state-form"
-
 
 def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
     """The offsets at which the newest batch of a checkpoint begins or ends; empty if it has no batch."""
-    batches = _batches(checkpoint)
-    if not batches:
+    newest = max(_batches(checkpoint), key=lambda path: int(path.name), default=None)
+    if newest is None:
         return {}
-    newest = max(batches, key=lambda path: int(path.name))
     # The version, the query's settings, and then a line for each source.
     version, _, *sources = newest.read_text().splitlines()
-    if version != _VERSION:
+    if version != "v1":
         return {}
-    offsets: dict[Partition, int] = {}
-    for source in sources:
-        offsets |= partition_offsets(source if source.startswith("{") else None)
-    return offsets
+    return {key: end for source in sources if source.startswith("{") for key, end in partition_offsets(source).items()}
 
 
 def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
@@ -45,7 +38,7 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
 
     Call it when the checkpoint is ours: until then a predecessor may still begin it.
     """
-    note = checkpoint / _STATE_FORM
+    note = checkpoint / "state-form"
     if not _batches(checkpoint):
         checkpoint.mkdir(parents=True, exist_ok=True)
         write_whole(note, form)

@@ -1,6 +1,7 @@
 """Control calls of the driver."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 import grpc
 
@@ -14,24 +15,23 @@ from market_spread.v1.control_pb2_grpc import JobServicer
 _DRAIN_TIMEOUT_S = 600.0
 
 
+@dataclass(eq=False)
 class JobService(JobServicer):
     """Answers for the supervisor. settings: what Spark and its JVM really run with, as `session.effective_settings`."""
 
-    def __init__(
-        self, supervisor: Supervisor, *, mode: str, settings: Mapping[str, Mapping[str, str]], clock: Clock
-    ) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._supervisor = supervisor
-        self._mode = mode
+    supervisor: Supervisor
+    _: KW_ONLY
+    mode: str
+    settings: Mapping[str, Mapping[str, str]]
+    clock: Clock
 
     def Status(self, request: pb.JobStatusRequest, context: grpc.ServicerContext) -> pb.JobStatusResponse:
-        state = self._supervisor.state
+        state = self.supervisor.state
         progress = state.progress
         return pb.JobStatusResponse(
             phase=state.phase,
             detail=state.detail,
-            mode=self._mode,
+            mode=self.mode,
             batch_id=progress.batch_id,
             committed=partition_offsets(progress.offsets),
             messages_committed=progress.messages_committed,
@@ -39,7 +39,7 @@ class JobService(JobServicer):
             messages_processed=progress.messages_live,
             restarts=state.restarts,
             cpu_us=cpu_us(children=True),
-            unix_ns=self._clock.unix_ns(),
+            unix_ns=self.clock.unix_ns(),
             counted_unix_ns=progress.counted_unix_ns,
             counted_cpu_us=progress.counted_cpu_us,
             process_ids=[process.pid for process in family()],
@@ -55,9 +55,9 @@ class JobService(JobServicer):
         )
 
     def Describe(self, request: pb.DescribeJobRequest, context: grpc.ServicerContext) -> pb.DescribeJobResponse:
-        return pb.DescribeJobResponse(spark=self._settings["spark"], jvm=self._settings["jvm"])
+        return pb.DescribeJobResponse(spark=self.settings["spark"], jvm=self.settings["jvm"])
 
     def Drain(self, request: pb.DrainJobRequest, context: grpc.ServicerContext) -> pb.DrainJobResponse:
         until = {(end.topic, end.partition): end.offset for end in request.until}
-        committed = self._supervisor.drain(until, time_to_answer_s(context, _DRAIN_TIMEOUT_S))
+        committed = self.supervisor.drain(until, time_to_answer_s(context, _DRAIN_TIMEOUT_S))
         return pb.DrainJobResponse(committed=partition_offsets(committed))

@@ -64,15 +64,13 @@ class QueryProgress:
 
 def commit_of(progress: Mapping[str, Any]) -> Commit:
     """A commit from Spark's progress of a batch, as JSON."""
-    offsets: dict[Partition, int] = {}
-    for source in progress["sources"]:
-        offsets |= partition_offsets(source["endOffset"])
+    ends = (partition_offsets(source["endOffset"]) for source in progress["sources"])
     observed = progress.get("observedMetrics", {}).values()
     messages = sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed)
     triggered = datetime.fromisoformat(progress["timestamp"])
     return Commit(
         batch_id=progress["batchId"],
-        offsets=offsets,
+        offsets={key: end for ended in ends for key, end in ended.items()},
         records=progress["numInputRows"],
         messages=messages,
         start_unix_ns=round(triggered.timestamp() * 1000) * 1_000_000,

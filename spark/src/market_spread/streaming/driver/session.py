@@ -1,5 +1,7 @@
 """The Spark session of the driver."""
 
+import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -7,19 +9,19 @@ from pyspark.sql import SparkSession
 
 from market_spread.common.config import prepare_spark
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.driver.kubernetes.executors import is_on_kubernetes, pod_settings, without_collector
 from market_spread.streaming.modes import registry
+from market_spread.streaming.modes.mode import read_settings
 from market_spread.streaming.modes.registry import BY_NAME
-from market_spread.streaming.settings import read_settings
 
-_MONITORED = Path(__file__).with_name("monitored.conf")
+_HERE = Path(__file__).parent
+_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
 
 def open_session(config: JobConfig, folder: Path) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM. folder: for temporary files."""
     folder.mkdir(parents=True, exist_ok=True)
     prepare_spark(folder)
-    mode, on_kubernetes = BY_NAME[config.mode], is_on_kubernetes(config.master)
+    mode = BY_NAME[config.mode]
     more = {
         "spark.driver.extraClassPath": config.class_path,
         # Hadoop's own starts a `chmod` for each file, eight while the output stands still between two batches. This one
@@ -28,8 +30,8 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": config.java_options,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
-        **(pod_settings(config, config.slots_timeout_s) if on_kubernetes else {}),
-        **(read_settings(_MONITORED, {"ui_port": config.ui_port}) if config.ui_port is not None else {}),
+        **(pod_settings(config) if config.is_on_kubernetes else {}),
+        **(read_settings(_HERE / "monitored.conf", {"ui_port": config.ui_port}) if config.ui_port is not None else {}),
     }
     for process, own_options in (("driver", config.java_options), ("executor", config.executor_java_options)):
         name = f"spark.{process}.defaultJavaOptions"
@@ -42,6 +44,24 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
         folder=str(folder),
         more=more,
     )
+
+
+def pod_settings(config: JobConfig) -> dict[str, str]:
+    """Spark's settings for executors as pods, those of `executors.conf`. An empty value means unset."""
+    values = {
+        **asdict(config),
+        "executor_template": config.executor_template or "",
+        "lost_executors_max": 10 * config.executors,
+        "slots_timeout_s": round(config.slots_timeout_s),
+    }
+    return read_settings(_HERE / "kubernetes" / "executors.conf", values)
+
+
+def without_collector(default_options: str, own_options: str) -> str:
+    """The mode's JVM options, without its garbage collector if the operator has chosen one: Java refuses two."""
+    if not _COLLECTOR.search(own_options):
+        return default_options
+    return " ".join(_COLLECTOR.sub("", default_options).split())
 
 
 def effective_settings(spark: SparkSession) -> dict[str, dict[str, str]]:

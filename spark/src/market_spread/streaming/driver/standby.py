@@ -38,7 +38,7 @@ class CheckpointLock:
 
 def rehearsal_config(config: JobConfig, pipeline: Pipeline, folder: Path) -> JobConfig:
     """The same job on a checkpoint in the folder: it reads what it will read, and writes to REHEARSAL_TOPIC alone."""
-    names = (*pipeline.ends, INVALID)
-    topics = dict.fromkeys(names, REHEARSAL_TOPIC) | config.topic_names(source.name for source in pipeline.sources)
+    topics = dict.fromkeys((*pipeline.ends, INVALID), REHEARSAL_TOPIC)
+    topics |= config.topic_names(source.name for source in pipeline.sources)
     named = ",".join(f"{name}={topic}" for name, topic in topics.items())
     return replace(config, checkpoint=str(folder / "rehearsal"), topics=named)

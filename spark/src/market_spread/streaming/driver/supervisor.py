@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
 from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
@@ -20,7 +20,7 @@ from market_spread.v1.control_pb2 import Phase
 _log = logging.getLogger(__name__)
 
 # Each poll takes the driver and its JVM a millisecond or two of CPU.
-_POLL_S = 0.25
+_POLL_NS = 250_000_000
 _ASK_AGAIN_NS = 3_000_000_000  # a commit takes less
 _STANDBY_POLL_NS = 50_000_000
 _LIVE_INTERVAL_NS = 1_000_000_000
@@ -193,15 +193,14 @@ class Supervisor:
 
     def _wait_for_slots(self) -> None:
         """Wait for executors that are still starting: Real-Time Mode fails at once if a slot is missing."""
-        deadline_ns = self.clock.monotonic_ns() + round(self.slots_timeout_s * 1e9)
-        while (slots := self.engine.slots()) < self.slots_needed and self._stop_by_ns is None:
+        for _ in polls(self.clock, self.slots_timeout_s, every_s=_POLL_NS / 1e9):
+            if (slots := self.engine.slots()) >= self.slots_needed or self._stop_by_ns is not None:
+                return
             missing = f"the job has {slots} of {self.slots_needed} slots"
             if not self.slots_may_grow:
                 raise UsageError(f"{missing}; give the job {self.slots_needed} cores, or fewer partitions")
-            if self.clock.monotonic_ns() > deadline_ns:
-                raise DeadlineError(f"{missing} after {self.slots_timeout_s:.0f} s; are the executors running?")
             self._change(detail=f"waiting for executors: {missing}")
-            self.clock.sleep_ns(round(_POLL_S * 1e9))
+        raise DeadlineError(f"{missing} after {self.slots_timeout_s:.0f} s; are the executors running?")
 
     def _warm_the_query_up(self) -> None:
         """Run the checkpoint's first batches as short ones.
@@ -221,7 +220,7 @@ class Supervisor:
                 if not left or self._stop_by_ns is not None or self.clock.monotonic_ns() >= deadline_ns:
                     return
                 self._change(detail=f"warming up: {self.warm_up.batches - left} of {self.warm_up.batches} batches")
-                self.clock.sleep_ns(round(_POLL_S * 1e9))
+                self.clock.sleep_ns(_POLL_NS)
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
             self._end(query)
@@ -261,7 +260,7 @@ class Supervisor:
                 may_ask = end_asked_ns is None or self.clock.monotonic_ns() - end_asked_ns >= _ASK_AGAIN_NS
                 if may_ask and (self._stop_by_ns is not None or self._is_awaited()) and self.engine.end_batch():
                     end_asked_ns = self.clock.monotonic_ns()
-                self.clock.sleep_ns(round(_POLL_S * 1e9))
+                self.clock.sleep_ns(_POLL_NS)
             self._note_commits(query)
             raise query.exception() or RunFailedError("the query ended by itself")
         finally:
@@ -325,11 +324,10 @@ class Supervisor:
         counted = self.state.progress.messages_live
         with self._changed:
             self.state = replace(self.state, **changes)  # type: ignore[arg-type]
-            if self.state.progress.messages_live != counted:
-                moment = replace(
-                    self.state.progress, counted_unix_ns=self.clock.unix_ns(), counted_cpu_us=self.cpu_us()
-                )
-                self.state = replace(self.state, progress=moment)
+            progress = self.state.progress
+            if progress.messages_live != counted:
+                progress = replace(progress, counted_unix_ns=self.clock.unix_ns(), counted_cpu_us=self.cpu_us())
+                self.state = replace(self.state, progress=progress)
             self._changed.notify_all()
         self.on_change(self.state)
 

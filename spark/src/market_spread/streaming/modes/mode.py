@@ -7,11 +7,16 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from market_spread.streaming.pipeline import Pipeline
-from market_spread.streaming.settings import read_settings
+
+
+def read_settings(path: Path, values: Mapping[str, object] | None = None) -> dict[str, str]:
+    """Spark's settings of a file: a line is `name=value`, empty or a comment. values: what stands in it as `{name}`."""
+    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    pairs = (line.partition("=") for line in lines)
+    return {name: value.format_map(values or {}) for name, _, value in pairs}
+
 
 SHARED_SETTINGS: Mapping[str, str] = read_settings(Path(__file__).with_name("shared.conf"))
-
-Compile = Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class Mode:
     name: str
     session_settings: Mapping[str, str]
     source_options: Mapping[str, str]
-    compile: Compile
+    compile: Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
     output_mode: str
     trigger: str
     state_form: Callable[[Pipeline], str] = lambda _: ""

@@ -11,7 +11,7 @@ from market_spread.common.job_contract import duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
 from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH
 from market_spread.streaming.modes.mode import Mode
-from market_spread.streaming.modes.real_time.mode import REAL_TIME
+from market_spread.streaming.modes.real_time.compile import REAL_TIME
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
@@ -34,8 +34,6 @@ def open_session(
     java_options = f"'-Djava.io.tmpdir={folder}' -Xms{memory} {more.pop('spark.driver.extraJavaOptions', '')}".strip()
     settings: dict[str, Any] = {
         **mode.session_settings,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(state_partitions),
         "spark.driver.memory": memory,
         "spark.local.dir": folder,

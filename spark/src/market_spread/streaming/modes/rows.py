@@ -13,34 +13,24 @@ from typing import assert_never
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.wire.layout import InvalidReason, Kind, Layout
+from market_spread.common.wire.layout import Field, InvalidReason, Kind, Layout
 from market_spread.streaming.operators.stateful import AsOfJoin
-from market_spread.streaming.operators.stateless import (
-    ORIGIN,
-    Computation,
-    Filter,
-    FlatMap,
-    Map,
-    MapBatches,
-    Row,
-    Sink,
-    Text,
-)
+from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
+Step = Callable[[DataFrame, Computation], DataFrame]
 METADATA_TYPES: Mapping[str, str] = {
     "topic": "string", "partition": "bigint", "offset": "bigint", "position": "bigint", "sent_us": "bigint",
     "read_us": "bigint", "reason": "bigint",
 }  # fmt: skip
-METADATA = tuple(METADATA_TYPES)
 
 
 def source_rows(source: Source, records: DataFrame) -> DataFrame:
     """The messages of a source, from Kafka records with their headers."""
     frames = count_messages(records_to_frames(records, source.messages), source.name)
-    return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA)
+    return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA_TYPES)
 
 
 def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
@@ -62,11 +52,7 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
             assert_never(never)
 
 
-def branch_rows(
-    pipeline: Pipeline,
-    records: Mapping[str, DataFrame],
-    step: Callable[[DataFrame, Computation], DataFrame] = apply_step,
-) -> DataFrame:
+def branch_rows(pipeline: Pipeline, records: Mapping[str, DataFrame], step: Step = apply_step) -> DataFrame:
     """The rows of all sources after the steps of their branches, from their records by source name."""
     branches = pipeline.stream.branches
     return union_all(
@@ -78,13 +64,6 @@ def build_and_probe(pipeline: Pipeline, state: AsOfJoin) -> tuple[Source, Source
     """The two sources of an as-of join: the one whose latest rows are kept, and the one whose rows are joined."""
     first, second = pipeline.sources
     return (first, second) if first.name == state.of else (second, first)
-
-
-def layout_of(source: Source) -> Layout:
-    """The layout of a source. TypeError if its messages are text."""
-    if not isinstance(source.messages, Layout):
-        raise TypeError(f"{source.name!r} is text")
-    return source.messages
 
 
 def union_all(several: Sequence[DataFrame]) -> DataFrame:
@@ -102,9 +81,10 @@ def is_good() -> Column:
     return F.col("reason").isNull()
 
 
-def reserved_key() -> Column:
-    """A key for the malformed rows of a topic and partition, where every row needs one."""
-    return F.concat(F.lit("!"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
+def row_key(field: str) -> Column:
+    """The key of each row as text: its field, or a reserved key for the malformed ones of a topic and partition."""
+    reserved = F.concat(F.lit("!"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
+    return F.when(is_good(), F.col(field).cast("string")).otherwise(reserved)
 
 
 def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
@@ -128,25 +108,15 @@ def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, 
 
 
 def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:
-    return {"topic": F.lit(topics[sink.name]), "key": _sink_key(sink), "value": _sink_value(sink)}
-
-
-def _sink_key(sink: Sink) -> Column:
-    """The key of a sink's records; null if they have none."""
-    if sink.key is None:
-        return F.lit(None).cast("binary")
-    if isinstance(sink.messages, Layout) and sink.key in (field.name for field in sink.messages.fields):
-        return _field(sink.messages, sink.key).cast("binary")
-    return F.col(sink.key).cast("string").cast("binary")
-
-
-def _sink_value(sink: Sink) -> Column:
-    """The value of a sink's records, from the columns that it writes."""
-    if isinstance(sink.messages, Text):
-        return _filled_in(sink.messages).cast("binary")
-    _, *others = sink.messages.fields
-    values = (_field(sink.messages, field.name) for field in others)
-    return F.concat(F.lit(sink.messages.letter), *values).cast("binary")
+    """What a sink makes of a row. The key is null if its records have none, and formatted as it is in the value."""
+    written: dict[str, Column] = {}
+    if isinstance(sink.messages, Layout):
+        written = {field.name: _formatted(field) for field in sink.messages.fields[1:]}
+        value = F.concat(F.lit(sink.messages.letter), *written.values())
+    else:
+        value = _filled_in(sink.messages.pattern)
+    key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
+    return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 
 
 def invalid_value() -> Column:
@@ -155,9 +125,9 @@ def invalid_value() -> Column:
     return F.to_json(F.struct(names[F.col("reason").cast("int")].alias("reason"), *ORIGIN)).cast("binary")
 
 
-def _field(layout: Layout, name: str) -> Column:
-    """The column of that name, formatted as the layout's field."""
-    field, column = layout.field(name), F.col(name)
+def _formatted(field: Field) -> Column:
+    """The column of that name, as a message has it."""
+    column = F.col(field.name)
     match field.kind:
         case Kind.DIGITS:
             return _digits(column, field.width)
@@ -178,10 +148,10 @@ def _digits(column: Column, width: int) -> Column:
     return F.lpad(column.cast("string"), width, "0")
 
 
-def _filled_in(text: Text) -> Column:
+def _filled_in(pattern: str) -> Column:
     """The pattern with the fields' values; values from a layout come without their padding."""
     parts = []
-    for literal, name, _, _ in Formatter().parse(text.pattern):
+    for literal, name, _, _ in Formatter().parse(pattern):
         parts += [F.lit(literal)] if literal else []
         parts += [F.coalesce(F.rtrim(F.col(name).cast("string")), F.lit(""))] if name else []
     return F.concat(*parts) if parts else F.lit("")

@@ -15,9 +15,8 @@ SEQUENCE_DIGITS_MAX = 12
 
 def check(pipeline: Pipeline, mode: str) -> None:
     """PipelineError, with the step and the remedy, if the mode cannot run the pipeline."""
-    problems = [*_both(pipeline), *(_real_time if mode == REAL_TIME else _micro_batch)(pipeline)]
-    if problems:
-        raise PipelineError(f"{pipeline.name}: {problems[0]}")
+    if problem := next(_problems(pipeline, mode), None):
+        raise PipelineError(f"{pipeline.name}: {problem}")
 
 
 def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -> None:
@@ -30,11 +29,11 @@ def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -
         )
 
 
-def _both(pipeline: Pipeline) -> Iterator[str]:
-    state = pipeline.stream.state
-    for step in (step for branch in pipeline.stream.branches for step in branch.computations):
-        if isinstance(state, AsOfJoin):
+def _problems(pipeline: Pipeline, mode: str) -> Iterator[str]:
+    if isinstance(state := pipeline.stream.state, AsOfJoin):
+        for step in (step for branch in pipeline.stream.branches for step in branch.computations):
             yield f"{step.name!r} comes before {state.name!r}, which takes unchanged messages; move it after the join"
+    yield from (_real_time if mode == REAL_TIME else _micro_batch)(pipeline)
 
 
 def _real_time(pipeline: Pipeline) -> Iterator[str]:

@@ -36,16 +36,11 @@ def executor_command(variables: Mapping[str, str], *, java: str, spark_home: Pat
         raise UsageError(f"{', '.join(missing)} not set; `executor` is started by Spark, the job by `driver`")
     numbered = sorted((int(name.removeprefix(_OPTION)), name) for name in variables if name.startswith(_OPTION))
     memory = variables[_MEMORY]
-    arguments = [word for option, name in _ARGUMENTS.items() for word in (option, variables[name])]
     return [
         java,
         *(variables[name] for _, name in numbered),
-        f"-Xms{memory}",
-        f"-Xmx{memory}",
-        "-cp",
-        f"{spark_home}/conf:{spark_home}/jars/*",
-        _BACKEND,
-        *arguments,
+        *(f"-Xms{memory}", f"-Xmx{memory}", "-cp", f"{spark_home}/conf:{spark_home}/jars/*", _BACKEND),
+        *(word for option, name in _ARGUMENTS.items() for word in (option, variables[name])),
     ]
 
 
@@ -66,20 +61,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _become_executor() -> None:
-    home = java_home()
+    home, pyspark = java_home(), find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        raise UsageError("PySpark is not installed; use the image of spark/Dockerfile")
     java = f"{home}/bin/java" if home else "java"
-    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=_spark_home())
+    spark_home = Path(pyspark.origin).parent
+    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=spark_home)
     try:
         os.execvp(java, command)  # as process 1 it gets the container's signals
     except OSError as error:
         raise UsageError(f"{java} cannot be started: {error.strerror}; set JAVA_HOME") from error
-
-
-def _spark_home() -> Path:
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise UsageError("PySpark is not installed; use the image of spark/Dockerfile")
-    return Path(found.origin).parent
 
 
 if __name__ == "__main__":

@@ -103,10 +103,7 @@ class Lease:
             self._lose(f"it was not renewed for {GIVE_UP_S:g} s")
 
     def _acquire_or_renew(self, begun_ns: int) -> None:
-        if not self.is_held or self._seen is None:
-            self._read(begun_ns)
-        seen = self._seen
-        assert seen is not None
+        seen = self._seen if self.is_held and self._seen else self._read(begun_ns)
         if self.is_held and seen.holder != self._identity:
             self._lose(f"{seen.holder or 'no one'} holds it")
             return
@@ -119,12 +116,13 @@ class Lease:
             log_event(_log, "lease.held", holder=self._identity)
             self._is_held.set()
 
-    def _read(self, now_ns: int) -> None:
+    def _read(self, now_ns: int) -> HeldLease:
         """Note when the lease last changed, by this machine's clock: other clocks may be wrong."""
         found = self._store.read()
         before, self._seen = self._seen, found
         if before is None or (before.holder, before.renewed) != (found.holder, found.renewed):
             self._seen_ns = now_ns
+        return found
 
     def _lose(self, reason: str) -> None:
         log_event(_log, "lease.lost", logging.ERROR, reason=reason)

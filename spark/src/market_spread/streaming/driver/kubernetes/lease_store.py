@@ -12,12 +12,11 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError, WrongStateError
-from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.driver.kubernetes.executors import KUBERNETES
+from market_spread.streaming.driver.config import KUBERNETES, JobConfig
 from market_spread.streaming.driver.kubernetes.lease import DURATION_S, HeldLease, Lease
 
 # Two calls that hang must fit between a renewal and the time at which a driver gives up.
@@ -43,7 +42,10 @@ class ApiServer:
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}{path}", data, headers, method=method)
         try:
-            with self._opener().open(request, timeout=_CALL_S) as answer:
+            # A new opener each time: both files of the account change while we run.
+            authority = ssl.create_default_context(cafile=self.account / "ca.crt" if self.account else None)
+            opener = build_opener(ProxyHandler({}), HTTPSHandler(context=authority))
+            with opener.open(request, timeout=_CALL_S) as answer:
                 found: dict[str, Any] = json.load(answer)
         except HTTPError as error:
             if error.code == HTTPStatus.CONFLICT:
@@ -54,11 +56,6 @@ class ApiServer:
         except (OSError, HTTPException, ValueError) as error:
             raise UnavailableError(f"the API server does not answer: {error}") from error
         return found
-
-    def _opener(self) -> OpenerDirector:
-        # A new one each time: both files of the account change while we run.
-        authority = ssl.create_default_context(cafile=self.account / "ca.crt" if self.account else None)
-        return build_opener(ProxyHandler({}), HTTPSHandler(context=authority))
 
 
 class KubernetesLease:
@@ -82,7 +79,8 @@ class KubernetesLease:
         if lease is None or _held(lease) != before:
             raise WrongStateError("the lease was read again meanwhile")
         spec = {**(lease.get("spec") or {})}
-        now = _micro_time(unix_ns)
+        # As the API server requires it: always with microseconds.
+        now = datetime.fromtimestamp(unix_ns // 1000 / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         if (spec.get("holderIdentity") or "") != holder:
             spec["acquireTime"] = now
             spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + 1
@@ -114,8 +112,3 @@ def _held(lease: dict[str, Any]) -> HeldLease:
     spec = lease.get("spec") or {}
     version = lease["metadata"].get("resourceVersion") or ""
     return HeldLease(spec.get("holderIdentity") or "", spec.get("renewTime") or "", version)
-
-
-def _micro_time(unix_ns: int) -> str:
-    """A time as the API server requires it: always with microseconds."""
-    return datetime.fromtimestamp(unix_ns // 1000 / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

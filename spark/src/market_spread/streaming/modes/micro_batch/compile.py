@@ -1,39 +1,50 @@
 """A pipeline as a query of micro-batch mode: steps of columns run in Spark, Python and its state on arrays.
 
 The as-of join works on whole frames, which makes this mode fast (as_of_join.py). All other Python gets pandas frames of
-rows.
+rows, and keeps its state by key.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
-from typing import TYPE_CHECKING, assert_never
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, assert_never
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
 from market_spread.common.job_contract import duration
 from market_spread.streaming.modes.micro_batch.as_of_join import join_frames
-from market_spread.streaming.modes.micro_batch.keyed_state import KeyedWork, rows_of
 from market_spread.streaming.modes.rows import (
-    METADATA,
     METADATA_TYPES,
     apply_step,
     branch_rows,
     is_good,
-    long,
     output_records,
-    reserved_key,
+    row_key,
     union_all,
 )
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
-from market_spread.streaming.operators.stateless import Computation, MapBatches, Row
+from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import frames_to_messages, records_to_frames
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
+
+Array = npt.NDArray[Any]
+KeyState = Mapping[str, Any]
+# From the key, its rows and its state (None for a new key): the arrays of the output, and the new state.
+Updated = tuple[Mapping[str, Any], KeyState]
+Update = Callable[[Any, Row, KeyState | None], Updated]
+
+_HIGHEST = "_newest"  # in the stored state: the highest sequence so far
+_NEVER = -1
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
@@ -77,7 +88,25 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
             if is_bad.any():
                 yield rows_of(step.gives, {}, chunk[is_bad])
 
-    return _for_python(rows).select(*step.takes, *METADATA).mapInPandas(work, types)
+    return _for_python(rows).select(*step.takes, *METADATA_TYPES).mapInPandas(work, types)
+
+
+def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame | None) -> pd.DataFrame:
+    """Rows for Spark: the given fields, null in the others, and the metadata of the input rows (null without them)."""
+    count = len(next(iter(given.values()))) if origin is None else len(origin)
+    nothing = np.full(count, None, object)
+    values: dict[str, Any] = {name: given.get(name, nothing) for name in gives}
+    for name in METADATA_TYPES:
+        values[name] = nothing if origin is None else _without_nan(origin[name])
+    return pd.DataFrame(values)
+
+
+def _without_nan(column: "pd.Series[Any]") -> Array:
+    """Integers with nulls arrive as floats, which Spark would not take back."""
+    present = column.notna().to_numpy()
+    values = np.full(len(column), None, object)
+    values[present] = [int(value) if isinstance(value, float) else value for value in column[present]]
+    return values
 
 
 def _for_python(rows: DataFrame) -> DataFrame:
@@ -86,7 +115,7 @@ def _for_python(rows: DataFrame) -> DataFrame:
     fields = {
         field.name: F.coalesce(F.col(field.name), empty.get(type(field.dataType), F.lit(0).cast(field.dataType)))
         for field in rows.schema.fields
-        if field.name not in METADATA and isinstance(field.dataType, AtomicType)
+        if field.name not in METADATA_TYPES and isinstance(field.dataType, AtomicType)
     }
     return rows.withColumns(fields)
 
@@ -114,24 +143,31 @@ def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFr
 def _malformed(source: Source, records: DataFrame) -> DataFrame:
     """Only the malformed rows. They bypass the window, which drops late rows: they have no time."""
     rows = frames_to_messages(records_to_frames(records, source.messages), source.messages)
-    return rows.where(~is_good()).select(*METADATA)
+    return rows.where(~is_good()).select(*METADATA_TYPES)
 
 
 # State by key, in Python
 
 
 def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, rows: DataFrame) -> DataFrame:
-    key = str(pipeline.stream.key)
-    typed = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    schemas = pipeline.stream.schemas.values()
-    work = KeyedWork.of(state, key=key, schemas=schemas, types=typed)
-    order = long(0)
+    key, schemas = str(pipeline.stream.key), pipeline.stream.schemas.values()
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    sequence = next((schema.sequence for schema in schemas if schema.sequence), None)
+    match state:
+        case RunningTotal():
+            fields = {name: kind for name, kind in types.items() if name not in METADATA_TYPES}
+            gives, update = {**fields, state.into: "bigint"}, partial(_add_up, state)
+            work = KeyedWork(key, tuple(fields), gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
+        case CountWindow():
+            gives, waiting = {key: types[key], **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
+            work = KeyedWork(key, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
+        case StatefulMap():
+            work = KeyedWork(key, state.takes, {key: types[key], **state.gives}, state.state, state.update, sequence)
+        case never:
+            assert_never(never)
     times = [schema.time for schema in schemas if schema.time]
-    if len(times) == len(schemas):
-        order = F.coalesce(*dict.fromkeys(times))
-    keyed = _for_python(rows).withColumns(
-        {"_key": F.when(is_good(), F.col(key).cast("string")).otherwise(reserved_key()), "_time": order}
-    )
+    time = F.coalesce(*dict.fromkeys(times)) if len(times) == len(schemas) else F.lit(0).cast("bigint")
+    keyed = _for_python(rows).withColumns({"_key": row_key(key), "_time": time})
     return keyed.groupBy("_key").applyInPandasWithState(
         work.run,
         outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
@@ -139,3 +175,95 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, 
         outputMode="append",
         timeoutConf=GroupStateTimeout.NoTimeout,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedWork:
+    """A stateful step for `applyInPandasWithState`. `gives` and `state` map names to Spark types.
+
+    sequence: the field that numbers a key's rows; a row whose number is not higher than the earlier ones is dropped.
+    keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps.
+    """
+
+    key: str
+    takes: tuple[str, ...]
+    gives: Mapping[str, str]
+    state: Mapping[str, str]
+    update: Update
+    sequence: str | None
+    keeps_rows: bool = False
+
+    @property
+    def stored_state(self) -> Mapping[str, str]:
+        """The state as Spark stores it.
+
+        Arrays are stored as JSON: Spark 4.3 passes the schema of a state to its workers in lower case, where they do
+        not find `elementType`.
+        """
+        kept = {name: "string" if _is_array(kind) else kind for name, kind in self.state.items()}
+        return {**kept, _HIGHEST: "bigint"} if self.sequence else kept
+
+    def run(self, _key: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
+        """One key's rows of a batch."""
+        rows = pd.concat(list(chunks), ignore_index=True).sort_values(["_time", *ORIGIN], kind="stable")
+        is_bad = rows["reason"].notna()
+        if is_bad.any():
+            yield rows_of(self.gives, {}, rows[is_bad])
+        if not is_bad.all():
+            yield self._update(rows[~is_bad], state)
+
+    def _update(self, rows: pd.DataFrame, state: GroupState) -> pd.DataFrame:
+        before = self._read(state)
+        if self.sequence:
+            numbers, newest = rows[self.sequence].to_numpy(), before[_HIGHEST] if before else _NEVER
+            rows = rows[numbers > np.maximum.accumulate(np.concatenate(([newest], numbers)))[:-1]]
+        if not len(rows):
+            return rows_of(self.gives, {}, rows)
+        key = rows[self.key].iloc[0]
+        given, after = self.update(key, Row({name: rows[name].to_numpy() for name in self.takes}), before)
+        if self.sequence:
+            after = {**after, _HIGHEST: int(rows[self.sequence].iloc[-1])}
+        state.update(tuple(self._stored(name, after[name]) for name in self.stored_state))
+        if self.keeps_rows:
+            return rows_of(self.gives, given, rows)
+        count = len(next(iter(given.values()))) if given else 0
+        return rows_of(self.gives, {self.key: np.full(count, key, object), **given}, None)
+
+    def _read(self, state: GroupState) -> KeyState | None:
+        if not state.exists:
+            return None
+        kept = dict(zip(self.stored_state, state.get, strict=True))
+        return {
+            name: json.loads(value) if _is_array(self.state.get(name, "")) else value for name, value in kept.items()
+        }
+
+    def _stored(self, name: str, value: Any) -> Any:
+        """Spark's state takes Python's numbers, not numpy's."""
+        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        return json.dumps(plain) if _is_array(self.state.get(name, "")) else plain
+
+
+def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:
+    count = len(next(iter(rows.values())))
+    added = rows[step.of] if step.of else np.ones(count, np.int64)
+    totals = np.cumsum(added) + (before["total"] if before else 0)
+    return {**rows, step.into: totals}, {"total": int(totals[-1])}
+
+
+def _fill_windows(step: CountWindow, key: Any, rows: Row, before: KeyState | None) -> Updated:
+    waiting = {
+        name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
+        for name in step.takes
+    }
+    count = len(next(iter(waiting.values())))
+    full = count // step.size * step.size
+    made = [
+        step.function(key, Row({name: values[begin : begin + step.size] for name, values in waiting.items()}))
+        for begin in range(0, full, step.size)
+    ]
+    left = {name: values[full:].tolist() for name, values in waiting.items()}
+    return {name: [one[name] for one in made] for name in step.gives}, left
+
+
+def _is_array(kind: str) -> bool:
+    return kind.startswith("array")

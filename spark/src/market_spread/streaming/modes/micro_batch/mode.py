@@ -6,9 +6,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from market_spread.common import job_contract
-from market_spread.streaming.modes.mode import SHARED_SETTINGS, Mode
+from market_spread.streaming.modes.mode import SHARED_SETTINGS, Mode, read_settings
 from market_spread.streaming.pipeline import Pipeline
-from market_spread.streaming.settings import read_settings
 
 
 def _compile(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:

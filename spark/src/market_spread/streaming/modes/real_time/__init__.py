@@ -1,3 +1,3 @@
 """Real-Time Mode: how a pipeline becomes a query of it."""
 
-__all__ = ["mode"]
+__all__ = ["compile"]

@@ -13,19 +13,10 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import Field, Kind
 from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
-from market_spread.streaming.modes.rows import (
-    METADATA,
-    build_and_probe,
-    is_good,
-    layout_of,
-    long,
-    reserved_key,
-    source_rows,
-    union_all,
-)
+from market_spread.streaming.modes.rows import build_and_probe, is_good, long, row_key, source_rows, union_all
 from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import each_once
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.pipeline import Pipeline
 
 # The tag says what a row is; in a malformed one, plus its reason.
 _TAG = BitField("tag", 4)
@@ -49,11 +40,11 @@ class PackedRows:
     def __init__(self, pipeline: Pipeline, state: AsOfJoin) -> None:
         self._key_field = str(pipeline.stream.key)
         self._build, self._probe = build_and_probe(pipeline, state)
-        layout, sequence = layout_of(self._build), str(self._build.sequence)
+        layout, sequence = self._build.layout, str(self._build.sequence)
         self._state_fields = each_once((*state.added.values(), sequence))
         kept = [_bit_field(layout.field(name)) for name in self._state_fields if name != sequence]
         self.state_packing = BitPacking(kept, on_top=_bit_field(layout.field(sequence)))
-        self._row_fields = [field for field in layout_of(self._probe).fields[1:] if field.name != self._key_field]
+        self._row_fields = [field for field in self._probe.layout.fields[1:] if field.name != self._key_field]
         self._row_packing = BitPacking([*map(_bit_field, self._row_fields), *_DISTANCES], head=_TAG)
         self.state_words = [f"_newest_{i}" for i in range(self.state_packing.words)]
         self.row_words = [f"_word_{i}" for i in range(max(self._row_packing.words, _ORIGIN.words))]
@@ -61,9 +52,13 @@ class PackedRows:
     def rows(self, records: Mapping[str, DataFrame]) -> DataFrame:
         """The packed rows of both sources, from their records by source name."""
         state = self.state_packing.pack({name: F.col(name) for name in self._state_fields})
-        build = self._packed(self._build, records, state, [])
-        probe = self._packed(self._probe, records, [long(None)] * len(state), self._packed_probe_row())
-        return union_all([build, probe])
+        time, sent = F.col(str(self._probe.time)), F.col("sent_us")
+        sent = F.when(sent == 0, time).otherwise(sent)  # 0: unknown, the intended time stands in
+        distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
+        values = {field.name: _as_number(field) for field in self._row_fields}
+        row = self._row_packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
+        build, probe = (source_rows(source, records[source.name]) for source in (self._build, self._probe))
+        return union_all([self._packed(build, state, []), self._packed(probe, [long(None)] * len(state), row)])
 
     def is_output(self, emitted: Column) -> Column:
         """Whether a row is output: a malformed one, or a probe row that is emitted."""
@@ -82,29 +77,21 @@ class PackedRows:
     def origin(self) -> dict[str, Column]:
         """The origin of a malformed row, and its reason; null in other rows."""
         tag = self._tag()
-        origin = {name: _ORIGIN.unpack(self._words(), name) for name in ("partition", "offset", "position")}
-        origin["topic"] = F.regexp_extract(self.key, "^!(.+)/", 1)
-        origin["reason"] = F.when(tag >= _MALFORMED, tag - long(_MALFORMED))
-        return {name: origin[name] for name in METADATA if name in origin}
+        return {
+            "topic": F.regexp_extract(self.key, "^!(.+)/", 1),
+            **{name: _ORIGIN.unpack(self._words(), name) for name in ("partition", "offset", "position")},
+            "reason": F.when(tag >= _MALFORMED, tag - long(_MALFORMED)),
+        }
 
-    def _packed(
-        self, source: Source, records: Mapping[str, DataFrame], state: Sequence[Column], row: Sequence[Column]
-    ) -> DataFrame:
+    def _packed(self, rows: DataFrame, state: Sequence[Column], row: Sequence[Column]) -> DataFrame:
         bad_tag = F.col("reason") + long(_MALFORMED)
         origin = _ORIGIN.pack({name: F.col(name) for name in ("offset", "position", "partition")} | {"tag": bad_tag})
         words = zip(self.row_words, self._padded(row), self._padded(origin), strict=True)
-        return source_rows(source, records[source.name]).select(
-            F.when(is_good(), F.col(self._key_field)).otherwise(reserved_key()).alias(self.key),
+        return rows.select(
+            row_key(self._key_field).alias(self.key),
             *(F.when(is_good(), word).alias(name) for name, word in zip(self.state_words, state, strict=True)),
             *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
         )
-
-    def _packed_probe_row(self) -> list[Column]:
-        time, sent = F.col(str(self._probe.time)), F.col("sent_us")
-        sent = F.when(sent == 0, time).otherwise(sent)  # 0: unknown, the intended time stands in
-        distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
-        values = {field.name: _as_number(field) for field in self._row_fields}
-        return self._row_packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
 
     def _padded(self, words: Sequence[Column]) -> list[Column]:
         return [*words, *[long(0)] * (len(self.row_words) - len(words))]

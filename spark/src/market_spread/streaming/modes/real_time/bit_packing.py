@@ -31,6 +31,18 @@ class _Piece:
     from_bit: int
     bits: int
 
+    def placed(self, value: Column) -> Column:
+        bits = value + long(self.field.bias) if self.field.bias else value.cast("bigint")
+        if self.from_bit:
+            bits = F.shiftright(bits, self.from_bit)
+        if self.from_bit + self.bits < self.field.bits:
+            bits = bits.bitwiseAND(long(2**self.bits - 1))
+        return F.shiftleft(bits, self.at_bit) if self.at_bit else bits
+
+    def taken(self, word: Column) -> Column:
+        bits = (F.shiftright(word, self.at_bit) if self.at_bit else word).bitwiseAND(long(2**self.bits - 1))
+        return F.shiftleft(bits, self.from_bit) if self.from_bit else bits
+
 
 class BitPacking:
     """Where bit fields are in words. A value outside its bit field's range must not be packed."""
@@ -69,7 +81,7 @@ class BitPacking:
         words: list[list[Column]] = [[] for _ in range(self.words)]
         for piece in self._pieces:
             if piece.field.name in values:
-                words[piece.word].append(_placed(piece, values[piece.field.name]))
+                words[piece.word].append(piece.placed(values[piece.field.name]))
         return [reduce(Column.bitwiseOR, word) if word else long(0) for word in words]
 
     def unpack(self, words: Sequence[Column], name: str) -> Column:
@@ -77,21 +89,19 @@ class BitPacking:
         pieces = [piece for piece in self._pieces if piece.field.name == name]
         if pieces[0].bits == pieces[0].field.bits:  # the one on top is in every word
             pieces = pieces[:1]
-        value = reduce(Column.bitwiseOR, (_taken(piece, words[piece.word]) for piece in pieces))
+        value = reduce(Column.bitwiseOR, (piece.taken(words[piece.word]) for piece in pieces))
         bias = pieces[0].field.bias
         return value - long(bias) if bias else value
 
 
 def _whole(fields: Sequence[BitField], first: int, capacity: int) -> list[_Piece] | None:
     """First fit, the widest first, none cut. None if one does not fit in a word."""
-    free = [first]
+    free = [first, *(capacity for _ in fields)]
     pieces = []
     for field in sorted(fields, key=lambda field: -field.bits):
         if field.bits > capacity:
             return None
-        word = next((i for i, bits in enumerate(free) if bits >= field.bits), len(free))
-        if word == len(free):
-            free.append(capacity)
+        word = next(i for i, bits in enumerate(free) if bits >= field.bits)
         free[word] -= field.bits
         pieces.append(_Piece(field, word, free[word], 0, field.bits))
     return pieces
@@ -114,17 +124,3 @@ def _cut(fields: Sequence[BitField], first: int, capacity: int) -> list[_Piece]:
 
 def _words(pieces: Sequence[_Piece]) -> int:
     return 1 + max((piece.word for piece in pieces), default=0)
-
-
-def _placed(piece: _Piece, value: Column) -> Column:
-    bits = value + long(piece.field.bias) if piece.field.bias else value.cast("bigint")
-    if piece.from_bit:
-        bits = F.shiftright(bits, piece.from_bit)
-    if piece.from_bit + piece.bits < piece.field.bits:
-        bits = bits.bitwiseAND(long(2**piece.bits - 1))
-    return F.shiftleft(bits, piece.at_bit) if piece.at_bit else bits
-
-
-def _taken(piece: _Piece, word: Column) -> Column:
-    bits = (F.shiftright(word, piece.at_bit) if piece.at_bit else word).bitwiseAND(long(2**piece.bits - 1))
-    return F.shiftleft(bits, piece.from_bit) if piece.from_bit else bits

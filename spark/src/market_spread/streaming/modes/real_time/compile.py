@@ -1,21 +1,27 @@
-"""A pipeline as a query of Real-Time Mode: only built-in columns, and a row out for every row in.
+"""Real-Time Mode: rows pass through the query as they arrive; state and offsets are saved when a batch ends.
 
-The mode requires branches to be united before they are grouped. Malformed rows pass the same way, under reserved keys.
+A pipeline becomes a query of built-in columns alone, with a row out for every row in. The mode requires branches to be
+united before they are grouped. Malformed rows pass the same way, under reserved keys.
 """
 
 from collections.abc import Mapping
 from functools import reduce
+from pathlib import Path
 from typing import assert_never
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.job_contract import REAL_TIME
+from market_spread.common import job_contract
+from market_spread.streaming.modes.mode import SHARED_SETTINGS, LiveOperators, Mode, read_settings
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, long, output_records, reserved_key
+from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, long, output_records, row_key
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline
+
+# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
+_WARM_UP_BATCH_S = 0.4
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
@@ -39,15 +45,14 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
         case None:
             return branch_rows(pipeline, records)
         case StatefulMap() | CountWindow() | RangeWindow() as state:
-            raise TypeError(f"{state.name!r} is not for {REAL_TIME}")
+            raise TypeError(f"{state.name!r} is not for {job_contract.REAL_TIME}")
         case never:
             assert_never(never)
 
 
 def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> DataFrame:
     added = F.col(state.of) if state.of else long(1)
-    key = F.col(str(pipeline.stream.key)).cast("string")
-    keyed = rows.withColumn("_key", F.when(is_good(), key).otherwise(reserved_key()))
+    keyed = rows.withColumn("_key", row_key(str(pipeline.stream.key)))
     others = [F.last(name).alias(name) for name in rows.columns if name != state.into]
     total = F.sum(F.when(is_good(), added).otherwise(long(0)).cast("bigint")).alias(state.into)
     return keyed.groupBy("_key").agg(total, *others).drop("_key")
@@ -63,3 +68,19 @@ def _as_of_join(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataF
     emitted = state.emit(Row(row)) if state.emit else F.lit(True)
     output = grouped.where(packed.is_output(emitted))
     return output.select(*(column.alias(name) for name, column in {**row, **packed.origin()}.items()))
+
+
+_SESSION_SETTINGS = read_settings(
+    Path(__file__).with_name("session.conf"), {"warm_up_batch_ms": round(_WARM_UP_BATCH_S * 1000)}
+)
+REAL_TIME = Mode(
+    name=job_contract.REAL_TIME,
+    session_settings={**SHARED_SETTINGS, **_SESSION_SETTINGS},
+    source_options={},
+    compile=compile_pipeline,
+    state_form=state_form,
+    output_mode="update",
+    trigger="realTime",
+    warm_up_batch_s=_WARM_UP_BATCH_S,
+    live_operators=LiveOperators(scan="RealTimeStreamScan", state="StatefulStreamlineAggregate"),
+)

@@ -1,3 +1,3 @@
 """Vectorised kernels of micro-batch mode."""
 
-__all__ = ["frame_join", "frames"]
+__all__ = ["as_of"]

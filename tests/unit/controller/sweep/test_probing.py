@@ -9,9 +9,8 @@ import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.page import search_json, search_page
 from market_spread.controller.sweep.search import Search
-from market_spread.controller.sweep.session import Probing
+from market_spread.controller.sweep.session import Probing, search_json, search_page
 from market_spread.controller.views.output import Picture, markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
 
@@ -58,7 +57,7 @@ def test_rate_is_found_and_every_run_is_in_the_folder_of_its_rate(tmp_path: Path
     assert (found.held, found.broken) == (67_300, 73_400)
     assert runs.rates[:6] == [20_000, 40_000, 80_000, 56_600, 67_300, 73_400]
     assert len(runs.rates) == 6 + 2 * SEARCH.repeats
-    assert [point.rate for point in probing.points()] == sorted(set(runs.rates))
+    assert list(probing.points()) == sorted(set(runs.rates))
 
 
 def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, workload: Path) -> None:

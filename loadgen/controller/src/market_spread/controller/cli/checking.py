@@ -21,10 +21,6 @@ def judgement_table(judgement: Judgement) -> RenderableType:
     if judgement.void_reason is not None:
         head.append(Text(judgement.void_reason))
     faults = [Text(f"{kind}: {sentence}") for kind, sentences in judgement.sentences.items() for sentence in sentences]
-    return Group(*head, _counts(judgement), *faults)
-
-
-def _counts(judgement: Judgement) -> Table:
     table = Table("", Column(justify="right"), "", show_header=False, box=None, padding=(0, 2))
     rows = (
         ("orders", judgement.orders, ""),
@@ -41,4 +37,4 @@ def _counts(judgement: Judgement) -> Table:
     )
     for name, count, meaning in rows:
         table.add_row(name, f"{count:,}", Text(meaning, style="dim"))
-    return table
+    return Group(*head, table, *faults)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +14,16 @@ from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
 from market_spread.common.logs import show_warnings
 from market_spread.common.wire.layout import BUCKETS_MAX
-from market_spread.controller.cli.ab import ab
-from market_spread.controller.cli.compare import compare
-from market_spread.controller.cli.history import history
-from market_spread.controller.cli.options import FILE, FOLDER, Command, folder_option, json_option
-from market_spread.controller.cli.plan import plan
-from market_spread.controller.cli.selftest import selftest
-from market_spread.controller.cli.sweep import sweep
+from market_spread.controller.cli.comparing import ab, compare, history, sweep
+from market_spread.controller.cli.machine import plan, selftest
+from market_spread.controller.cli.options import FILE, FOLDER, folder_option, json_option, rate_option, symbols_option
 from market_spread.controller.exits import Commands, interrupt_once
 
 if TYPE_CHECKING:
     from market_spread.common.kafka.client import KafkaBroker
     from market_spread.controller.deploy.local.command import BackgroundStack
 
-_START_UNIX_NS = 1_700_000_000_000_000_000
-
-_rate = click.option("--rate", "rate_per_s", type=int, help="Messages per second, quotes and orders together.")
 _duration = click.option("--duration", "duration_s", type=float, help="Seconds of measured load.")
-_symbols = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
 _bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
 _monitored = click.option(
     "--monitored", is_flag=True, help="Expose Kafka and Spark to Prometheus as well, and write a prometheus.yml."
@@ -39,11 +31,7 @@ _monitored = click.option(
 _up_folder = folder_option("--folder", Path(".market-spread"), "Folder for logs, data and the list of processes.")
 _runs_folder = folder_option("--runs-folder", Path("runs"), "Folder for run documents.")
 _as_json = json_option("Print the result as JSON on standard output.")
-
-
-def _port_of(what: str) -> Callable[[Command], Command]:
-    meaning = f"Port of the {what} on the loopback interface."
-    return click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help=meaning)
+_port = partial(click.option, "--port", type=click.IntRange(0, 65535), default=0, show_default="a free one")
 
 
 @click.group(
@@ -79,10 +67,10 @@ def setup() -> None:
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
 @click.argument("workload", type=FILE, required=False)
-@_rate
+@rate_option
 @_duration
 @click.option("--mode", help="Mode of the job: real-time or micro-batch.")
-@_symbols
+@symbols_option
 @click.option(
     "--frame-size", "frame_messages", type=int, help="Maximum messages per frame; 1 sends each message alone."
 )
@@ -134,11 +122,10 @@ def run(
     from market_spread.controller.session.execute import carry_out
     from market_spread.controller.session.execute import resume as carry_on
 
-    if (workload is None) == (resume is None):
-        raise click.UsageError("name a WORKLOAD, or a run with --resume")
-    if workload is None:
-        assert resume is not None
+    if resume is not None and workload is None:
         sys.exit(carry_on(resume, runs_folder=runs_folder, as_json=as_json).verdict.exit_status)
+    if workload is None or resume is not None:
+        raise click.UsageError("name a WORKLOAD, or a run with --resume")
     plan = plan_of_workload(read_workload(workload, Overrides(**changes)))
     environment_of = None
     if target == "kubernetes":
@@ -193,13 +180,13 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
 @click.argument("workload", type=FILE)
 @click.option("--nbbo", type=FILE, required=True, help="File for the initial and the measured quotes; overwritten.")
 @click.option("--orders", type=FILE, required=True, help="File for the measured orders; overwritten.")
-@_rate
+@rate_option
 @_duration
-@_symbols
+@symbols_option
 @click.option(
     "--start",
     type=int,
-    default=_START_UNIX_NS,
+    default=1_700_000_000_000_000_000,
     help="Intended send time of the first measured message, Unix nanoseconds.",
 )
 def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: Any) -> None:
@@ -207,7 +194,7 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: An
 
     They are in the native format. The same workload and start give the same bytes.
     """
-    from market_spread.controller.plan.generate import generate as write_messages
+    from market_spread.controller.plan.plan import generate as write_messages
     from market_spread.controller.plan.workload import Overrides, read_workload
 
     offered = read_workload(workload, Overrides(**changes))
@@ -265,12 +252,7 @@ def describe(application: str) -> None:
     metavar="SOURCE=FILE",
     help="Use the lines of the file as messages of the source. May be given once for each source.",
 )
-@click.option(
-    "--mode",
-    type=click.Choice(["real-time", "micro-batch"]),
-    default="micro-batch",
-    help="Mode of the job.",
-)
+@click.option("--mode", type=click.Choice(["real-time", "micro-batch"]), default="micro-batch", help="Mode of the job.")
 def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
     """Run a pipeline on files, with a broker of its own, and print what reaches its sinks.
 
@@ -302,7 +284,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
 
 @main.command(epilog="Example: market-spread ui runs")
 @click.argument("runs_folder", type=FOLDER, default=Path("runs"))
-@_port_of("page")
+@_port(help="Port of the page on the loopback interface.")
 def ui(runs_folder: Path, port: int) -> None:
     """Serve the metrics pages of finished runs, until Ctrl-C.
 
@@ -429,7 +411,7 @@ def _broker(bootstrap_servers: str) -> "KafkaBroker":
 
 @main.command(epilog="Example: market-spread up --port 9092")
 @click.option("--workload", type=FILE, help="Take the job's mode, batch time, partitions and memory from it.")
-@_port_of("broker")
+@_port(help="Port of the broker on the loopback interface.")
 @_monitored
 @_up_folder
 def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:

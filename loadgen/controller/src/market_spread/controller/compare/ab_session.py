@@ -16,7 +16,6 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 from market_spread.common.clock import Clock
@@ -57,8 +56,7 @@ class TakingTurns:
         pairs may be another number than before. seed: of a new folder; one that was begun keeps its own.
         """
         session = uuid.uuid4().hex
-        by_arm = dict(zip(ARMS, workloads, strict=True))
-        if begun := begin_or_go_on(folder / PLAN_FILE, by_arm, options, seed=int):
+        if begun := begin_or_go_on(folder / PLAN_FILE, dict(zip(ARMS, workloads, strict=True)), options, seed=int):
             if not isinstance(begun.get("session"), str):
                 raise UsageError(
                     f"{folder} was begun by an earlier version, which kept no pairs; name another --folder"
@@ -74,13 +72,13 @@ class TakingTurns:
 
     def whole_pairs(self) -> int:
         """How many pairs have two runs that are not void."""
-        return sum(len(runs) == len(ARMS) and not _is_void(runs) for runs in self._by_number().values())
+        return sum([run.is_void for run in runs] == [False, False] for runs in self._by_number().values())
 
     def begun(self) -> RecordedRun | None:
         """The first run of a pair that lacks its second."""
         made = self._by_number()
         of_last = made[max(made)] if made else []
-        return of_last[0] if len(of_last) == 1 and not _is_void(of_last) else None
+        return of_last[0] if len(of_last) == 1 and not of_last[0].is_void else None
 
     def next_place(self, *, give_up: bool = False) -> Place | None:
         """Of the next run; None if all pairs are whole. A pair with a void run is given up for a new one.
@@ -100,12 +98,10 @@ class TakingTurns:
 
         A pair that was begun before, more than PAIR_AGE_S_MAX ago, is given up.
         """
-        void_in_a_row = 0
-        give_up = False
-        if begun := self.begun():
-            give_up = self.clock.unix_ns() / 1e9 - datetime.fromisoformat(begun.started).timestamp() > PAIR_AGE_S_MAX
-            if give_up:
-                say(f"the pair that was begun with {begun.run_id} is given up: that is more than an hour ago")
+        void_in_a_row, begun = 0, self.begun()
+        give_up = begun is not None and self.clock.unix_ns() / 1e9 - begun.started_s > PAIR_AGE_S_MAX
+        if begun and give_up:
+            say(f"the pair that was begun with {begun.run_id} is given up: that is more than an hour ago")
         while (place := self.next_place(give_up=give_up)) is not None:
             give_up = False
             say(f"pair {self.whole_pairs() + 1} of {self.pairs}: {place.arm}")
@@ -140,7 +136,3 @@ class TakingTurns:
         for run in (run for arm in ARMS for run in self.runs_of(arm)):
             made[run.place.number if run.place else 0].append(run)
         return made
-
-
-def _is_void(runs: Sequence[RecordedRun]) -> bool:
-    return any(run.is_void for run in runs)

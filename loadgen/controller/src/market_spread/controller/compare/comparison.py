@@ -81,10 +81,6 @@ class Contrast:
     pairs: int | None = None
     obstacle: str = ""
 
-    def count(self, change: Direction) -> int:
-        """How many figures did that."""
-        return sum(judged.change is change for judged in self.judged)
-
     @property
     def change(self) -> Direction:
         """Of the whole contrast: the worst that one of its figures did; better only if none is worse or undecided."""
@@ -118,7 +114,18 @@ def compare(groups: Sequence[Group], figures: Sequence[Figure]) -> Comparison:
     """Every group after the first against the first. Figures that no run has are left out."""
     first, *others = groups
     there = [figure for figure in figures if any(figure.path in run.figures for group in groups for run in group.runs)]
-    return Comparison(tuple(groups), tuple(_contrast(first, other, there, len(others)) for other in others))
+    contrasts = []
+    for other in others:
+        pairs, obstacle = pairs_of(first, other), _void_obstacle(first, other)
+        if not obstacle and pairs is None and not are_in_turn(first, other):
+            obstacle = (
+                "the runs of the groups were not made in turn, so a difference can be the machine's; "
+                "make them in turn: market-spread ab A.yaml B.yaml"
+            )
+        measured = _unpaired(first, other, there) if pairs is None else _paired(pairs, there)
+        judged = tuple(_decided(each, pairs is not None, len(others), obstacle) for each in measured)
+        contrasts.append(Contrast(first, other, judged, None if pairs is None else len(pairs), obstacle))
+    return Comparison(tuple(groups), tuple(contrasts))
 
 
 def pairs_needed(contrasts: int = 1) -> int:
@@ -132,36 +139,17 @@ def void_counts(group: Group) -> tuple[int, int]:
     return void, sum(not run.is_void for run in group.runs)
 
 
-def _contrast(first: Group, other: Group, figures: Sequence[Figure], contrasts: int) -> Contrast:
-    pairs = pairs_of(first, other)
-    obstacle = _void_obstacle(first, other)
-    if pairs is None and not are_in_turn(first, other):
-        obstacle = obstacle or (
-            "the runs of the groups were not made in turn, so a difference can be the machine's; "
-            "make them in turn: market-spread ab A.yaml B.yaml"
-        )
-    measured = _unpaired(first, other, figures) if pairs is None else _paired(pairs, figures)
-    judged = tuple(_decided(each, pairs is not None, contrasts, obstacle) for each in measured)
-    return Contrast(first, other, judged, None if pairs is None else len(pairs), obstacle)
-
-
 def _void_obstacle(first: Group, other: Group) -> str:
-    counts = [void_counts(group) for group in (first, other)]
-    void, valid = (sum(column) for column in zip(*counts, strict=True))
-    if not void:
-        return ""
-    more = max(first, other, key=lambda group: void_counts(group)[0] / (sum(void_counts(group)) or 1))
+    both = (first, other)
+    counts = [void_counts(group) for group in both]
+    void, runs = sum(void for void, _ in counts), sum(map(sum, counts))
     remedy = "mend what makes them void, or lower the rate"
-    if inference.counts_differ_p(*counts) < VOID_SIGNIFICANCE:
-        text = ", ".join(
-            f"{void} of {void + valid} of {group.name}"
-            for group, (void, valid) in zip((first, other), counts, strict=True)
-        )
-        return (
-            f"runs of {more.name} are void more often ({text}), so those that are left may be its fast ones; {remedy}"
-        )
-    if void > VOID_SHARE_MAX * (void + valid):
-        return f"{void} of {void + valid} runs are void, so those that are left may be the fast ones; {remedy}"
+    if void and inference.counts_differ_p(*counts) < VOID_SIGNIFICANCE:
+        more = max(both, key=lambda group: void_counts(group)[0] / (sum(void_counts(group)) or 1)).name
+        text = ", ".join(f"{of[0]} of {sum(of)} of {group.name}" for group, of in zip(both, counts, strict=True))
+        return f"runs of {more} are void more often ({text}), so those that are left may be its fast ones; {remedy}"
+    if void > VOID_SHARE_MAX * runs:
+        return f"{void} of {runs} runs are void, so those that are left may be the fast ones; {remedy}"
     return ""
 
 
@@ -205,18 +193,13 @@ def _unpaired(first: Group, other: Group, figures: Sequence[Figure]) -> list[Jud
 
 def _medians(figure: Figure, before: Sequence[float], after: Sequence[float]) -> Judged:
     """What can be said of the groups each by itself, and why no more can be."""
-    judged = Judged(
-        figure=figure,
-        before=inference.median_interval(before) if before else None,
-        after=inference.median_interval(after) if after else None,
-        runs=(len(before), len(after)),
-        change=Direction.UNDECIDED,
-    )
+    note = ""
     if not before or not after:
-        return replace(judged, note="no values to compare")
-    if min(*before, *after) <= 0:
-        return replace(judged, note="not all its values are above 0, so there is no ratio")
-    return judged
+        note = "no values to compare"
+    elif min(*before, *after) <= 0:
+        note = "not all its values are above 0, so there is no ratio"
+    medians = [inference.median_interval(values) if values else None for values in (before, after)]
+    return Judged(figure, medians[0], medians[1], (len(before), len(after)), Direction.UNDECIDED, note=note)
 
 
 def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) -> Judged:
@@ -224,11 +207,13 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
     shift = judged.shift
     if shift is None or judged.corrected_p is None:
         return replace(judged, note=obstacle or judged.note)
-    p = min(1.0, contrasts * judged.corrected_p)
+    p, least = min(1.0, contrasts * judged.corrected_p), judged.figure.least_share
     judged = replace(judged, corrected_p=p)
-    if note := obstacle or _too_few(judged, are_paired, contrasts):
-        return replace(judged, note=note)
-    least = judged.figure.least_share
+    needed, what = (pairs_needed(contrasts), "pair") if are_paired else (RUNS_MIN, "run")
+    if not obstacle and (have := min(judged.runs)) < needed:
+        obstacle = f"{counted(have, what)}; a verdict needs {needed}{'' if are_paired else ' in each group'}"
+    if obstacle:
+        return replace(judged, note=obstacle)
     if p < SIGNIFICANCE and abs(shift.estimate) >= least:
         rose = shift.estimate > 0
         return replace(judged, change=Direction.BETTER if rose == judged.figure.higher_is_better else Direction.WORSE)
@@ -237,9 +222,3 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
     if p < SIGNIFICANCE:
         return replace(judged, note="there is a difference, but perhaps none that matters")
     return replace(judged, note="the runs differ too much among themselves; make more")
-
-
-def _too_few(judged: Judged, are_paired: bool, contrasts: int) -> str:
-    have, needed = min(judged.runs), pairs_needed(contrasts) if are_paired else RUNS_MIN
-    what, where = ("pair", "") if are_paired else ("run", " in each group")
-    return "" if have >= needed else f"{counted(have, what)}; a verdict needs {needed}{where}"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr import histogram
-
-LEAST_SHARE_DEFAULT = 0.05
+from market_spread.controller.plan.objectives import share_of
 
 # Fields of the result of which more is better, by the last part of their paths.
 _HIGHER_IS_BETTER = frozenset({"achieved_rate_per_s", "messages_processed"})
@@ -25,23 +24,21 @@ class Figure:
     unit: str = ""
     divisor: float = 1.0
     higher_is_better: bool = False
-    least_share: float = LEAST_SHARE_DEFAULT
-
-    @property
-    def is_of_the_machine(self) -> bool:
-        """Whether another machine would have another value: of times and rates."""
-        return bool(self.unit)
+    least_share: float = 0.05
 
     def shown(self, value: float | None) -> str:
         """The value in the figure's unit, with four digits that count, without the unit; `-` where there is none."""
         return "-" if value is None else short_number(value / self.divisor)
 
+    @property
+    def title_in_unit(self) -> str:
+        """The title, with the unit in which values are shown."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
 
 def short_number(value: float) -> str:
     """Four digits that count, and all those before the point."""
-    if value and abs(value) < 1000:
-        return f"{value:.4g}"
-    return f"{value:,.0f}"
+    return f"{value:.4g}" if value and abs(value) < 1000 else f"{value:,.0f}"
 
 
 PERCENTILES = tuple(f"p{percent:g}" for percent in histogram.PERCENTILES)
@@ -78,10 +75,7 @@ def read_figures(chosen: Sequence[str], least: Sequence[str]) -> tuple[Figure, .
 
 def read_share(text: str, option: str) -> float:
     """A share above 0 and below 1, given as such or in percent. UsageError if it is none."""
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = 0.0
+    share = share_of(text)
     if not 0 < share < 1:
         raise UsageError(f"{option} {text}; use a share such as 5% or 0.05")
     return share
@@ -91,10 +85,8 @@ def _figure(text: str) -> Figure:
     path, _, direction = text.partition(":")
     if direction not in {"", "higher", "lower"}:
         raise UsageError(f"--figure {text}; after the colon use higher or lower, which is the better one")
-    known = {figure.path: figure for figure in _SHOWN_BY_DEFAULT}.get(path)
     ending = _UNIT.search(path)
     unit, divisor = _UNITS[ending[1]] if ending else ("", 1.0)
+    known = {figure.path: figure for figure in _SHOWN_BY_DEFAULT}.get(path, Figure(path, path, unit, divisor))
     higher = path.rpartition(".")[2] in _HIGHER_IS_BETTER if not direction else direction == "higher"
-    if known is not None:
-        return replace(known, higher_is_better=higher)
-    return Figure(path, path, unit, divisor, higher)
+    return replace(known, higher_is_better=higher)

@@ -40,8 +40,17 @@ def read_groups(named: Sequence[str], *, runs_folder: Path) -> tuple[Group, ...]
     if len(named) < 2:
         raise UsageError("a comparison needs two groups of runs or more; name another one")
     groups = [_read_group(text, runs_folder) for text in named]
-    _require_apart(groups)
-    return tuple(_with_distinct_names(groups, named))
+    seen: dict[Path, str] = {}
+    for name, run in [(group.name, run) for group in groups for run in group.runs]:
+        place = run.folder.resolve()
+        if place in seen:
+            raise UsageError(f"run {run.run_id} is in {seen[place]} and in {name}; name groups without it")
+        seen[place] = name
+    short = Counter(group.name for group in groups)
+    return tuple(
+        group if short[group.name] == 1 else replace(group, name=text)
+        for group, text in zip(groups, named, strict=True)
+    )
 
 
 def pairs_of(first: Group, other: Group) -> tuple[tuple[RecordedRun, RecordedRun], ...] | None:
@@ -49,13 +58,12 @@ def pairs_of(first: Group, other: Group) -> tuple[tuple[RecordedRun, RecordedRun
 
     A run whose partner is void or not there is in no pair.
     """
-    by_place = []
-    for group in (first, other):
-        placed = {(run.place.session, run.place.number): run for run in group.runs if run.place is not None}
-        if len(placed) < len(group.runs):
-            return None
-        by_place.append(placed)
-    return tuple((by_place[0][key], by_place[1][key]) for key in sorted(set(by_place[0]) & set(by_place[1])))
+    ours, theirs = (
+        {(run.place.session, run.place.number): run for run in group.runs if run.place} for group in (first, other)
+    )
+    if len(ours) < len(first.runs) or len(theirs) < len(other.runs):
+        return None
+    return tuple((ours[key], theirs[key]) for key in sorted(ours.keys() & theirs.keys()))
 
 
 def are_in_turn(first: Group, other: Group) -> bool:
@@ -109,74 +117,39 @@ def _folders(spec: str, runs_folder: Path) -> list[Path]:
         return run_folders(path)
     if _PATTERN & set(spec):
         return sorted(found for found in map(Path, glob(spec)) if is_run(found))
-    return [_folder_of_id(run_id.strip(), runs_folder) for run_id in dict.fromkeys(spec.split(","))]
+    folders = []
+    for run_id in map(str.strip, dict.fromkeys(spec.split(","))):
+        found = [folder for folder in (Path(run_id), runs_folder / run_id) if run_id and is_run(folder)]
+        if not found:
+            what = f"{run_id or 'nothing'} is neither a folder of runs nor a run in {runs_folder}"
+            raise UsageError(f"{what}; name one, or --runs-folder")
+        folders.append(found[0])
+    return folders
 
 
-def _folder_of_id(run_id: str, runs_folder: Path) -> Path:
-    for folder in (Path(run_id), runs_folder / run_id):
-        if run_id and is_run(folder):
-            return folder
-    raise UsageError(
-        f"{run_id or 'nothing'} is neither a folder of runs nor a run in {runs_folder}; name one, or --runs-folder"
-    )
-
-
-def _require_apart(groups: Sequence[Group]) -> None:
-    seen: dict[Path, str] = {}
-    for group in groups:
-        for run in group.runs:
-            place = run.folder.resolve()
-            if place in seen:
-                raise UsageError(f"run {run.run_id} is in {seen[place]} and in {group.name}; name groups without it")
-            seen[place] = group.name
-
-
-def _with_distinct_names(groups: Sequence[Group], named: Sequence[str]) -> list[Group]:
-    """Names in full where the short ones are the same."""
-    short = [group.name for group in groups]
-    return [
-        group if short.count(group.name) == 1 else replace(group, name=text)
-        for group, text in zip(groups, named, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A fact of the manifest that is not the same everywhere: by group its values, and how many runs have each."""
-
-    name: str
-    values: tuple[tuple[tuple[str, int], ...], ...]
-
-    @property
-    def is_within_a_group(self) -> bool:
-        """Whether runs of one group differ, so that the group is not of one thing."""
-        return any(len(counted) > 1 for counted in self.values)
-
-
-def differences_of(groups: Sequence[Group]) -> tuple[Difference, ...]:
-    """The facts that differ between two runs or more, by name."""
-    names = sorted({name for group in groups for run in group.runs for name in run.facts})
-    facts = {
-        name: [Counter(run.facts.get(name, NOT_THERE) for run in group.runs) for group in groups] for name in names
-    }
-    found = (Difference(name, tuple(tuple(of.most_common()) for of in counts)) for name, counts in facts.items())
-    return tuple(difference for difference in found if len({value for of in difference.values for value, _ in of}) > 1)
+def differences_of(groups: Sequence[Group]) -> dict[str, list[dict[str, int]]]:
+    """The facts of the manifests that differ between two runs or more, by name: of each group its values, the most
+    common one first, with how many runs have each.
+    """
+    differences = {}
+    for name in sorted({name for group in groups for run in group.runs for name in run.facts}):
+        counts = [Counter(run.facts.get(name, NOT_THERE) for run in group.runs) for group in groups]
+        if len(set[str]().union(*counts)) > 1:
+            differences[name] = [dict(of.most_common()) for of in counts]
+    return differences
 
 
 def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
     """What in the making of the groups can look like a difference of the systems, each a sentence."""
-    warnings = []
-    mixed = [difference.name for difference in differences_of(groups) if difference.is_within_a_group]
-    if mixed:
-        warnings.append(f"runs of one group differ in {', '.join(mixed)}")
+    mixed = ", ".join(name for name, each in differences_of(groups).items() if any(len(values) > 1 for values in each))
+    warnings = [f"runs of one group differ in {mixed}"] if mixed else []
     return (*warnings, *(mark for group in groups for mark in marks_of(group)))
 
 
 def marks_of(group: Group) -> tuple[str, ...]:
     """Which of its runs failed, but for wrong alerts, which are told elsewhere, or are of an older schema."""
     marks, of = [], f"of {len(group.runs)} runs of {group.name}"
-    failed = [run for run in group.runs if run.lag_reasons or (run.verdict == "failed" and not run.wrong_reasons)]
-    if failed:
+    if failed := [run for run in group.runs if run.lag_reasons or (run.verdict == "failed" and not run.wrong_reasons)]:
         reason = next(iter((*failed[0].lag_reasons, *failed[0].reasons)), "it gives no reason")
         marks.append(f"{len(failed)} {of} failed: {reason}")
     if old := [run for run in group.runs if run.schema_version != SCHEMA_VERSIONS[-1]]:

@@ -1,8 +1,8 @@
 """The history of a figure over many runs of one workload: where it changed, and what the runs were made with there."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import pairwise
 
 import numpy as np
@@ -57,22 +57,28 @@ def courses_of(
 
     Figures that the same runs have are tested together, and share how often any of them may be wrong.
     """
-    having = {
-        figure: tuple(number for number, run in enumerate(runs) if run.figures.get(figure.path, 0.0) > 0)
-        for figure in figures
-    }
-    there = [figure for figure in figures if having[figure]]
-    points: dict[Figure, list[int]] = {}
-    for numbers in {having[figure] for figure in there}:
-        together = [figure for figure in there if having[figure] == numbers]
+    by_runs: dict[tuple[int, ...], list[Figure]] = defaultdict(list)
+    for figure in figures:
+        if numbers := tuple(number for number, run in enumerate(runs) if run.figures.get(figure.path, 0.0) > 0):
+            by_runs[numbers].append(figure)
+    tested = sum(map(len, by_runs.values()))
+    courses = {}
+    for numbers, together in by_runs.items():
+        series = [[runs[number].figures[figure.path] for number in numbers] for figure in together]
         found = change_points(
-            [[runs[number].figures[figure.path] for number in numbers] for figure in together],
+            series,
             least_shares=[figure.least_share for figure in together],
             memory_min=memory_min,
-            significance=SIGNIFICANCE * len(together) / len(there),
+            significance=SIGNIFICANCE * len(together) / tested,
         )
-        points |= dict(zip(together, found, strict=True))
-    return tuple(_course([runs[number] for number in having[figure]], figure, points[figure]) for figure in there)
+        for figure, values, points in zip(together, series, found, strict=True):
+            medians = [float(np.median(values[begin:end])) for begin, end in pairwise([0, *points, len(values)])]
+            changes = (
+                ChangePoint(figure, runs[numbers[at - 1]], runs[numbers[at]], before, after)
+                for at, (before, after) in zip(points, pairwise(medians), strict=True)
+            )
+            courses[figure] = Course(figure, tuple(values), tuple(changes))
+    return tuple(courses[figure] for figure in figures if figure in courses)
 
 
 def by_anchor(
@@ -83,23 +89,20 @@ def by_anchor(
     The anchor's is interpolated between the runs of it before and after, as a logarithm. A figure that no anchor has is
     left out.
     """
-    at_s = [datetime.fromisoformat(run.started).timestamp() for run in runs]
+    at_s = [run.started_s for run in runs]
     ratios: list[dict[str, float]] = [{} for _ in runs]
     kept = []
     for figure in figures:
-        known = [
-            (datetime.fromisoformat(anchor.started).timestamp(), anchor.figures[figure.path])
-            for anchor in anchors
-            if anchor.figures.get(figure.path, 0.0) > 0
-        ]
+        path = figure.path
+        known = [(anchor.started_s, anchor.figures[path]) for anchor in anchors if anchor.figures.get(path, 0.0) > 0]
         if not known:
             continue
         kept.append(replace(figure, title=f"{figure.title}, by the anchor's", unit="", divisor=1.0))
         times, values = zip(*sorted(known), strict=True)
         levels = np.exp(np.interp(at_s, times, np.log(values)))
         for run, level, ratio in zip(runs, levels, ratios, strict=True):
-            if figure.path in run.figures:
-                ratio[figure.path] = run.figures[figure.path] / float(level)
+            if path in run.figures:
+                ratio[path] = run.figures[path] / float(level)
     return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
 
 
@@ -127,13 +130,12 @@ def history_page(
         courses = courses_of(of_it, figures, memory_min=memory_min)
         found = sorted((change for course in courses for change in course.changes), key=lambda each: each.run.started)
         changes += len(found)
-        parts.append(
-            _table(f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}", courses)
-        )
+        title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
+        parts.append(_table(title, courses))
         nothing = "no change that matters"
         if len(of_it) < 2 * SEGMENT_MIN:
             nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
-        said = tuple(_sentence(change, anchored=bool(anchors)) for change in found) or (nothing,)
+        said = tuple(map(_sentence, found)) or (nothing,)
         parts.append(Sentences((*said, *marks_of(Group(workload, tuple(of_it))))))
     for why, is_void in (("as void", True), ("for wrong alerts", False)):
         if of_it := [run for run in left_out if run.is_void is is_void]:
@@ -143,31 +145,15 @@ def history_page(
     if unreadable:
         parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
     if not anchors:
-        parts.append(Sentences((_NO_ANCHOR,)))
+        remedy = "between these runs make market-spread selftest --anchor --rate RATE, and show them with --anchor null"
+        parts.append(Sentences((f"a change of the machine looks like one of the code here: {remedy}",)))
     return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts))
-
-
-_NO_ANCHOR = (
-    "a change of the machine looks like one of the code here: between these runs make "
-    "market-spread selftest --anchor --rate RATE, and show them with --anchor null"
-)
-
-
-def _course(having: Sequence[RecordedRun], figure: Figure, points: Sequence[int]) -> Course:
-    values = [run.figures[figure.path] for run in having]
-    edges = [0, *points, len(values)]
-    medians = [float(np.median(values[begin:end])) for begin, end in pairwise(edges)]
-    changes = tuple(
-        ChangePoint(figure, having[at - 1], having[at], before, after)
-        for at, (before, after) in zip(points, pairwise(medians), strict=True)
-    )
-    return Course(figure, tuple(values), changes)
 
 
 def _table(title: str, courses: Sequence[Course]) -> Table:
     rows = tuple(
         (
-            f"{course.figure.title}, {course.figure.unit}" if course.figure.unit else course.figure.title,
+            course.figure.title_in_unit,
             _bars(course.values[-_COURSE_MAX:]),
             course.figure.shown(course.values[0]),
             course.figure.shown(float(np.median(course.values))),
@@ -186,24 +172,21 @@ def _bars(values: Sequence[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)
 
 
-def _sentence(change: ChangePoint, *, anchored: bool) -> str:
-    figure = change.figure
+def _sentence(change: ChangePoint) -> str:
+    """The change, and the facts that differ between the last run before and the first after it."""
+    figure, before, after = change.figure, change.before_run.facts, change.run.facts
     what = f"{'better' if change.is_better else 'worse'} by"
-    if figure.is_of_the_machine and not anchored:
+    if figure.unit:  # another machine has other times and rates, but the same ratios and counts
         what = "undecided, the machine's or the code's:"
+    facts = [
+        f"{name} {before.get(name, NOT_THERE)} → {after.get(name, NOT_THERE)}"
+        for name in sorted({*before, *after})
+        if before.get(name, NOT_THERE) != after.get(name, NOT_THERE)
+    ]
+    more = f" and {len(facts) - _FACTS_MAX} more" if len(facts) > _FACTS_MAX else ""
+    there = f"there changed {', '.join(facts[:_FACTS_MAX])}{more}" if facts else "the manifest says nothing new there"
     return (
         f"{figure.title} {what} {signed_percent(change.shift)} from run {change.run.run_id} on: "
         f"{figure.shown(change.before)} to {figure.shown(change.after)} {figure.unit}".rstrip()
-        + _what_changed(change)
+        + f"; {there}"
     )
-
-
-def _what_changed(change: ChangePoint) -> str:
-    """The facts that differ between the last run before and the first after it."""
-    before, after = change.before_run.facts, change.run.facts
-    names = [name for name in sorted({*before, *after}) if before.get(name, NOT_THERE) != after.get(name, NOT_THERE)]
-    if not names:
-        return "; the manifest says nothing new there"
-    shown = [f"{name} {before.get(name, NOT_THERE)} → {after.get(name, NOT_THERE)}" for name in names[:_FACTS_MAX]]
-    more = f" and {len(names) - _FACTS_MAX} more" if len(names) > _FACTS_MAX else ""
-    return f"; there changed {', '.join(shown)}{more}"

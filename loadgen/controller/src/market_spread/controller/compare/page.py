@@ -1,34 +1,31 @@
 """A comparison in words, tables and a picture; and as JSON, for programs."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from market_spread.common.words import counted
 from market_spread.controller.compare.comparison import Comparison, Contrast, Direction, Judged, void_counts
 from market_spread.controller.compare.figures import PERCENTILES, Figure
-from market_spread.controller.compare.groups import Difference, Group, differences_of, warnings_of
+from market_spread.controller.compare.groups import Group, differences_of, warnings_of
 from market_spread.controller.statistics.inference import ConfidenceInterval
 from market_spread.controller.views.charts import COLOURS, Axis, Chart, linear_axis
 from market_spread.controller.views.output import Page, Picture, Sentences, Table
 
 SCHEMA_VERSION = 2
 _REASONS_MAX = 5
-_NO_DIFFERENCE = Sentences(("the manifests of all runs say the same",))
 _SERIES = {
     "latency_ns": "latency",
     "latency_between_boundaries_ns": "between boundaries",
     "service_time_ns": "service time",
 }
-# A place on the axis, what is judged there, and its shift.
-_Point = tuple[int, Judged, ConfidenceInterval]
 
 
 def comparison_page(comparison: Comparison) -> Page:
     """All that there is to say of it, the most important first."""
     marks = _marks(comparison.groups)
-    warnings = warnings_of(comparison.groups)
     parts: list[Table | Sentences | Picture] = [Sentences(marks)] if marks else []
     for contrast in comparison.contrasts:
         head = ("figure", "verdict", contrast.first.name, contrast.other.name, "shift", "95% interval", "above", "p")
@@ -36,9 +33,13 @@ def comparison_page(comparison: Comparison) -> Page:
         parts.append(Sentences(_notes(contrast)))
         if picture := shift_picture(contrast):
             parts.append(picture)
-    differences = differences_of(comparison.groups)
-    parts.append(_difference_table(comparison.groups, differences) if differences else _NO_DIFFERENCE)
-    if warnings:
+    if differences := differences_of(comparison.groups):
+        names = ("", *(group.name for group in comparison.groups))
+        rows = tuple((name, *map(_fact, each)) for name, each in differences.items())
+        parts.append(Table("What the runs were made with, where it differs", names, rows, text_columns=len(names)))
+    else:
+        parts.append(Sentences(("the manifests of all runs say the same",)))
+    if warnings := warnings_of(comparison.groups):
         parts.append(Sentences(warnings))
     verdict = "void" if comparison.is_forced else comparison.change.value
     return Page(verdict, "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
@@ -71,10 +72,7 @@ def comparison_json(comparison: Comparison) -> str:
             }
             for contrast in comparison.contrasts
         ],
-        "differences": {
-            difference.name: [dict(counted) for counted in difference.values]
-            for difference in differences_of(comparison.groups)
-        },
+        "differences": differences_of(comparison.groups),
         "warnings": list(warnings_of(comparison.groups)),
     }
     return json.dumps(document, indent=2) + "\n"
@@ -87,11 +85,12 @@ def _figure_json(judged: Judged) -> dict[str, Any]:
 
 
 def _headline(contrast: Contrast) -> str:
-    counts = ", ".join(f"{contrast.count(change)} {change.value}" for change in Direction if contrast.count(change))
+    counts = Counter(judged.change for judged in contrast.judged)
+    told = ", ".join(f"{counts[change]} {change.value}" for change in Direction if counts[change])
     runs = f"{len(contrast.other.runs)} against {counted(len(contrast.first.runs), 'run')}"
     if contrast.pairs is not None:
         runs = counted(contrast.pairs, "pair")
-    return f"{contrast.other.name} against {contrast.first.name}: {counts or 'no figure to compare'} ({runs})"
+    return f"{contrast.other.name} against {contrast.first.name}: {told or 'no figure to compare'} ({runs})"
 
 
 def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
@@ -100,17 +99,13 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
     for group in groups:
         for run in group.unbelievable[:_REASONS_MAX]:
             what, reasons = ("VOID", run.void_reasons) if run.is_void else ("WRONG ALERTS", run.wrong_reasons)
-            marks.append(
-                f"{what}: {run.run_id} of {group.name} takes part by force, so nothing here counts: {reasons[0]}"
-            )
+            forced = f"{run.run_id} of {group.name} takes part by force, so nothing here counts: {reasons[0]}"
+            marks.append(f"{what}: {forced}")
         if len(group.unbelievable) > _REASONS_MAX:
             marks.append(f"and {counted(len(group.unbelievable) - _REASONS_MAX, 'run')} more of {group.name}")
         if group.left_out:
-            void = group.left_out[0]
-            marks.append(
-                f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; the first is {void.run_id}: "
-                f"{void.void_reasons[0]}"
-            )
+            first = f"the first is {group.left_out[0].run_id}: {group.left_out[0].void_reasons[0]}"
+            marks.append(f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; {first}")
         marks += [f"left out of {group.name}: {sentence}" for sentence in group.unreadable]
     return tuple(marks)
 
@@ -119,7 +114,7 @@ def _figure_row(judged: Judged) -> tuple[str, ...]:
     figure = judged.figure
     shift, p = judged.shift, judged.corrected_p
     return (
-        f"{figure.title}, {figure.unit}" if figure.unit else figure.title,
+        figure.title_in_unit,
         judged.change.value,
         _values(figure, judged.before),
         _values(figure, judged.after),
@@ -152,26 +147,17 @@ def _notes(contrast: Contrast) -> tuple[str, ...]:
     for judged in contrast.judged:
         if judged.note:
             by_note.setdefault(judged.note, []).append(judged.figure.title)
+    said = [
+        f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
+        for note, titles in by_note.items()
+    ]
     both = (contrast.first, contrast.other)
     void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in both)
-    return (
-        *(
-            f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
-            for note, titles in by_note.items()
-        ),
-        f"void: {', '.join(void)}",
-    )
+    return (*said, f"void: {', '.join(void)}")
 
 
-def _difference_table(groups: Sequence[Group], differences: Sequence[Difference]) -> Table:
-    rows = tuple((difference.name, *(_fact(values) for values in difference.values)) for difference in differences)
-    return Table("What the runs were made with, where it differs", ("", *(group.name for group in groups)), rows, 99)
-
-
-def _fact(values: tuple[tuple[str, int], ...]) -> str:
-    if len(values) == 1:
-        return values[0][0]
-    return ", ".join(f"{value} ({counted(runs, 'run')})" for value, runs in values)
+def _fact(values: Mapping[str, int]) -> str:
+    return ", ".join(value if len(values) == 1 else f"{value} ({counted(n, 'run')})" for value, n in values.items())
 
 
 def shift_picture(contrast: Contrast) -> Picture | None:
@@ -179,7 +165,11 @@ def shift_picture(contrast: Contrast) -> Picture | None:
 
     A point is filled if its figure is better or worse. The grey band is what does not matter, of the first figure.
     """
-    series = {path: _points(path, contrast.judged) for path in _SERIES}
+    shifts = {judged.figure.path: (judged, judged.shift) for judged in contrast.judged if judged.shift is not None}
+    series = {
+        path: [(x, *shifts[f"{path}.{name}"]) for x, name in enumerate(PERCENTILES) if f"{path}.{name}" in shifts]
+        for path in _SERIES
+    }
     points = [point for of in series.values() for point in of]
     if not points:
         return None
@@ -194,23 +184,13 @@ def shift_picture(contrast: Contrast) -> Picture | None:
     chart.across(0, "no shift")
     for (path, name), colour, aside in zip(_SERIES.items(), COLOURS, (0.0, 0.12, -0.12), strict=False):
         if series[path]:
-            _draw(chart, name, series[path], colour, aside)
+            chart.line(name, [(x + aside, shift.estimate) for x, _, shift in series[path]], colour)
+        for x, judged, shift in series[path]:
+            if shift.low is not None and shift.high is not None:
+                chart.bar(x + aside, shift.low, shift.high, colour)
+            decided = judged.change in (Direction.BETTER, Direction.WORSE)
+            title = f"{judged.figure.title}: {shift.estimate:+.1%}, {judged.change.value}"
+            chart.point(x + aside, shift.estimate, colour, filled=decided, title=title)
     return Picture(
         f"{contrast.other.name} against {contrast.first.name}: shift by percentile, with 95% intervals", chart.svg()
     )
-
-
-def _draw(chart: Chart, name: str, points: Sequence[_Point], colour: str, aside: float) -> None:
-    chart.line(name, [(x + aside, shift.estimate) for x, _, shift in points], colour)
-    for x, judged, shift in points:
-        if shift.low is not None and shift.high is not None:
-            chart.bar(x + aside, shift.low, shift.high, colour)
-        decided = judged.change in (Direction.BETTER, Direction.WORSE)
-        title = f"{judged.figure.title}: {shift.estimate:+.1%}, {judged.change.value}"
-        chart.point(x + aside, shift.estimate, colour, filled=decided, title=title)
-
-
-def _points(path: str, judged_all: Sequence[Judged]) -> list[_Point]:
-    by_path = {judged.figure.path: (judged, judged.shift) for judged in judged_all if judged.shift is not None}
-    found = ((x, by_path.get(f"{path}.{percentile}")) for x, percentile in enumerate(PERCENTILES))
-    return [(x, *of) for x, of in found if of is not None]

@@ -12,10 +12,9 @@ from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.schema import value_of
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
+from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import flat
 
-RESULT_FILE = "result.json"
-MANIFEST_FILE = "manifest.json"
 PAIR_FILE = "pair.json"
 # Version 2 has no causes: what it calls void is void, and nothing more is read into it. What is read of 3 is as in 4.
 SCHEMA_VERSIONS = (2, 3, 4)
@@ -72,6 +71,11 @@ class RecordedRun:
     schema_version: int = SCHEMA_VERSIONS[-1]
 
     @property
+    def started_s(self) -> float:
+        """When it began, Unix seconds."""
+        return datetime.fromisoformat(self.started).timestamp()
+
+    @property
     def is_void(self) -> bool:
         """Whether something else than the system under test made its latencies."""
         return bool(self.void_reasons)
@@ -79,7 +83,7 @@ class RecordedRun:
 
 def is_run(folder: Path) -> bool:
     """Whether the folder is that of a run with a result."""
-    return (folder / RESULT_FILE).exists()
+    return RunFolder(folder).result.exists()
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -105,13 +109,14 @@ def runs_below(folder: Path) -> list[RecordedRun]:
 
 def read_run(folder: Path) -> RecordedRun:
     """The run of a folder. UsageError if its result cannot be read."""
-    result = _document(folder / RESULT_FILE)
+    path = RunFolder(folder).result
+    result = _document(path)
     version = result.get("schema_version")
     if type(version) is not int or version not in SCHEMA_VERSIONS:
         known = f"{SCHEMA_VERSIONS[0]} to {SCHEMA_VERSIONS[-1]}"
-        raise UsageError(f"{folder / RESULT_FILE} has schema_version {version!r}; this version reads {known}")
+        raise UsageError(f"{path} has schema_version {version!r}; this version reads {known}")
     wrong = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
-    with usage_errors(f"{folder / RESULT_FILE} is no result of a run", "leave the folder out", wrong):
+    with usage_errors(f"{path} is no result of a run", "leave the folder out", wrong):
         return _run_of(folder, result)
 
 
@@ -156,14 +161,11 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
 
 def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
     """Of the manifest if there is one, else what the result itself says."""
-    manifest = folder / MANIFEST_FILE
+    manifest = RunFolder(folder).manifest
     if manifest.exists():
-        return _texts(_document(manifest).get("sections", {}))
-    known = {"machine": result["machine"], "settings": result["settings"]}
-    return {**_texts(known), "workload": result["workload"], "mode": result["mode"]}
-
-
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+        values = _document(manifest).get("sections", {})
+    else:
+        values = {name: result[name] for name in ("machine", "settings", "workload", "mode")}
     return {path: value if isinstance(value, str) else json.dumps(value) for path, value in flat(values).items()}
 
 

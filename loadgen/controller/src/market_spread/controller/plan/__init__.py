@@ -1,3 +1,3 @@
 """From a workload to what is sent, asked for and tolerated."""
 
-__all__ = ["defaults", "generate", "limits", "objectives", "plan", "state_partitions", "workload"]
+__all__ = ["defaults", "limits", "objectives", "plan", "state_partitions", "workload"]

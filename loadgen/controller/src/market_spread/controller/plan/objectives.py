@@ -79,7 +79,7 @@ class Objectives:
             name, _, value = text.partition("=")
             if name in PERCENTILES and (matched := _DURATION.fullmatch(value)) and _number(matched[1]) > 0:
                 key, values[key] = f"{name}_ms", _number(matched[1]) * _UNIT_MS[matched[2]]
-            elif name == "rate" and 0 < (share := _share_of(value)) <= 1:
+            elif name == "rate" and 0 < (share := share_of(value)) <= 1:
                 key, values[key] = "rate_share", share
             elif name == "loss" and value.isdecimal():
                 key, values[key] = "loss", int(value)
@@ -122,5 +122,6 @@ def _number(text: str) -> float:
         return 0.0
 
 
-def _share_of(text: str) -> float:
+def share_of(text: str) -> float:
+    """The share of a text such as `0.05` or `5%`; 0 for what is no number."""
     return _number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.load.source import Load, find_source
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Orders, Quotes
+from market_spread.loadgen.files.native import write_native
 from market_spread.loadgen.market.parameters import MARKET, SEQUENCE_MAX, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import Universe, universe
 
@@ -18,6 +20,9 @@ from market_spread.loadgen.market.symbols import Universe, universe
 _SEQUENCE_ROOM = 1_000_000
 # Initial quotes come this fast; there is one a symbol.
 _INITIAL_PER_S = 50_000
+# Before the first measured message of a file: the largest market has its initial quotes in 2 s.
+_INITIAL_BEFORE_NS = 10 * 10**9
+_START_UNIX_NS_MAX = 9 * 10**18
 # Of a run, in the order in which they are sent.
 PHASES = ("initial", "warm_up", "measured")
 
@@ -131,12 +136,11 @@ def plan_of_workload(workload: Workload) -> RunPlan:
         )
         return PlannedLoad("market", MARKET.to_mapping(parameters))
 
-    warm_up = Constant(workload.load.highest_per_s, workload.warm_up.duration_s)
     symbols = universe_of(workload)
     return RunPlan(
         workload=workload,
         initial=load(Phase.INITIAL, Constant(_INITIAL_PER_S, 1)),
-        warm_up=load(Phase.WARM_UP, warm_up),
+        warm_up=load(Phase.WARM_UP, Constant(workload.load.highest_per_s, workload.warm_up.duration_s)),
         measured=load(Phase.MEASURED, workload.load),
         probe_symbols=frozenset(name.decode().strip() for name in symbols.names[symbols.readiness_ids]),
         origin={"source": "market", "seed": workload.seed},
@@ -150,22 +154,17 @@ def plan_of_recording(
 
     origin: where the files come from, for the result.
     """
-
-    def load(part: str) -> PlannedLoad:
-        parameters = {
-            "part": part,
-            "nbbo": str(nbbo),
-            "orders": str(orders),
-            "buckets": workload.market.partitions,
-            "profile": {"profile": "constant", "messages_per_s": rate_per_s},
-        }
-        return PlannedLoad("recorded", parameters)
-
+    files = {
+        "nbbo": str(nbbo),
+        "orders": str(orders),
+        "buckets": workload.market.partitions,
+        "profile": {"profile": "constant", "messages_per_s": rate_per_s},
+    }
     return RunPlan(
         workload=workload,
-        initial=load("initial"),
+        initial=PlannedLoad("recorded", {"part": "initial", **files}),
         warm_up=None,
-        measured=load("orders"),
+        measured=PlannedLoad("recorded", {"part": "orders", **files}),
         probe_symbols=frozenset(),
         origin={"source": "recorded", **origin},
     )
@@ -179,3 +178,23 @@ def quotes_of(load: Load) -> Iterator[Quotes]:
 def orders_of(load: Load) -> Iterator[Orders]:
     """The orders of a load, some thousand at a time."""
     return (Orders.from_rows(block.orders.rows) for block in load.blocks() if len(block.orders))
+
+
+def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int) -> tuple[int, int, int]:
+    """Write initial and measured quotes to one file, measured orders to another; what is there is replaced.
+
+    Returns how many initial quotes, quotes with the initial ones, and orders were written.
+    start_unix_ns: intended time of the first measured message; the initial quotes begin 10 s before. The same workload
+    and start give the same bytes. UsageError if a file cannot be written, or there is no such start.
+    """
+    if nbbo.resolve() == orders.resolve():
+        raise UsageError(f"quotes and orders would both go to {nbbo}; name two files")
+    if not _INITIAL_BEFORE_NS <= start_unix_ns <= _START_UNIX_NS_MAX:
+        raise UsageError(f"--start {start_unix_ns}; use {_INITIAL_BEFORE_NS} to {_START_UNIX_NS_MAX}, Unix nanoseconds")
+    plan = plan_of_workload(workload)
+    initial = plan.initial.open(start_unix_ns - _INITIAL_BEFORE_NS)
+    measured = plan.measured.open(start_unix_ns)
+    quote_blocks = chain(initial.blocks(), measured.blocks())
+    quote_count = write_native(nbbo, (block.quotes.rows for block in quote_blocks))
+    order_count = write_native(orders, (block.orders.rows for block in measured.blocks()))
+    return initial.messages, quote_count, order_count

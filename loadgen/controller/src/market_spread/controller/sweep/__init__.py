@@ -1,3 +1,3 @@
 """The search for the highest rate that meets objectives."""
 
-__all__ = ["page", "search", "session"]
+__all__ = ["search", "session"]

@@ -11,6 +11,7 @@ posterior distribution on a grid, as in the method of Kontsevich and Tyler (1999
 log-normal one of the spread.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -151,22 +152,25 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
     closed_at = next((n for n in range(len(trials) + 1) if _narrowing(search, _Ends(trials[:n])) is None), None)
     ends = _Ends(trials)
     limit = limit_of(ends.counts, search.drift_share)
-    has_two_ends = ends.floor is not None and ends.ceiling is not None and not ends.is_void(ends.ceiling)
+    has_two_ends = ends.floor is not None and ends.ceiling is not None and ends.ceiling not in ends.void
     if closed_at is None or not has_two_ends:
         limit = None
         if step := _narrowing(search, ends):
             return step
         end = ends.floor if ends.floor is not None else ends.ceiling
-        if end is not None and not ends.is_void(end) and sum(ends.counts[end]) < search.repeats:
+        if end is not None and end not in ends.void and sum(ends.counts[end]) < search.repeats:
             return Try(end, "return")
     elif limit is not None:
         returns = sum(trial.outcome is not RateOutcome.VOID for trial in trials[closed_at:])
         if returns < 2 * search.repeats:
             return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
     best = round(limit.rate) if limit is not None else ends.floor
-    if search.curve and best is not None and (point := _next_of_curve(best, ends)):
-        return Try(point, "curve")
-    return RateLimit(ends.floor, ends.ceiling, ends.ceiling is not None and ends.is_void(ends.ceiling), limit)
+    if search.curve and best is not None:
+        done = [rate for rate, judged in ends.counts.items() if any(judged) or rate in ends.void]
+        for wanted in (round_rate(best * share) for share in CURVE_SHARES):
+            if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):
+                return Try(wanted, "curve")
+    return RateLimit(ends.floor, ends.ceiling, ends.ceiling in ends.void, limit)
 
 
 def _narrowing(search: Search, ends: "_Ends") -> Try | None:
@@ -180,8 +184,11 @@ def _narrowing(search: Search, ends: "_Ends") -> Try | None:
         return Try(min(2 * floor, search.high), "bracket") if floor and floor < search.high else None
     if floor is None:
         return Try(max(ceiling // 2, search.low), "bracket") if ceiling > search.low else None
-    middle = _middle(floor, ceiling, search.precision)
-    return Try(middle, "bisect") if middle else None
+    if ceiling <= floor * (1 + search.precision) or ceiling - floor < 2:
+        return None
+    middle = round((floor * ceiling) ** 0.5)
+    rounded = round_rate(middle)
+    return Try(rounded if floor < rounded < ceiling else middle, "bisect")
 
 
 def _return_rate(search: Search, limit: Limit, ends: "_Ends", *, is_above: bool) -> int:
@@ -194,56 +201,30 @@ def _return_rate(search: Search, limit: Limit, ends: "_Ends", *, is_above: bool)
 
 
 class _Ends:
-    """What the outcomes say of the rates. counts: by rate, how many runs held it and how many did not."""
+    """What the outcomes say of the rates. counts: by rate, how many runs held it and how many did not; void: rates of
+    which all runs were void, often enough to give them up.
+    """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
-        outcomes: dict[int, list[RateOutcome]] = {}
+        outcomes: dict[int, list[RateOutcome]] = defaultdict(list)
         for trial in trials:
-            outcomes.setdefault(trial.rate, []).append(trial.outcome)
+            outcomes[trial.rate].append(trial.outcome)
         self.counts = {
             rate: (of.count(RateOutcome.HELD), of.count(RateOutcome.BROKEN)) for rate, of in outcomes.items()
         }
-        self._void = {rate for rate, of in outcomes.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
-        settled_floor = max(
-            (rate for rate, (held, _) in self.counts.items() if held > 1 and self._is_good(rate)), default=0
-        )
-        self.ceiling = min((rate for rate in outcomes if rate > settled_floor and self._is_bad(rate)), default=None)
-        below = [rate for rate in outcomes if self.ceiling is None or rate < self.ceiling]
-        self.floor = max((rate for rate in below if self._is_good(rate)), default=None)
-        undecided = [rate for rate in below if not self._is_good(rate) and not self._is_bad(rate)]
+        self.void = {rate for rate, of in outcomes.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
+        good = {rate for rate, (held, broken) in self.counts.items() if held > broken}
+        bad = {rate for rate, (held, broken) in self.counts.items() if held < broken} | self.void
+        settled_floor = max((rate for rate in good if self.counts[rate][0] > 1), default=0)
+        self.ceiling = min((rate for rate in bad if rate > settled_floor), default=None)
+        below = {rate for rate in outcomes if self.ceiling is None or rate < self.ceiling}
+        self.floor = max(below & good, default=None)
         # A rate between the ends that must be tried again: its runs say both, or were void.
+        undecided = below - good - bad
         self.open_rate = min((rate for rate in undecided if self.floor is None or rate > self.floor), default=None)
-
-    def is_void(self, rate: int) -> bool:
-        """Whether all its runs were void, often enough to give it up."""
-        return rate in self._void
-
-    def _is_good(self, rate: int) -> bool:
-        held, broken = self.counts[rate]
-        return held > broken
-
-    def _is_bad(self, rate: int) -> bool:
-        held, broken = self.counts[rate]
-        return broken > held or self.is_void(rate)
-
-
-def _middle(floor: int, ceiling: int, precision: float) -> int | None:
-    """A rate between the two, of three digits that count if there is one; None if they are near enough."""
-    if ceiling <= floor * (1 + precision) or ceiling - floor < 2:
-        return None
-    exact = round((floor * ceiling) ** 0.5)
-    rounded = round_rate(exact)
-    return rounded if floor < rounded < ceiling else exact
 
 
 def round_rate(rate: float) -> int:
     """The rate with three digits that count."""
     digits = max(0, len(str(int(rate))) - 3)
     return round(int(rate), -digits)
-
-
-def _next_of_curve(best: int, ends: _Ends) -> int | None:
-    """The first share of the rate near which nothing was tried and judged."""
-    done = [rate for rate, judged in ends.counts.items() if any(judged) or ends.is_void(rate)]
-    shares = filter(None, (round_rate(best * share) for share in CURVE_SHARES))
-    return next((wanted for wanted in shares if all(abs(rate / wanted - 1) > 0.03 for rate in done)), None)

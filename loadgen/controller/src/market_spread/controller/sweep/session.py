@@ -1,4 +1,4 @@
-"""A search on disk: its runs are in a folder for each rate, and with them all that is needed to go on.
+"""A search on disk, whose runs are in a folder for each rate, with all that is needed to go on; and what it found.
 
 FOLDER/sweep.json          the search, its objectives and the options of its runs
 FOLDER/workload.yaml       the workload as it was when the search began
@@ -6,22 +6,29 @@ FOLDER/rates/20000/        the runs at 20,000 messages a second
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import assess
+from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
-from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step
-from market_spread.controller.views.output import write_text
+from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step, round_rate
+from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis
+from market_spread.controller.views.output import Page, Picture, Sentences, Table, write_text
 
 PLAN_FILE = "sweep.json"
+SCHEMA_VERSION = 1
+_IN_PICTURE = ("p50", "p99", "p99.9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +56,9 @@ def judge(run: RecordedRun, objectives: Objectives) -> Finding:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RatePoint:
-    """A rate that was tried, with its runs and what they say."""
-
-    rate: int
-    runs: tuple[RecordedRun, ...]
-    findings: tuple[Finding, ...]
+# The runs at a rate, by their start, and what each says; and those of all rates that were tried, ascending.
+JudgedRuns = Sequence[tuple[RecordedRun, Finding]]
+Points = Mapping[int, JudgedRuns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,49 +82,163 @@ class Probing:
         write_text(folder / PLAN_FILE, json.dumps(document, indent=2) + "\n")
         return Probing(folder, search, objectives)
 
-    def points(self) -> list[RatePoint]:
+    def points(self) -> Points:
         """All rates that were tried, ascending."""
-        folders = (self.folder / "rates").glob("*") if (self.folder / "rates").is_dir() else iter(())
-        rates = sorted(int(path.name) for path in folders if path.name.isdecimal())
-        runs = {rate: tuple(runs_below(self.folder / "rates" / str(rate))) for rate in rates}
-        return [
-            RatePoint(rate, of, tuple(judge(run, self.objectives) for run in of)) for rate, of in runs.items() if of
-        ]
+        rates = sorted(int(path.name) for path in (self.folder / "rates").glob("*") if path.name.isdecimal())
+        runs = {rate: runs_below(self._runs_at(rate)) for rate in rates}
+        return {rate: [(run, judge(run, self.objectives)) for run in of] for rate, of in runs.items() if of}
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
         """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
         while True:
-            points = self.points()
-            step = next_step(self.search, _trials(points))
+            made = [(run, Trial(rate, of.outcome)) for rate, runs in self.points().items() for run, of in runs]
+            made.sort(key=lambda each: (each[0].started, each[0].run_id))
+            step = next_step(self.search, [trial for _, trial in made])
             if isinstance(step, RateLimit):
                 return step
-            made = sum(len(point.runs) for point in points)
-            if made >= runs_max:
-                raise RunVoidError(
-                    f"{counted(made, 'run')} gave no answer; allow more with --runs-max, or lengthen the runs"
-                )
-            say(f"run {made + 1}, {step.purpose}: {step.rate:,} messages/s")
-            self._run_at(step.rate, carry_out)
-            say(f"  {_last_finding(self.points(), step.rate)}")
+            if len(made) >= runs_max:
+                so_many = counted(len(made), "run")
+                raise RunVoidError(f"{so_many} gave no answer; allow more with --runs-max, or lengthen the runs")
+            say(f"run {len(made) + 1}, {step.purpose}: {step.rate:,} messages/s")
+            folder = self._runs_at(step.rate)
+            before = len(runs_below(folder))
+            carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(step.rate)))
+            there = runs_below(folder)
+            if len(there) == before:
+                raise RunVoidError(f"the run left no result in {folder}; run the same command again")
+            finding = judge(there[-1], self.objectives)
+            say(f"  {finding.outcome.value}: {finding.reason}" if finding.reason else f"  {finding.outcome.value}")
 
-    def _run_at(self, rate: int, carry_out: CarryOut) -> None:
-        folder = self.folder / "rates" / str(rate)
-        before = len(runs_below(folder))
-        carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(rate)))
-        if len(runs_below(folder)) == before:
-            raise RunVoidError(f"the run left no result in {folder}; run the same command again")
-
-
-def _trials(points: Sequence[RatePoint]) -> list[Trial]:
-    """In the order of the runs' starts."""
-    made = [
-        (run.started, run.run_id, point.rate, finding.outcome)
-        for point in points
-        for run, finding in zip(point.runs, point.findings, strict=True)
-    ]
-    return [Trial(rate, outcome) for _, _, rate, outcome in sorted(made, key=lambda run: run[:3])]
+    def _runs_at(self, rate: int) -> Path:
+        return self.folder / "rates" / str(rate)
 
 
-def _last_finding(points: Sequence[RatePoint], rate: int) -> str:
-    finding = next(point.findings[-1] for point in points if point.rate == rate)
-    return f"{finding.outcome.value}: {finding.reason}" if finding.reason else finding.outcome.value
+def search_page(name: str, found: RateLimit, points: Points, objectives: Objectives) -> Page:
+    """The answer, how it stands, every rate that was tried, and the curve."""
+    head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
+    rows = tuple(_row(rate, runs) for rate, runs in points.items())
+    table = Table("Medians over the runs of each rate", head, rows, text_columns=2)
+    parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), table]
+    if picture := curve_picture(found, points, objectives):
+        parts.append(picture)
+    runs = counted(sum(map(len, points.values())), "run")
+    headline = f"{name} {_answer(found)} under {objectives.text} ({runs})"
+    verdict = "undecided" if found.is_contradictory else "held" if found.held else "broken"
+    return Page(verdict, headline, tuple(parts))
+
+
+def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str:
+    """The answer for programs, versioned by `schema_version`; rates in messages a second."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "objectives": objectives.text,
+        **asdict(found),
+        "runs": [
+            {"rate": rate, "run_id": run.run_id, "outcome": finding.outcome.value, "reason": finding.reason}
+            for rate, runs in points.items()
+            for run, finding in runs
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _answer(found: RateLimit) -> str:
+    limit = found.limit
+    if found.is_contradictory:
+        return "has no limit that its runs agree on"
+    if limit is not None:
+        return (
+            f"holds {round_rate(limit.rate):,} messages/s "
+            f"(95% interval {round_rate(limit.low):,} to {round_rate(limit.high):,})"
+        )
+    return f"holds {found.held:,} messages/s or more" if found.held else "holds no rate that was tried"
+
+
+def curve_picture(found: RateLimit, points: Points, objectives: Objectives) -> Picture | None:
+    """Medians of the percentiles over the runs of each rate; a rate that is held has full points. None without any."""
+    judged = {rate: runs for rate, runs in points.items() if _median_ms(runs, "p50") is not None}
+    if not judged:
+        return None
+    named = {
+        name: [(rate, value) for rate, runs in judged.items() if (value := _median_ms(runs, name)) is not None]
+        for name in _IN_PICTURE
+    }
+    values = [value for of in named.values() for _, value in of] + list(objectives.latency_ms.values())
+    chart = Chart(
+        linear_axis("offered, messages a second", 0, max(judged), lambda rate: f"{rate:,.0f}"),
+        log_axis("latency, ms", min(values), max(values), short_number),
+    )
+    for name, limit_ms in objectives.latency_ms.items():
+        chart.across(limit_ms, f"{name} ≤ {short_number(limit_ms)} ms")
+    if found.held:
+        best = found.limit.rate if found.limit else found.held
+        chart.upright(best, f"{round_rate(best):,}")
+    for (name, of), colour in zip(named.items(), COLOURS, strict=False):
+        if of:
+            chart.line(name, of, colour)
+        for rate, value in of:
+            verdict = _verdict(points[rate])
+            title = f"{name} {short_number(value)} ms at {rate:,}/s: {verdict.value}"
+            chart.point(rate, value, colour, filled=verdict is RateOutcome.HELD, title=title)
+    return Picture("Latency by offered rate", chart.svg())
+
+
+def _sentences(found: RateLimit, points: Points) -> tuple[str, ...]:
+    said = []
+    if (limit := found.limit) is not None and limit.is_bracketed:
+        said.append(
+            f"half of the runs hold {round_rate(limit.rate):,} messages/s; 95% interval "
+            f"{round_rate(limit.search_low):,} to {round_rate(limit.search_high):,} for the machine as it was during "
+            "the search; the wider one in the headline is for other hours (--drift)"
+        )
+    elif limit is not None:
+        said.append(
+            f"not bracketed: by its runs the limit may be anywhere from {round_rate(limit.search_low):,} to "
+            f"{round_rate(limit.search_high):,} messages/s; allow more of them with --repeats, make them longer with "
+            "-- --duration, or search again at another hour with another --folder"
+        )
+    if found.held:
+        said.append(f"{found.held:,} messages/s: {_counts(points[found.held])}")
+    if found.broken is None:
+        said.append("no higher rate was tried: it is the highest that --to allows")
+    else:
+        reason = next((finding.reason for _, finding in points[found.broken] if finding.reason), "")
+        said.append(f"{found.broken:,} messages/s: {_counts(points[found.broken])}; {reason}")
+    if found.is_rig_bound:
+        said.append("the runs at the upper end are void, so the system may hold more than the rig can show here")
+    return tuple(said)
+
+
+def _counts(runs: JudgedRuns) -> str:
+    counts = Counter(finding.outcome for _, finding in runs)
+    return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in RateOutcome if counts[outcome])
+
+
+def _verdict(runs: JudgedRuns) -> RateOutcome:
+    counts = Counter(finding.outcome for _, finding in runs)
+    if counts[RateOutcome.HELD] > counts[RateOutcome.BROKEN]:
+        return RateOutcome.HELD
+    return RateOutcome.BROKEN if counts[RateOutcome.BROKEN] else RateOutcome.VOID
+
+
+def _row(rate: int, runs: JudgedRuns) -> tuple[str, ...]:
+    achieved = _median(runs, "achieved_rate_per_s")
+    values = [*(_median_ms(runs, name) for name in PERCENTILES), _median(runs, "cpu_us_per_message")]
+    return (
+        _verdict(runs).value,
+        _counts(runs),
+        f"{rate:,}",
+        "-" if achieved is None else f"{achieved:,.0f}",
+        *("-" if value is None else short_number(value) for value in values),
+    )
+
+
+def _median_ms(runs: JudgedRuns, percentile: str) -> float | None:
+    return _median(runs, f"latency_ns.{percentile}", 1e6)
+
+
+def _median(runs: JudgedRuns, path: str, divisor: float = 1.0) -> float | None:
+    """Over the runs that were judged; over the void ones if there are no others."""
+    judged = [run for run, finding in runs if finding.outcome is not RateOutcome.VOID] or [run for run, _ in runs]
+    values = [run.figures[path] for run in judged if path in run.figures]
+    return float(np.median(values)) / divisor if values else None

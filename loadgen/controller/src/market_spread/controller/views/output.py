@@ -14,11 +14,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
 
 # Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
-TONES = {
-    **dict.fromkeys(("better", "held", "confirmed"), "good"),
-    **dict.fromkeys(("worse", "broken"), "bad"),
-    **dict.fromkeys(("undecided", "void"), "unsure"),
-}
+TONES = {"better": "good", "held": "good", "worse": "bad", "broken": "bad", "undecided": "unsure", "void": "unsure"}
 _STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 _PAGE_CSS = Path(__file__).with_name("page.css")
 _STANDARD_OUTPUT = Path("-")
@@ -61,15 +57,12 @@ class Page:
 
 def terminal_view(page: Page) -> RenderableType:
     """The page for a rich console; pictures are left out."""
+    headline = Text(page.headline, style="bold")
+    if page.verdict:
+        style = f"bold reverse {_STYLES.get(TONES.get(page.verdict, ''), '')}".strip()
+        headline = Text.assemble((f"  {page.verdict.upper()}  ", style), f"  {page.headline}")
     parts = [_terminal_part(part) for part in page.parts if not isinstance(part, Picture)]
-    return Group("", _terminal_headline(page), *(line for part in parts for line in ("", part)))
-
-
-def _terminal_headline(page: Page) -> Text:
-    style = _STYLES.get(TONES.get(page.verdict, ""), "")
-    if not page.verdict:
-        return Text(page.headline, style="bold")
-    return Text.assemble((f"  {page.verdict.upper()}  ", f"bold reverse {style}".strip()), f"  {page.headline}")
+    return Group("", headline, *(line for part in parts for line in ("", part)))
 
 
 def _terminal_part(part: Table | Sentences) -> RenderableType:
@@ -85,9 +78,8 @@ def _terminal_part(part: Table | Sentences) -> RenderableType:
 
 def html_view(page: Page) -> str:
     """The page as one file that needs nothing else: style and pictures are inside."""
-    verdict = (
-        f'<span class="{TONES.get(page.verdict, "plain")}">{escape(page.verdict)}</span>: ' if page.verdict else ""
-    )
+    tone = TONES.get(page.verdict, "plain")
+    verdict = f'<span class="{tone}">{escape(page.verdict)}</span>: ' if page.verdict else ""
     title = f"{page.verdict}: {page.headline}" if page.verdict else page.headline
     parts = "\n".join(_html_part(part) for part in page.parts)
     return (
@@ -129,7 +121,8 @@ def markdown_view(page: Page, link_of: Callable[[Picture], str | None] = lambda 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int | None = None) -> str:
     """A table; all columns but the first text_columns are numbers and stand to the right, with None none of them."""
     rules = ["---" if text_columns is None or number < text_columns else "---:" for number in range(len(head))]
-    return "\n".join([_markdown_row(head), "|" + "|".join(rules) + "|", *(_markdown_row(cells) for cells in rows)])
+    first, *others = ("| " + " | ".join(map(_markdown_text, cells)) + " |" for cells in (head, *rows))
+    return "\n".join([first, "|" + "|".join(rules) + "|", *others])
 
 
 def _markdown_part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | None]) -> str:
@@ -140,10 +133,6 @@ def _markdown_part(part: Table | Sentences | Picture, link_of: Callable[[Picture
         return f"![{_markdown_text(part.title)}]({link})" if link else ""
     title = f"{_markdown_text(part.title)}:\n\n" if part.title else ""
     return title + markdown_table(part.head, part.rows, text_columns=part.text_columns)
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_markdown_text(cell) for cell in cells) + " |"
 
 
 def _markdown_text(text: str) -> str:
@@ -159,7 +148,11 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
     if html is not None:
         write_text(html, html_view(page))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
-        _write_markdown(page, markdown)
+        names: dict[int, str] = {}
+        for number, picture in enumerate((part for part in page.parts if isinstance(part, Picture)), 1):
+            names[id(picture)] = f"{markdown.stem}.svg" if number == 1 else f"{markdown.stem}-{number}.svg"
+            write_text(markdown.with_name(names[id(picture)]), picture.svg)
+        write_text(markdown, markdown_view(page, lambda picture: names[id(picture)]))
     if instead is not None:
         click.echo(instead, nl=False)
     elif markdown == _STANDARD_OUTPUT:
@@ -175,14 +168,3 @@ def write_text(path: Path, text: str) -> None:
     """Write the file whole or not at all. UsageError if that fails."""
     with usage_errors(f"{path} cannot be written", "name another file"):
         write_whole(path, text)
-
-
-def _write_markdown(page: Page, path: Path) -> None:
-    pictures = [part for part in page.parts if isinstance(part, Picture)]
-    names = {
-        id(picture): f"{path.stem}.svg" if number == 1 else f"{path.stem}-{number}.svg"
-        for number, picture in enumerate(pictures, 1)
-    }
-    for picture in pictures:
-        write_text(path.with_name(names[id(picture)]), picture.svg)
-    write_text(path, markdown_view(page, lambda picture: names[id(picture)]))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from market_spread.common.clock import Clock
@@ -59,7 +59,10 @@ def result_table(result: Result) -> RenderableType:
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *unanswered(result))]
     note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
     few = [Text(note, style="dim")] if too_few_clusters(result.latency_clusters) else []
-    return Group("", head, *reasons, "", _latency_table(result), *few, "", _figure_table(result))
+    figures = Table(show_header=False, box=None, padding=(0, 2))
+    for name, value in figure_rows(result):
+        figures.add_row(name, Text(value))
+    return Group("", head, *reasons, "", _latency_table(result), *few, "", figures)
 
 
 class _Rates:
@@ -90,7 +93,7 @@ def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
         parts.append(f"offered {rates[0]:>9,.0f}/s  processed {rates[1]:>9,.0f}/s")
     if progress.receiver is not None:
         alerts = progress.receiver.alerts + progress.receiver.warm_up_alerts
-        parts.append(f"alerts {alerts:>7,}  latency {_latency_so_far(progress)}")
+        parts.append(f"alerts {alerts:>7,}  latency {_latency_so_far(progress.receiver.latency_histogram)}")
     elif progress.job is not None and progress.job.detail:
         parts.append(progress.job.detail)
     return "  ".join(parts)
@@ -108,16 +111,14 @@ def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
         table.add_row("offered", f"{rates[0]:,.0f} messages/s, {progress.sender.messages_sent:,} sent{late}")
         table.add_row("processed", f"{rates[1]:,.0f} messages/s")
     if progress.receiver is not None:
-        warm_up = f", {progress.receiver.warm_up_alerts:,} in the warm-up"
-        table.add_row("alerts", f"{progress.receiver.alerts:,}{warm_up}")
-        table.add_row("latency so far", _latency_so_far(progress))
+        alerts, in_warm_up = progress.receiver.alerts, progress.receiver.warm_up_alerts
+        table.add_row("alerts", f"{alerts:,}, {in_warm_up:,} in the warm-up")
+        table.add_row("latency so far", _latency_so_far(progress.receiver.latency_histogram))
     return table
 
 
-def _latency_so_far(progress: RunProgress) -> str:
-    if progress.receiver is None or not progress.receiver.latency_histogram:
-        return "none yet"
-    histogram = HdrCounts.decode(progress.receiver.latency_histogram)
+def _latency_so_far(encoded: bytes) -> str:
+    histogram = HdrCounts.decode(encoded) if encoded else HdrCounts()
     if not histogram.count:
         return "none yet"
     # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.
@@ -126,20 +127,13 @@ def _latency_so_far(progress: RunProgress) -> str:
 
 
 def _latency_table(result: Result) -> Table:
-    table = Table(title="Latency, milliseconds", title_justify="left", box=None, padding=(0, 1), title_style="bold")
-    table.add_column("", no_wrap=True)
     rows = latency_rows(result, decimals=1, narrow=True)
     # On 80 columns there is no room for percentiles that the run is too short for.
     known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
-    for at in known:
-        table.add_column(PERCENTILES[at - 1], justify="right")
+    columns = (Column("", no_wrap=True), *(Column(PERCENTILES[at - 1], justify="right") for at in known))
+    table = Table(
+        *columns, title="Latency, milliseconds", title_justify="left", title_style="bold", box=None, padding=(0, 1)
+    )
     for row in rows:
         table.add_row(row[0], *(row[at] for at in known))
-    return table
-
-
-def _figure_table(result: Result) -> Table:
-    table = Table(show_header=False, box=None, padding=(0, 2))
-    for name, value in figure_rows(result):
-        table.add_row(name, Text(value))
     return table

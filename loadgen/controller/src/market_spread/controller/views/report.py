@@ -32,6 +32,12 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
     """The page, of the result, the timeline, the manifest, and what the processes pushed."""
     timeline = Timeline.read(folder.timeline)
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
+    pauses = [
+        (component, end_unix_ms, round(duration_ms, 1))
+        for component in ("job", "broker")
+        for end_unix_ms, duration_ms in jvm_pauses.read(folder.logs / f"{component}.gc.log")
+        if duration_ms >= _GC_MS_MIN
+    ]
     facts = {
         "result": json.loads(result.to_json()),
         "outcome": result.outcome,
@@ -42,7 +48,7 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
         "boundaries": [
             {"begin_ms": each.begin_us / 1000, "gap_ms": round(each.gap_us / 1000)} for each in boundaries[:MARKS_MAX]
         ],
-        "gc": _pauses(folder),
+        "gc": sorted(pauses, key=lambda pause: -pause[2])[:MARKS_MAX],
         "charts": {
             "cpus": _chart(timeline, {"machine": ("machine", "cpus"), **{name: (name, "cpus") for name in components}}),
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),
@@ -53,23 +59,10 @@ def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *,
 
 def pushed(folder: RunFolder, clock: Clock) -> str | None:
     """What the processes pushed, as the pages have it inside; None if there is no log."""
-    archive = Archive(folder.path.parent, clock=clock, history_bytes_max=_HISTORY_BYTES_MAX)
-    run = archive.open(folder.run_id)
+    run = Archive(folder.path.parent, clock=clock, history_bytes_max=_HISTORY_BYTES_MAX).open(folder.run_id)
     if run is None:
         return None
-    copied = copy_of(run, now_unix_ns=clock.unix_ns(), tick=0, aggregator={})
-    return data_json(copied, Range(), points=POINTS_MAX)
-
-
-def _pauses(folder: RunFolder) -> list[tuple[str, int, float]]:
-    """The longest collections: component, end, length in milliseconds."""
-    found = [
-        (component, end_unix_ms, round(duration_ms, 1))
-        for component in ("job", "broker")
-        for end_unix_ms, duration_ms in jvm_pauses.read(folder.logs / f"{component}.gc.log")
-        if duration_ms >= _GC_MS_MIN
-    ]
-    return sorted(found, key=lambda pause: -pause[2])[:MARKS_MAX]
+    return data_json(copy_of(run, now_unix_ns=clock.unix_ns(), tick=0, aggregator={}), Range(), points=POINTS_MAX)
 
 
 def _chart(timeline: Timeline, lines: dict[str, tuple[str, str]]) -> dict[str, Any]:
@@ -80,7 +73,7 @@ def _chart(timeline: Timeline, lines: dict[str, tuple[str, str]]) -> dict[str, A
     begin = min(int(series.unix_s[0]) for series in known.values())
     end = max(int(series.unix_s[-1]) for series in known.values()) + 1
     width = -(-(end - begin) // POINTS_MAX)
-    rows: list[list[float | None]] = [[begin + at * width] for at in range(-(-(end - begin) // width))]
+    rows: list[list[float | None]] = [[at] for at in range(begin, end, width)]
     for series in known.values():
         bins = (series.unix_s - begin) // width
         totals = np.bincount(bins, series.values, minlength=len(rows))

@@ -9,7 +9,7 @@ from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figur
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.controller.run_folder.manifest import Manifest, Scalar
+from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.views.output import markdown_table
 
@@ -31,18 +31,25 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
     """The document, from the result, the manifest and the timeline."""
     manifest = manifest_of(folder)
     steps = [f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None]
+    source, command = plan.origin.get("source"), "market-spread run workload.yaml"
+    if source != "market":
+        command = f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {source} files"
+    latencies = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
     parts = [
         f"# Run {result.run_id}",
         f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
         "## Purpose",
         plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
         "## Commands",
-        f"```sh\n{_command(plan)}\n```",
+        f"```sh\n{command}\n```",
         f"The workload is beside this document as it was run. Steps: {', '.join(steps)}.",
         "## Verdicts",
         *(_verdict(name, result) for name in ("correct", "valid", "objectives")),
         "## Figures",
-        _latencies(result),
+        markdown_table(LATENCY_HEAD, latencies),
+        f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
+        "together: an interval takes a run of more than 45 s. “– (6 clusters)”: not evaluated, for a tail takes "
+        f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed.",
         markdown_table(("figure", ""), figure_rows(result)),
         "## Out of the ordinary",
         "\n".join(f"* {each}" for each in anomalies(result, timeline)) or "Nothing.",
@@ -72,19 +79,11 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
         found.append(f"the run was resumed {result.resumed} times")
     for component in ("job", "broker"):
         pauses = timeline.series(component, "gc_pause_ms")
-        if len(pauses) and pauses.values.max() > 100:
+        if len(pauses) and (longest_ms := pauses.values.max()) > 100:
             at = datetime.fromtimestamp(int(pauses.unix_s[pauses.values.argmax()]), UTC)
-            longest_ms = pauses.values.max()
-            found.append(
-                f"the {component}'s JVM collected for {longest_ms:.0f} ms within a second, at {at:%H:%M:%S} UTC"
-            )
+            told = f"collected for {longest_ms:.0f} ms within a second, at {at:%H:%M:%S} UTC"
+            found.append(f"the {component}'s JVM {told}")
     return found
-
-
-def _command(plan: RunPlan) -> str:
-    if plan.origin.get("source") == "market":
-        return "market-spread run workload.yaml"
-    return f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {plan.origin.get('source')} files"
 
 
 def _verdict(name: str, result: Result) -> str:
@@ -99,21 +98,11 @@ def _verdict(name: str, result: Result) -> str:
     return f"### {title}: {words[assessment['holds']]}\n\n{table}".rstrip()
 
 
-def _latencies(result: Result) -> str:
-    note = (
-        f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
-        f"together: an interval takes a run of more than 45 s. “– (6 clusters)”: not evaluated, for a tail takes "
-        f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed."
-    )
-    rows = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
-    return f"{markdown_table(LATENCY_HEAD, rows)}\n\n{note}"
-
-
 def _facts(manifest: Manifest | None, wanted: Iterable[tuple[str, str]]) -> str:
     if manifest is None:
         return "There is no manifest: the run ended before its processes were there."
-    rows = [(f"{section} {name}", _text(manifest.sections.get(section, {}).get(name))) for section, name in wanted]
-    return markdown_table(("", ""), rows)
+    found = [(f"{section} {name}", manifest.sections.get(section, {}).get(name)) for section, name in wanted]
+    return markdown_table(("", ""), [(name, "not known" if each is None else f"`{each}`") for name, each in found])
 
 
 def manifest_of(folder: RunFolder) -> Manifest | None:
@@ -122,7 +111,3 @@ def manifest_of(folder: RunFolder) -> Manifest | None:
         return Manifest.read(folder.manifest)
     except UsageError:
         return None
-
-
-def _text(value: Scalar) -> str:
-    return "not known" if value is None else f"`{value}`"

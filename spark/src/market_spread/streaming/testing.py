@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -66,7 +66,7 @@ class MemoryRun:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
         self._spark = spark
-        self._jvm: Any = spark._jvm
+        self._jvm = cast(Any, spark._jvm)
         self._mode = BY_NAME[mode]
         self._pipeline = pipeline
         sql = self._jvm.org.apache.spark.sql

@@ -17,7 +17,8 @@ from market_spread.controller.archive.provenance import data_section
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.workload import read_workload, to_yaml
 from market_spread.controller.run_folder.manifest import Manifest
-from market_spread.controller.session.execute import interrupted_run, judge_again
+from market_spread.controller.session.execute import interrupted_run
+from market_spread.controller.session.lifecycle import judge_again
 from market_spread.metrics_aggregator.http.archive import Archive
 from tests.support.paths import QUICK
 

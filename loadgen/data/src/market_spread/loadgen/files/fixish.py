@@ -213,7 +213,7 @@ def _symbols(cells: Bytes2D) -> _Column:
 
 
 def _order_ids(cells: Bytes2D) -> _Column:
-    bad = ~_IN_ORDER_ID[cells].all(axis=1)
+    bad = np.logical_or.reduce(~_IN_ORDER_ID[cells], axis=1)
     return cells.view(f"S{cells.shape[1]}")[:, 0], [
         Check(bad, lambda i: f"the order id {cells[i].tobytes()!r} is not of letters and digits")
     ]

@@ -71,7 +71,7 @@ class Broker:
         options = [self.archive_option, log_option(self.folder / "broker.gc.log")]
         if self.metrics_agent is not None:
             options.append(f"-javaagent:{self.metrics_agent}={self.metrics_address}:{_METRICS_RULES}")
-        command = [
+        command: list[str | Path] = [
             self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(map(str, self.jars)), *filter(None, options), "kafka.Kafka", self._prepare_folder(),
         ]  # fmt: skip

@@ -37,7 +37,7 @@ proto: $(READY)  ## Generate the stubs from proto/
 ui: $(READY)  ## Build what the web page runs from services/metrics_ui
 	@.ci/ui build
 
-generated: $(READY)  ## Write the dashboards, docs/metrics.md and docs/workloads.md from code
+generated: $(READY)  ## Write the dashboards and the pages metrics, workloads and environment from code
 	@$(BIN)/python charts/monitoring/generator
 
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy

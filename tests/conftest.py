@@ -15,9 +15,9 @@ settings.load_profile("market_spread")
 LONGEST = tuple(
     f"integration/test_{name}"
     for name in (
-        "recovery", "counting", "decisions", "run", "compare", "wheels", "peers", "applications", "ladder",
-        "run_document", "prometheus", "replay", "wrong_jobs", "kafka_security", "columns", "snippets", "over_kafka",
-        "second_run", "sender_receiver", "up_down",
+        "applications", "your_system", "compare", "peers", "run", "wrong_jobs", "columns", "kafka_security", "replay",
+        "decisions", "prometheus", "counting", "run_document", "feature_cost", "recovery", "snippets", "over_kafka",
+        "continuous_integration", "wheels", "second_run", "sender_receiver", "up_down",
     )
 )  # fmt: skip
 

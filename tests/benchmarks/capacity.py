@@ -26,9 +26,9 @@ from market_spread.common.load.schedule import Steps
 from market_spread.controller.capacity.costs import SHIPPED, TERMS, Demand, Observation
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.host.timeline import Timeline
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, overridden, read_workload
+from market_spread.controller.plan.reading import Overrides, overridden, read_workload
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 
 RUNS = Path("runs/capacity")
 _HELD_OUT = "held-out"

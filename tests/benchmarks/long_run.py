@@ -78,7 +78,7 @@ def judge(minutes: int) -> dict[str, float]:
     return {
         "alerts": len(theirs),
         "ledger_mb": len(theirs) * LEDGER_LINE_BYTES / 1e6,
-        "histogram_kb": latencies.end_to_end.counts.nbytes / 1e3,
+        "histogram_kb": HdrCounts(latencies.alerts.received_us - latencies.alerts.intended_us).counts.nbytes / 1e3,
         "hlog_mb": hlog_bytes / 1e6,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

@@ -17,7 +17,7 @@ from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import cpu_us
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.v1.control_pb2 import Phase
 
 _STEADY = "steady.yaml"

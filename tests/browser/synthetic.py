@@ -167,8 +167,8 @@ class SyntheticRun:
             "pushes": 3 * end_s, "duplicates": 2, "missing": 0, "dropped": 3, "refused": 0, "series": 34,
             "series_evicted": 0, "push_us_p50": 412, "push_us_p99": 1_204, "push_us_max": 3_870,
             "merge_us_p50": 118, "merge_us_p99": 391, "merge_us_max": 1_002, "lag_us_p50": 21_400,
-            "lag_us_p99": 48_900, "lag_us_max": 93_000, "lag_ms": 38.2, "push_failures": 0, "unreadable": 0,
-            "memory_bytes": 74_300_000, "clients": 2, "history_bytes": 9_200_000, "history_bytes_max": 268_435_456,
+            "lag_us_p99": 48_900, "lag_us_max": 93_000, "lag_seconds": 0.0382, "unwritten": 0, "unreadable": 0,
+            "memory_bytes": 74_300_000, "clients": 2, "history_bytes": 9_200_000, "history_limit_bytes": 268_435_456,
             "history_dropped": 0,
         }  # fmt: skip
 

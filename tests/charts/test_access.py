@@ -9,13 +9,12 @@ from tests.charts.catalog import DEFAULT, MARKET_SPREAD, Profile, rendered
 from tests.charts.pods import pods
 
 SECURED: dict[str, Any] = {
-    "kafka__enabled": False,
-    "kafka__bootstrapServers": "b1:9093",
-    "kafka__security__protocol": "SASL_SSL",
-    "kafka__security__username": "market-spread",
-    "kafka__security__passwordSecret": "kafka-password",
-    "kafka__security__caSecret": "kafka-ca",
-    "kafka__security__certificateSecret": "kafka-certificate",
+    "kafka__external__bootstrap": "b1:9093",
+    "kafka__external__security__protocol": "SASL_SSL",
+    "kafka__external__security__username": "market-spread",
+    "kafka__external__security__passwordSecret": "kafka-password",
+    "kafka__external__security__caSecret": "kafka-ca",
+    "kafka__external__security__certificateSecret": "kafka-certificate",
 }
 
 
@@ -120,7 +119,7 @@ def test_clients_of_kafka_are_told_the_files(component: str) -> None:
 
 
 def test_encryption_alone_needs_no_user() -> None:
-    made = rendered(DEFAULT, kafka__enabled=False, kafka__bootstrapServers="b1:9093", kafka__security__protocol="SSL")
+    made = rendered(DEFAULT, kafka__external__bootstrap="b1:9093", kafka__external__security__protocol="SSL")
 
     told = {entry["name"] for pod in pods(made) for container in pod.containers for entry in container.get("env", [])}
     assert "MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL" in told

@@ -10,7 +10,7 @@ import yaml
 from market_spread.common.job_contract import APPLICATIONS
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import MESSAGE_BYTES_MAX
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.reading import read_workload
 from market_spread.loadgen.market.parameters import REJECTED_SHARE
 from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
 from tests.charts.pods import pod, pods, selects
@@ -105,7 +105,7 @@ def test_the_driver_is_told_everything() -> None:
         "BATCH_S": "10",
         "SHUFFLE_PARTITIONS": "1",
         "WARM_UP_BATCHES": "12",
-        "CHECKPOINT": "/var/lib/market-spread/checkpoint/job-$(MARKET_SPREAD_REPLICA)",
+        "CHECKPOINT": "/var/lib/market-spread/checkpoint/spread/market-spread-job-$(MARKET_SPREAD_REPLICA)",
         "LEASE": "$(MARKET_SPREAD_POD_NAME)",
         "DRIVER_MEMORY": "1g",
         "JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -264,7 +264,7 @@ def test_the_brokers_metrics_are_those_of_a_laptop() -> None:
 
 
 def test_brokers_elsewhere_leave_no_broker_here() -> None:
-    made = rendered(DEFAULT, kafka__enabled=False, kafka__bootstrapServers="b1:9092,b2:9092")
+    made = rendered(DEFAULT, kafka__external__bootstrap="b1:9092,b2:9092")
 
     assert not [
         found for found in made.objects if found["metadata"]["labels"].get("app.kubernetes.io/component") == "kafka"
@@ -279,6 +279,15 @@ def test_all_decisions_are_an_application_and_a_topic() -> None:
     assert environment(made, "job")["APPLICATION"] == APPLICATIONS["all"]
     assert pod(made, "topics").spec["containers"][0]["args"][-2:] == ["--decisions", "all"]
     assert "--decisions" not in pod(without, "topics").spec["containers"][0]["args"]
+
+
+def test_a_prefix_goes_to_all_who_name_topics() -> None:
+    made = rendered(DEFAULT, kafka__prefix="trial.")
+
+    assert environment(made, "job")["TOPIC_PREFIX"] == "trial."
+    assert pod(made, "topics").spec["containers"][0]["args"][-2:] == ["--prefix", "trial."]
+    (probe,) = [found for found in made.of("Pod") if found["metadata"]["name"].endswith("-test-kafka")]
+    assert probe["spec"]["containers"][0]["args"][-2:] == ["--prefix", "trial."]
 
 
 def test_topics_are_made_by_a_job_that_is_new_when_it_differs() -> None:

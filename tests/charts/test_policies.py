@@ -133,7 +133,7 @@ def test_without_a_namespace_of_prometheus_nobody_outside_comes_in() -> None:
 
 
 def test_brokers_elsewhere_are_reached_at_their_ports_by_those_who_use_kafka() -> None:
-    values: dict[str, Any] = {"kafka__enabled": False, "kafka__bootstrapServers": "b1:9093,b2:9094,b3:9093"}
+    values: dict[str, Any] = {"kafka__external__bootstrap": "b1:9093,b2:9094,b3:9093"}
     made = rendered(DEFAULT, **values, networkPolicy__kafka__cidrs=["10.1.0.0/16"])
 
     assert made.of("NetworkPolicy", "kafka") == []

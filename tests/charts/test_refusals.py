@@ -11,7 +11,10 @@ POOLS = Profile("node-pools")
 MONITORING = Profile("monitoring")
 Values = Mapping[str, Any]
 
-SASL = {"kafka.enabled": False, "kafka.bootstrapServers": "b1:9092", "kafka.security.protocol": "SASL_SSL"}
+SASL = {"kafka.external.bootstrap": "b1:9092", "kafka.external.security.protocol": "SASL_SSL"}
+SSL = {"kafka.external.bootstrap": "b1:9092", "kafka.external.security.protocol": "SSL"}
+PLAIN = {"kafka.external.bootstrap": "b1:9092"}
+PIPELINE = {"job.pipeline.configMap": "fares", "job.pipeline.file": "fares.py", "job.pipeline.function": "fares"}
 
 # Values that contradict each other, or the nodes: the chart's own sentences.
 CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
@@ -53,12 +56,54 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     (DEFAULT, {"kafka.heap": "1400m"}, "kafka.memory=1536Mi holds the heap of 1400m and less than 384Mi besides"),
     (DEFAULT, {"run.enabled": True}, "run.enabled=true, and run.workload is empty"),
     (DEFAULT, {"sender.pool": "load"}, 'sender.pool="load" and receiver.pool="": the two share a node'),
-    (DEFAULT, {"kafka.bootstrapServers": "b1:9092"}, "kafka.bootstrapServers=b1:9092 with kafka.enabled=true"),
-    (DEFAULT, {"kafka.enabled": False}, "kafka.enabled=false, and kafka.bootstrapServers is empty"),
-    (DEFAULT, {"kafka.security.protocol": "SSL"}, "the trial broker speaks PLAINTEXT alone"),
-    (DEFAULT, SASL, "SASL_SSL needs kafka.security.username and passwordSecret"),
-    (DEFAULT, {"kafka.security.username": "u"}, "protocol=PLAINTEXT, which knows no users"),
-    (DEFAULT, {"kafka.security.caSecret": "ca"}, "protocol=PLAINTEXT, which does not encrypt"),
+    (
+        DEFAULT,
+        {"kafka.external.security.protocol": "SSL"},
+        "kafka.external.security is set (protocol=SSL), and kafka.external.bootstrap is empty: the trial broker speaks "
+        "PLAINTEXT alone; name your brokers",
+    ),
+    (DEFAULT, {"kafka.external.security.caSecret": "ca"}, "is set (protocol=PLAINTEXT), and kafka.external.bootstrap"),
+    (DEFAULT, SASL, "SASL_SSL needs kafka.external.security.username and passwordSecret; set both"),
+    (DEFAULT, {**SASL, "kafka.external.security.username": "u"}, "needs kafka.external.security.username and password"),
+    (DEFAULT, {**SSL, "kafka.external.security.username": "u"}, "protocol=SSL, which knows no users; use SASL_SSL"),
+    (DEFAULT, {**PLAIN, "kafka.external.security.username": "u"}, "protocol=PLAINTEXT, which knows no users"),
+    (DEFAULT, {**PLAIN, "kafka.external.security.caSecret": "ca"}, "protocol=PLAINTEXT, which does not encrypt"),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.pipeline.image": "registry.example.com/fares:1"},
+        "job.pipeline.image=registry.example.com/fares:1 and job.pipeline.configMap=fares: the file is in one of the",
+    ),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.pipeline.function": ""},
+        "job.pipeline.file=fares.py, and job.pipeline.function is empty; name the function that returns the pipeline",
+    ),
+    (DEFAULT, {**PIPELINE, "job.pipeline.file": ""}, "job.pipeline has no file; name it, or leave"),
+    (DEFAULT, {"job.pipeline.configMap": "fares"}, "job.pipeline has no file; name it, or leave"),
+    (DEFAULT, {"job.pipeline.image": "fares:1"}, "job.pipeline has no file; name it, or leave"),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.pipeline.configMap": ""},
+        "job.pipeline.file=fares.py is nowhere; name the job.pipeline.image or job.pipeline.configMap that has it",
+    ),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.pipeline.file": "/opt/fares.py"},
+        "job.pipeline.file=/opt/fares.py with a ConfigMap, whose keys are no paths; use fares.py",
+    ),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.pipeline.configMap": "", "job.pipeline.image": "fares:1"},
+        "job.pipeline.file=fares.py with an image; name its whole path there, such as /opt/fares/fares.py",
+    ),
+    (
+        DEFAULT,
+        {**PIPELINE, "job.decisions": "all"},
+        "job.decisions=all with job.pipeline: decisions are those of Market",
+    ),
+    (DEFAULT, {**PIPELINE, "job.replicas": 2}, "job.replicas=2 with job.pipeline: every output would come as often"),
+    (DEFAULT, {**PIPELINE, "run.enabled": True, "run.workload": "x"}, "run.enabled=true with job.pipeline: a run in a"),
+    (DEFAULT, {**PIPELINE, "topics.partitions": 4}, "has 3 slots (count x slots), and each of topics.partitions=4"),
     (DEFAULT, {"topics.replicas": 3}, "topics.replicas=3 with the one trial broker"),
     (DEFAULT, {"sender.realtime.enabled": True}, "sender.realtime.enabled=true, and sender is not pinned"),
     (DEFAULT, {"receiver.realtime.enabled": True}, "receiver.realtime.enabled=true, and receiver is not pinned"),
@@ -97,9 +142,17 @@ MALFORMED: list[tuple[Profile, Values, str]] = [
     (DEFAULT, {"job.executors.cpu": ""}, "job/executors/cpu"),
     (DEFAULT, {"job.executors.javaOptions": "-Xmx4g"}, "job/executors/javaOptions"),
     (DEFAULT, {"job.driver.heap": "1Gi"}, "job/driver/heap"),
-    (DEFAULT, {"kafka.bootstrapServers": "b1"}, "kafka/bootstrapServers"),
-    (DEFAULT, {"kafka.security.protocol": "sasl_ssl"}, "kafka/security/protocol"),
-    (DEFAULT, {"kafka.security.saslMechanism": "GSSAPI"}, "kafka/security/saslMechanism"),
+    (DEFAULT, {"job.pipeline.file": "fares"}, "job/pipeline/file"),
+    (DEFAULT, {"job.pipeline.file": "../fares.py"}, "job/pipeline/file"),
+    (DEFAULT, {"job.pipeline.function": "fares.py:fares"}, "job/pipeline/function"),
+    (DEFAULT, {"job.pipeline.image": "fares:latest"}, "job/pipeline/image"),
+    (DEFAULT, {"job.pipeline.configmap": "fares"}, "configmap"),
+    (DEFAULT, {"kafka.external.bootstrap": "b1"}, "kafka/external/bootstrap"),
+    (DEFAULT, {"kafka.external.security.password": "secret"}, "password"),
+    (DEFAULT, {"kafka.external.security.protocol": "sasl_ssl"}, "kafka/external/security/protocol"),
+    (DEFAULT, {"kafka.external.security.saslMechanism": "GSSAPI"}, "kafka/external/security/saslMechanism"),
+    (DEFAULT, {"kafka.prefix": "trial"}, "kafka/prefix"),
+    (DEFAULT, {"kafka.prefix": "my trial."}, "kafka/prefix"),
     (DEFAULT, {"networkPolicy.apiServer.cidrs": []}, "networkPolicy/apiServer/cidrs"),
     (DEFAULT, {"networkPolicy.apiServer.ports": [0]}, "networkPolicy/apiServer/ports"),
     (DEFAULT, {"tolerations": [{"key": "a", "operater": "Exists"}]}, "tolerations/0"),

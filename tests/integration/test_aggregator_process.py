@@ -208,7 +208,7 @@ def test_what_cannot_be_written_is_refused_for_now_and_taken_later(launch: Launc
     assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
     assert "metrics.hlog cannot be written: Not a directory" in str(refused.value.details())
     assert lag_count(aggregator) == 1
-    assert aggregator.json("/api/v1/runs/r1/data")["aggregator"]["push_failures"] == 1
+    assert aggregator.json("/api/v1/runs/r1/data")["aggregator"]["unwritten"] == 1
     assert (runs / "r1" / "metrics.hlog").exists()
 
 

@@ -1,6 +1,7 @@
 """The job's columns on static frames, in a real Spark: cutting messages, packing words, the rule, what leaves."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,10 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.loadgen.market.symbols import universe
-from market_spread.streaming import AsOfJoin
+from market_spread.streaming import AsOfJoin, Sink, Source, Text
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
@@ -695,3 +696,27 @@ def test_emission_is_stamped_with_the_time_of_day(spark: SparkSession) -> None:
     after_us = spark.range(1).select(now_us.alias("now")).collect()[0]["now"]
 
     assert after_us - 60_000_000 < alert["emitted_us"] <= after_us
+
+
+def test_what_has_no_room_for_stamps_has_them_in_its_headers(spark: SparkSession) -> None:
+    """A text and the report of a malformed frame; not an alert, which has them as fields."""
+    before_us = time.time_ns() // 1000
+    lines = Source("nbbo", Text()).to_sink(Sink("lines", Text()), name="lines")
+    of_text = real_time.compile_pipeline(
+        lines, {"nbbo": records(spark, b"a line")}, {"lines": "lines", "invalid": "invalid"}
+    )
+    both = Source("nbbo", NBBO).to_sink(Sink("lines", Text("{symbol}")), name="symbols")
+    of_frames = real_time.compile_pipeline(
+        both, {"nbbo": records(spark, QUOTE, b"short")}, {"lines": "lines", "invalid": "invalid"}
+    )
+
+    written = [*of_text.collect(), *of_frames.collect()]
+
+    assert [row["topic"] for row in written] == ["lines", "lines", "invalid"]
+    for row in written:
+        stamps = {header["key"]: int(header["value"]) for header in row["headers"]}
+        assert list(stamps) == ["read_us", "emitted_us"]
+        assert before_us <= stamps["read_us"] <= stamps["emitted_us"] <= time.time_ns() // 1000
+    pipeline, frames = market_spread(), {"nbbo": records(spark, QUOTE), "orders": records(spark, ORDER_MESSAGE)}
+    topics = {name: name for name in (*pipeline.ends, "invalid")}
+    assert "headers" not in real_time.compile_pipeline(pipeline, frames, topics).columns

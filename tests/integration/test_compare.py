@@ -67,10 +67,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("turns")
     other = folder / "small-frames.yaml"
     other.write_text(SMALL.read_text().replace("messages: 200", "messages: 100"))
-    words = ("ab", SMALL, other, "--repeats", 1, "--folder", folder / "ab", "--seed", 1, "--", "--rate", 1000)
+    words = ("ab", SMALL, other, "--repeats", 1, "--runs-folder", folder / "ab", "--seed", 1, "--", "--rate", 1000)
     with started(*words) as process:
         said = output_until(process, "pair 1 of 1: ") + output_until(process, "pair 1 of 1: ")
-        said += output_until(process, "metrics page: ")
+        said += output_until(process, "measuring")
         process.send_signal(signal.SIGINT)
         said += process.communicate(timeout=TIMEOUT_S)[0]
     ended = run(*words)
@@ -148,7 +148,7 @@ def test_history_has_the_runs(made: Made) -> None:
 def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
     words = (
         "sweep", SMALL, "--slo", "p50=60s", "--start", 1000, "--to", 1000, "--repeats", 1, "--no-curve",
-        "--folder", tmp_path / "sweep", "--html", tmp_path / "sweep.html",
+        "--runs-folder", tmp_path / "sweep", "--html", tmp_path / "sweep.html",
     )  # fmt: skip
 
     first, again = run(*words), run(*words)
@@ -161,10 +161,10 @@ def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_be_made_ends_it(tmp_path: Path) -> None:
-    ended = run("ab", SMALL, SMALL, "--folder", tmp_path / "ab", "--", "--warp", "9")
+    ended = run("ab", SMALL, SMALL, "--runs-folder", tmp_path / "ab", "--", "--warp", "9")
 
     assert ended.returncode == 2
-    assert "No such option '--warp'" in ended.stderr
+    assert "market-spread: no such option '--warp'; see market-spread run --help\n" in ended.stderr
     assert ended.stderr.endswith(
         "market-spread: no run could be made, as said above; fix that, then run the same command again\n"
     )

@@ -14,6 +14,7 @@ import pytest
 
 from market_spread.controller.deploy.local.broker import Broker
 from tests.support.jobs import Jobs, Query
+from tests.support.pipelines import named
 
 COUNTING_ALL = f"{Path(__file__).parent / 'workloads' / 'counting_all.py'}:counting_all"
 VALUES = (5, 10, 15)
@@ -45,7 +46,7 @@ def killed(jobs: Jobs, checkpoint: Path, after_break: str) -> Killed:
     topic = f"numbers-{after_break}"
     sink = f"totals-{topic}"
     jobs.create_topics(topic, sink)
-    client = jobs.start_job("counting", checkpoint, topics=f"numbers={topic},totals={sink}")
+    client = jobs.start_job(named("counting"), checkpoint, topics=f"numbers={topic},totals={sink}")
     for sequence in (0, 1):
         jobs.send(topic, [number(sequence)])
         jobs.wait_for_commit(client, topic)
@@ -118,7 +119,7 @@ def restarted(jobs: Jobs, tmp_path_factory: pytest.TempPathFactory) -> Callable[
             appended = point(checkpoint)
             jobs.create_topics(sink)
             jobs.send(sink, dead.records[:appended])
-            queries.append(Query("counting", checkpoint, f"numbers={dead.topic},totals={sink}"))
+            queries.append(Query(named("counting"), checkpoint, f"numbers={dead.topic},totals={sink}"))
     sink = f"totals-{SENT_AGAIN}-all"
     jobs.create_topics(sink)
     queries.append(Query(COUNTING_ALL, folder / "all", f"numbers=numbers-{SENT_AGAIN},totals={sink}"))
@@ -170,7 +171,7 @@ def test_another_number_of_cores_loses_and_doubles_nothing(jobs: Jobs, tmp_path:
         sequences = range(i * rounds // 3, (i + 1) * rounds // 3)
         numbers = [f"N{name:<8}{s:012}{s + 1:+012}".encode() for s in sequences for name in counters]
         jobs.send("numbers-scaled", numbers)
-        client = jobs.start_job("counting", checkpoint, topics=topics, cores=cores, state_partitions=4)
+        client = jobs.start_job(named("counting"), checkpoint, topics=topics, cores=cores, state_partitions=4)
         jobs.wait_for_commit(client, "numbers-scaled")
         jobs.kill(client)
 

@@ -16,7 +16,7 @@ from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.deploy.local import stack as stacks
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.session.run import Run
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
@@ -28,9 +28,13 @@ Meanwhile = Callable[[LocalStack, RunProgress], None]
 
 
 def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, progress: None) -> Observed:
-    """A small run that asks for all decisions. meanwhile: called all the time, with what goes on."""
+    """A small run that asks for all decisions. meanwhile: called all the time, with what goes on.
+
+    Few of its orders are probes, whose verdicts change: what those met nobody knows where a slow machine delays them by
+    seconds, and an oracle that knows too little calls no alert right.
+    """
     overrides = Overrides(rate_per_s=2_000, duration_s=10, mode=mode)
-    workload = read_workload(SMALL, overrides).changed(decisions="all", job={"replicas": 1})
+    workload = read_workload(SMALL, overrides).changed(decisions="all", job={"replicas": 1}, market={"probes_per_s": 5})
     processes = LocalStack(folder=folder, java=find_java(), jars=JarCache(), workload=workload, clock=SystemClock())
     run = Run(
         plan_of_workload(workload),
@@ -97,7 +101,7 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
 
     assert found.error is None
     assert found.judgement is not None
-    assert found.judgement.ok
+    assert found.judgement.ok, found.judgement.void_reason
     assert found.decisions is not None
     assert not found.decisions.ok
     assert 5 <= found.decisions.missing <= 12

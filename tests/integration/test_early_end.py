@@ -38,8 +38,8 @@ def test_a_drain_ends_a_long_batch_and_the_next_one_goes_on(jobs: Jobs, tmp_path
         client.drain_job(KafkaBroker(jobs.broker.bootstrap_servers).end_offsets(["early-lines"]), BATCH_S / 2)
         assert time.monotonic() - begun_s < 30
     jobs.send("early-lines", [b"awake"])
-    counts = ["a a => 1", "w wide => 1", "s spread => 1", "a another => 2", "a alert => 3"]
-    counts += ["a an => 4", "a absurd => 5", "s spread => 2", "a awake => 6"]
+    counts = ["a => 1", "wide => 1", "spread => 1", "another => 1", "alert => 1"]
+    counts += ["an => 1", "absurd => 1", "spread => 2", "awake => 1"]
     # The next batch runs: what comes is answered, though nothing ends it for minutes.
     eventually("the last line is counted", lambda: len(jobs.received("early-counts")) == len(counts), within_s=30)
     assert jobs.received("early-counts") == [count.encode() for count in counts]

@@ -23,13 +23,14 @@ from market_spread.controller.clients.services import Addresses, Clients, sent_e
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import Oracle
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
-from tests.support.secured_broker import SecuredBroker
+from tests.integration.test_your_system import change, of_template, run
+from tests.support.secured_broker import PASSWORD, USER, SecuredBroker
 from tests.support.sending import sent
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
@@ -151,3 +152,64 @@ def send_all(clients: Clients, load: PlannedLoad) -> int:
     start_ns = clients.start_sending(load, run_id="secured", linger_us=2_000, frame_messages=200)
     clients.drain_job(sent_ends([sent(clients, TIMEOUT_S)]), TIMEOUT_S)
     return start_ns
+
+
+SECURED = """
+_SECURITY = {
+    name: os.environ[f"MARKET_SPREAD_KAFKA_{variable}"]
+    for name, variable in {
+        "security_protocol": "SECURITY_PROTOCOL", "sasl_mechanism": "SASL_MECHANISM",
+        "sasl_plain_username": "USERNAME", "ssl_cafile": "CA_FILE",
+    }.items()
+}
+_SECURITY["sasl_plain_password"] = open(os.environ["MARKET_SPREAD_KAFKA_PASSWORD_FILE"]).read().strip()
+"""
+
+
+@pytest.fixture
+def fares(broker: SecuredBroker, tmp_path: Path) -> Path:
+    """What `init` writes, with topics and a group of its own on that broker, which its system gets into."""
+    folder = of_template(tmp_path, "loop")
+    (folder / "password").write_text(broker.password_file.read_text())
+    security = {
+        "protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "username": USER, "password_file": "password",
+        "ca_file": str(broker.ca_file),
+    }  # fmt: skip
+    change(folder, kafka={"bootstrap": broker.bootstrap_servers, "prefix": "mine.", "security": security})
+    system = folder / "system.py"
+    text = system.read_text().replace("bootstrap_servers=_SERVERS", "bootstrap_servers=_SERVERS, **_SECURITY")
+    system.write_text(text.replace("\n\ndef main", f"{SECURED}\n\ndef main"))
+    return folder
+
+
+def test_a_system_of_the_users_is_put_under_load_on_it(broker: SecuredBroker, fares: Path) -> None:
+    kafka = KafkaBroker(broker.bootstrap_servers, security=broker.security)
+    kafka.create_topics({"trips": 1, "fares": 1})  # somebody else's, of the same names
+
+    status, result, said = run(fares)
+    assert (status, result["verdict"]) == (0, "passed"), said
+    assert (result["alerts_received"], result["alerts_missing"]) == (2400, 0)
+    ends = kafka.end_offsets(["mine.trips", "mine.fares", "trips", "fares"])
+    written = {name: sum(end for (topic, _), end in ends.items() if topic == name) for name, _ in ends}
+    assert written == {"mine.trips": 3200, "mine.fares": 3200, "trips": 0, "fares": 0}
+    told = b"".join(path.read_bytes() for path in (fares / "runs").rglob("*") if path.is_file())
+    assert PASSWORD.encode() not in told
+
+    # What it lost is found among records of an earlier run.
+    system = fares / "system.py"
+    place = "        fare = {"
+    assert place in system.read_text()
+    system.write_text(system.read_text().replace(place, f"        if trip['trip_id'] == 1500: continue\n{place}"))
+    status, result, said = run(fares)
+    assert status == 1, said
+    assert (result["alerts_missing"], result["alerts_duplicated"], result["alerts_wrong"]) == (1, 0, 0)
+
+
+def test_a_wrong_password_of_a_workload_is_one_sentence(broker: SecuredBroker, fares: Path) -> None:
+    (fares / "password").write_text("wrong")
+
+    status, _, said = run(fares)
+
+    assert status == 3
+    assert f"the Kafka broker at {broker.bootstrap_servers} cannot be used" in said
+    assert "Traceback" not in said

@@ -16,9 +16,8 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.streaming.driver.kubernetes import lease as lease_module
-from market_spread.streaming.driver.kubernetes.lease import Lease
-from market_spread.streaming.driver.kubernetes.lease_store import ApiServer as Api
-from market_spread.streaming.driver.kubernetes.lease_store import KubernetesLease
+from market_spread.streaming.driver.kubernetes.lease import ApiServer as Api
+from market_spread.streaming.driver.kubernetes.lease import KubernetesLease, Lease
 from tests.support.waiting import eventually
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"

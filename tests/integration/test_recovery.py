@@ -13,14 +13,15 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import MODES, REAL_TIME
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import KafkaBroker, Producer
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, Workload, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
+from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
@@ -117,7 +118,7 @@ def put_noise(rig: Rig) -> list[tuple[str, str]]:
     bad_number = good_quote.replace(b"0000100010", b"00001O0010")
     noise = bytes(range(256)) * 8192  # 2 MiB: no whole number of messages
     reasons: list[tuple[str, str]] = []
-    producer = Producer(rig.addresses.bootstrap_servers, client_id="noise")
+    producer = KafkaBroker(rig.addresses.bootstrap_servers, "noise").producer()
 
     def put(topic: str, value: bytes, reason: str, version: bytes = b"1") -> None:
         problems: list[Exception] = []

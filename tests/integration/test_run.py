@@ -166,9 +166,11 @@ def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound
 
     assert ended.exit_status == 0, ended.stderr
     result = ended.result
-    # Those that were sent within the delays of a change of their verdict: there are some, and most are decided.
-    assert 0 < int(str(result["alerts_undecided"])) < int(str(result["alerts_expected"])) / 2
-    assert int(str(result["alerts_received"])) >= int(str(result["alerts_expected"])) > 900
+    # Some are sent within the delays of a change of their verdict; how many is the machine's speed. Of the others there
+    # are more than the 240 on symbols that never change.
+    expected, undecided = int(str(result["alerts_expected"])), int(str(result["alerts_undecided"]))
+    assert undecided > 0
+    assert 480 < expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
 
 
@@ -196,6 +198,19 @@ def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path
     assert 0 < int(str(result["messages_sent"])) < 120_000
     assert result["messages_processed"] == result["messages_sent"]
     assert int(str(result["alerts_received"])) > 0
+    assert_nothing_left(tmp_path)
+
+
+def test_ctrl_c_before_the_load_ends_the_run_at_once_and_leaves_no_process(tmp_path: Path) -> None:
+    with running(tmp_path, "--duration", "60") as run:
+        run.wait_until_said("metrics page: ")
+
+        run.process.send_signal(signal.SIGINT)
+        run.process.wait(20)
+
+    listed = subprocess.run([*COMMAND, "list", tmp_path], capture_output=True, text=True, check=True, timeout=60)
+    assert run.process.returncode == 3
+    assert listed.stdout.rstrip().endswith(", interrupted")
     assert_nothing_left(tmp_path)
 
 
@@ -326,12 +341,14 @@ def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     received_us = np.sort(firsts.received_us)
     # A new job takes a dozen seconds until it answers. What is left is a boundary of the other, which is hardly warm.
     assert np.diff(received_us).max() < 10_000_000
-    # What the other had accepted meanwhile, the one that came back rejects as late as it came back.
-    latest_us = (firsts.received_us - firsts.intended_us).max()
-    latency = result["latency_ns"]
-    assert isinstance(latency, dict)
-    assert int(str(result["alerts_belated"])) > 0
-    assert latency["max"] / 1_000 < latest_us
+    # What the other had accepted meanwhile, the one that came back rejects as late as it came back: that is no latency.
+    (evidence,) = tmp_path.glob("*/evidence.json")
+    measured_from_us = json.loads(evidence.read_text())["starts_unix_ns"]["measured"] // 1_000 + 1_000_000
+    belated, samples = (int(str(result[name])) for name in ("alerts_belated", "latency_samples"))
+    assert belated > 0
+    # It read again from its last checkpoint, which can lie before latencies count: those are belated, and no samples.
+    counted = np.count_nonzero(firsts.intended_us >= measured_from_us)
+    assert counted - belated <= samples <= min(len(firsts) - belated, counted - 1)
     assert_nothing_left(tmp_path)
 
 

@@ -16,7 +16,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.session.run import Run
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"

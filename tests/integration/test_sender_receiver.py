@@ -15,6 +15,7 @@ import grpc
 import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from kafka import KafkaProducer
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
@@ -149,8 +150,8 @@ class Echo:
         servers = self._system.bootstrap_servers
         nbbo, orders = self._system.topic("nbbo"), self._system.topic("orders")
         with (
-            closing(kafka.Consumer(servers, client_id="echo")) as consumer,
-            closing(kafka.Producer(servers, client_id="echo")) as producer,
+            closing(kafka.KafkaBroker(servers, "echo").consumer()) as consumer,
+            closing(kafka.KafkaBroker(servers, "echo").producer()) as producer,
         ):
             consumer.assign({(topic, bucket): 0 for topic in (nbbo, orders) for bucket in range(BUCKETS)})
             while not self._stopping.is_set():
@@ -250,7 +251,7 @@ def test_records_that_are_no_alert_and_invalid_reports_are_counted(system: Syste
     receiver = system.receiver()
     receiver.Start(system.receiving(), timeout=10)
     report = {"reason": "unknown_kind", "topic": "nbbo", "partition": 1, "offset": 4, "position": 2}
-    with closing(kafka.Producer(system.bootstrap_servers, client_id="test")) as producer:
+    with closing(kafka.KafkaBroker(system.bootstrap_servers, "test").producer()) as producer:
         for value in (b"", b"noise", b"\x00" * 2_000_000):
             producer.send(system.topic("alerts"), 1, value, (), lambda _offset, _error: None)
         for value in (json.dumps(report).encode(), json.dumps(report).encode(), b"{"):
@@ -263,6 +264,39 @@ def test_records_that_are_no_alert_and_invalid_reports_are_counted(system: Syste
     assert (status.alerts, status.alerts_unreadable, status.invalid_records) == (0, 3, 2)
     assert {each.reason: each.count for each in status.invalid_by_reason} == {"unknown_kind": 1, "unreadable": 1}
     assert {(each.topic, each.partition): each.offset for each in drained.positions}[system.topic("invalid"), 0] == 3
+
+
+def test_records_of_an_aborted_transaction_are_not_received(system: System) -> None:
+    receiver = system.receiver()
+    receiver.Start(system.receiving(), timeout=10)
+    # Of a client that is not ours. Behind the last record stands the marker that ends its transaction.
+    producer = KafkaProducer(bootstrap_servers=system.bootstrap_servers, transactional_id=system.run_id)
+    producer.init_transactions()
+    for end, values in ((producer.abort_transaction, [b"aborted"]), (producer.commit_transaction, [b"one", b"two"])):
+        producer.begin_transaction()
+        for value in values:
+            producer.send(system.topic("alerts"), value, partition=1)
+        producer.flush()
+        end()
+    producer.close()
+
+    _drain(receiver)
+
+    assert receiver.Status(ReceiverStatusRequest(), timeout=5).alerts_unreadable == 2
+
+
+def test_an_open_transaction_is_before_the_end_of_a_topic_and_behind_what_is_committed(system: System) -> None:
+    alerts, client = system.topic("alerts"), kafka.KafkaBroker(system.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=system.bootstrap_servers, transactional_id=f"{system.run_id}-open")
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(alerts, b"open", partition=1).get(10)
+
+    ends, committed = client.end_offsets([alerts]), client.end_offsets([alerts], committed=True)
+
+    assert (ends[alerts, 1], committed[alerts, 1]) == (1, 0)
+    producer.abort_transaction()
+    producer.close()
 
 
 def test_killed_receiver_goes_on_without_loss_or_double_count(system: System) -> None:
@@ -357,6 +391,16 @@ def test_topics_are_created_once(broker: Broker) -> None:
         kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"once": 3})
 
 
+def test_topics_of_others_keep_their_partitions_where_any_number_will_do(broker: Broker) -> None:
+    admin = kafka.KafkaBroker(broker.bootstrap_servers)
+    admin.create_topics({"of-others": 2})
+
+    made = admin.create_topics({"of-others": 3, "of-ours": 3}, others_fit=True)
+
+    assert made == ["of-ours"]
+    assert admin.partition_counts(["of-others", "of-ours"]) == {"of-others": 2, "of-ours": 3}
+
+
 def test_record_that_is_too_large_is_reported_as_lost(broker: Broker) -> None:
     kafka.KafkaBroker(broker.bootstrap_servers).create_topics({"large": 1})
     outcomes: list[tuple[int, str]] = []
@@ -364,7 +408,7 @@ def test_record_that_is_too_large_is_reported_as_lost(broker: Broker) -> None:
     def done(offset: int, error: Exception | None) -> None:
         outcomes.append((offset, type(error).__name__))
 
-    with closing(kafka.Producer(broker.bootstrap_servers, client_id="test")) as producer:
+    with closing(kafka.KafkaBroker(broker.bootstrap_servers, "test").producer()) as producer:
         producer.send("large", 0, b"x" * kafka.RECORD_BYTES_MAX, (), done)
         producer.send("large", 0, b"x" * (kafka.RECORD_BYTES_MAX - 1024), (), done)
         producer.close(10)
@@ -491,7 +535,7 @@ def _contents(system: System, names: list[str]) -> dict[kafka.Partition, bytes]:
     ends = kafka.KafkaBroker(system.bootstrap_servers).end_offsets(topics)
     contents = dict.fromkeys(ends, b"")
     positions = dict.fromkeys(ends, 0)
-    with closing(kafka.Consumer(system.bootstrap_servers, client_id="test")) as consumer:
+    with closing(kafka.KafkaBroker(system.bootstrap_servers, "test").consumer()) as consumer:
         consumer.assign(positions)
         deadline_ns = CLOCK.monotonic_ns() + 20 * 10**9
         while positions != ends:

@@ -48,10 +48,10 @@ def processes_of(folder: Path) -> set[int]:
     for process in psutil.process_iter():
         try:
             words = [*process.cmdline(), *process.environ().values()]
-        except psutil.Error:
+            if process.status() != psutil.STATUS_ZOMBIE and any(str(folder) in word for word in words):
+                found.add(process.pid)
+        except psutil.Error:  # it has ended meanwhile
             continue
-        if process.status() != psutil.STATUS_ZOMBIE and any(str(folder) in word for word in words):
-            found.add(process.pid)
     return found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import TOPICS
-from market_spread.common.kafka.client import Consumer, KafkaBroker, Partition, Producer, Record
+from market_spread.common.kafka.client import KafkaBroker, Partition, Record
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN, Layout
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
@@ -196,8 +196,8 @@ class Loop:
         self._jobs = [job() for job in jobs]
         counts = KafkaBroker(bootstrap_servers).partition_counts([TOPICS.nbbo, TOPICS.orders])
         self._positions = {(topic, number): 0 for topic, count in counts.items() for number in range(count)}
-        self._consumer = Consumer(bootstrap_servers, client_id="loop")
-        self._producer = Producer(bootstrap_servers, client_id="loop")
+        self._consumer = KafkaBroker(bootstrap_servers, "loop").consumer()
+        self._producer = KafkaBroker(bootstrap_servers, "loop").producer()
         self._begun_us: int | None = None
         self._stopping, self._draining, self._drained = threading.Event(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)

@@ -27,7 +27,7 @@ from market_spread.receiver.ledger import INVALID, Ledger
 from market_spread.receiver.receiving import Receiving
 from market_spread.sender.framing import FramePlan
 from market_spread.sender.publisher import Publisher
-from market_spread.v1.control_pb2 import ReceiverStatusResponse
+from market_spread.v1.control_pb2 import ReceiverStatusResponse, StartReceivingRequest
 from tests.mutants.inputs import hand_made
 from tests.mutants.rig import Producing
 from tests.mutants.system import System
@@ -181,9 +181,10 @@ def received(
     written, clock = Ledger(folder, "a-run"), ManualClock(1_000_000_000)
     consumer = _Consumer(records)
     receiving = Receiving(
-        alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1},
+        StartReceivingRequest(alerts_topic="alerts", invalid_topic="invalid", warm_up_order_id_min=10**9),
+        partitions={"alerts": 1, "invalid": 1},
         consumer=cast(Consumer, consumer),
-        ledger=written, recovered=written.open(), warm_up_order_id_min=10**9,
+        ledger=written, recovered=written.open(),
         recorder=Recorder(source="receiver", clock=clock), clock=clock,
     )  # fmt: skip
     spoil(receiving)

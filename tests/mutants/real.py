@@ -25,11 +25,10 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ALERT, DECISION, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, decisions_of, judge
@@ -38,12 +37,14 @@ from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, Workload, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
+from market_spread.controller.plan.workload import Workload
 from market_spread.controller.session.run import Run
 from market_spread.loadgen.columns import Alerts, Decisions, Orders, Quotes
 from market_spread.receiver import receiving as receiver
 from market_spread.receiver.ledger import ALERTS, DECISIONS, Ledger, ledger_path
 from market_spread.receiver.tally import Tally
+from market_spread.v1.control_pb2 import StartReceivingRequest
 from tests.mutants import loop, rig
 from tests.mutants import wrong as simulated
 from tests.mutants.jobs.variants import SEQUENCES, TRIED, VARIANTS
@@ -338,10 +339,13 @@ class _Beside:
         for wrong in self._wrong:
             ledger = Ledger(self._folder / "beside", wrong.name)
             receiving = receiver.Receiving(
-                alerts_topic=wrong.topic, invalid_topic=TOPICS.invalid, decisions_topic=wrong.decisions,
+                StartReceivingRequest(
+                    alerts_topic=wrong.topic, invalid_topic=TOPICS.invalid, decisions_topic=wrong.decisions,
+                    warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
+                ),
                 partitions=dict.fromkeys((wrong.topic, TOPICS.invalid, wrong.decisions), 1),
-                consumer=Consumer(addresses.bootstrap_servers, client_id=wrong.name), ledger=ledger,
-                recovered=ledger.open(), warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
+                consumer=KafkaBroker(addresses.bootstrap_servers, wrong.name).consumer(), ledger=ledger,
+                recovered=ledger.open(),
                 recorder=Recorder(source=wrong.name, clock=_CLOCK), clock=wrong.clock,
             )  # fmt: skip
             wrong.spoil(receiving)
@@ -363,7 +367,7 @@ class _Beside:
         for wrong, receiving in self._receivings:
             receiving.drain(30)
             ledger = ledger_path(self._folder / "beside", wrong.name, ALERTS).read_bytes()
-            received, alerts = receiving.status(), alerts_of(decode_ledger(ledger))
+            received, alerts = receiving.status(), alerts_of(ledger)
             observed = replace(right, received=received, ledger=ledger, alerts=alerts, judgement=None, decisions=None)
             if wrong.decided is not None:
                 told = ledger_path(self._folder / "beside", wrong.name, DECISIONS).read_bytes()
@@ -372,7 +376,7 @@ class _Beside:
 
     def _decide(self, right: Decisions) -> None:
         """Send what becomes of the decisions; at the end, as some faults choose among all, and none is one of time."""
-        producer = Producer(self._bootstrap_servers, client_id="decisions")
+        producer = KafkaBroker(self._bootstrap_servers, "decisions").producer()
         for wrong in self._wrong:
             decided = wrong.decided and wrong.decided.decided
             for record in encoded(DECISION, decided(right)) if decided else ():
@@ -393,8 +397,8 @@ class _OnTheWay:
 
     def __init__(self, bootstrap_servers: str, ways: Sequence[WrongWay]) -> None:
         self._ways = ways
-        self._consumer = Consumer(bootstrap_servers, client_id="on-the-way")
-        self._producer = Producer(bootstrap_servers, client_id="on-the-way")
+        self._consumer = KafkaBroker(bootstrap_servers, "on-the-way").consumer()
+        self._producer = KafkaBroker(bootstrap_servers, "on-the-way").producer()
         self._waiting: list[tuple[int, int, str, bytes]] = []
         self._numbers = count()
         self._first_us: int | None = None

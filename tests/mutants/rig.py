@@ -24,7 +24,6 @@ from market_spread.common.telemetry.pusher import PushDelivery, PushStream, Stre
 from market_spread.common.telemetry.recorder import Recorder, pushes_missing
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, ORDER, SENT_HEADER
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.observed import Observed, alerts_of, judge
 from market_spread.controller.analysis.result import Result
@@ -32,7 +31,7 @@ from market_spread.controller.analysis.validity import Seen
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.receiver.ledger import ALERTS, Ledger, ledger_path
 from market_spread.receiver.receiving import Receiving
@@ -41,7 +40,12 @@ from market_spread.sender import counts
 from market_spread.sender.counts import SendCounts
 from market_spread.sender.publisher import Publisher
 from market_spread.sender.service import SenderService
-from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse, StartSendingRequest
+from market_spread.v1.control_pb2 import (
+    JobStatusResponse,
+    SenderStatusResponse,
+    StartReceivingRequest,
+    StartSendingRequest,
+)
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
 from tests.mutants.inputs import BEGIN_US, Input
 from tests.mutants.system import System
@@ -135,7 +139,7 @@ def measured(conditions: Conditions = Conditions()) -> Result:
         starts_unix_ns=dict(_STARTS_NS),
         sent_before=initial,
         ledger=ledger,
-        alerts=alerts_of(decode_ledger(ledger)),
+        alerts=alerts_of(ledger),
         drained=True,
     )
     judge(plan(), observed)
@@ -154,7 +158,9 @@ class Producing:
         self._ends: dict[Partition, int] = {}
         self._waiting: list[Callable[[], None]] = []
 
-    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
+    def send(
+        self, topic: str, partition: int, value: bytes, headers: Headers, done: Done, key: bytes | None = None
+    ) -> None:
         self._number += 1
         if self._lost and self._number % self._lost == 0:
             self._waiting.append(lambda: done(-1, OSError("lost")))
@@ -286,9 +292,10 @@ def _received(alerts: Alerts) -> tuple[bytes, Any]:
     with TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder), "a-run")
         receiving = Receiving(
-            alerts_topic="alerts", invalid_topic="invalid", partitions={"alerts": 1, "invalid": 1},
+            StartReceivingRequest(alerts_topic="alerts", invalid_topic="invalid", warm_up_order_id_min=10**9),
+            partitions={"alerts": 1, "invalid": 1},
             consumer=cast(Consumer, consumer),
-            ledger=ledger, recovered=ledger.open(), warm_up_order_id_min=10**9,
+            ledger=ledger, recovered=ledger.open(),
             recorder=Recorder(source="receiver", clock=clock), clock=clock,
         )  # fmt: skip
         while consumer.left:
@@ -336,8 +343,7 @@ def _seen(conditions: Conditions) -> Seen:
             away[0] = conditions.pushes_lost and run_id == "before" and second > 5
             recorder.counter(MESSAGES_DUE).add(1)
             clock.advance_ns(1_000_000_000)
-            push = recorder.take()
-            if push is not None:
+            for push in recorder.take():
                 delivery.keep(push)
             delivery.deliver_until(clock.monotonic_ns() + 1)
     own = [push for push in taken if push.run_id == "a-run"]

@@ -32,7 +32,7 @@ from tests.support.judging import judge
 
 # Of one machine, told by round trips of a millisecond.
 _SAME_CLOCKS = {
-    process: RoundTrip.of_status(BEGIN_US * 1000, BEGIN_US * 1000 + 500_000, BEGIN_US * 1000 + 1_000_000)
+    process: RoundTrip(BEGIN_US * 1000, BEGIN_US * 1000 + 500_000, BEGIN_US * 1000 + 1_000_000)
     for process in ("sender", "receiver", "job")
 }
 KINDS = ("missing", "unexpected", "wrong", "duplicated")

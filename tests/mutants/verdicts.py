@@ -22,7 +22,7 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge
 from market_spread.loadgen.oracle.oracle import Oracle

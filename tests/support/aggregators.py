@@ -94,8 +94,7 @@ def pusher_of(recorder: Recorder, aggregator: Aggregator) -> Pusher:
 
 
 def taken(recorder: Recorder) -> PushRequest:
-    push = recorder.take()
-    assert push is not None
+    (push,) = recorder.take()
     return push
 
 

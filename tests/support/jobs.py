@@ -15,7 +15,7 @@ from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.kafka.client import Consumer, KafkaBroker, Producer
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
@@ -53,7 +53,7 @@ class Jobs:
 
     def send(self, topic: str, values: Sequence[bytes]) -> None:
         """Each value a record; returns when all are there."""
-        with closing(Producer(self.broker.bootstrap_servers, client_id="test")) as producer:
+        with closing(KafkaBroker(self.broker.bootstrap_servers, "test").producer()) as producer:
             for value in values:
                 producer.send(topic, 0, value, (), lambda offset, error: None)
             producer.close(30)
@@ -62,7 +62,7 @@ class Jobs:
         """All that the topic holds now."""
         (end,) = KafkaBroker(self.broker.bootstrap_servers).end_offsets([topic]).values()
         values: list[bytes] = []
-        with closing(Consumer(self.broker.bootstrap_servers, client_id="test")) as consumer:
+        with closing(KafkaBroker(self.broker.bootstrap_servers, "test").consumer()) as consumer:
             consumer.assign({(topic, 0): 0})
             while len(values) < end:
                 for records in consumer.poll(1.0).values():

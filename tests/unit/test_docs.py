@@ -1,6 +1,6 @@
 """What the documentation says must be so: links, commands, targets, layouts, result fields, metrics.
 
-docs/metrics.md and docs/workloads.md are generated; tests/unit/monitoring proves them fresh.
+docs/metrics.md, docs/workloads.md and docs/environment.md are generated; tests/unit/monitoring proves them fresh.
 """
 
 import dataclasses
@@ -30,7 +30,8 @@ from market_spread.common.wire.layout import (
 )
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
-from market_spread.controller.plan.workload import WORKLOAD, read_workload
+from market_spread.controller.plan.reading import read_workload
+from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.v1 import control_pb2
 from tests.support.paths import ROOT
@@ -46,6 +47,8 @@ PACKAGES = {path.name for folder in SOURCES for path in folder.iterdir() if (pat
 FOLDERS = {".ci", ".github", "charts", "docs", "loadgen", "proto", "requirements", "services", "spark", "tests"}
 # What a reader is to write, and who makes them: no files of ours.
 EXAMPLES = {"fares.py", "streak.py", "test_fares.py"}
+# The configuration of processes that only a run starts, and of a probe that reads a variable of the services.
+UNLISTED = {"NullConfig", "PinningConfig", "SystemDriverConfig", "WitnessConfig"}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
@@ -235,8 +238,10 @@ def parse(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_in_text_exist_with_their_options(page: Path) -> None:
-    for words in inline(page):
-        if words[0] == "market-spread" and len(words) > 1:
+    everywhere = {name for parameter in main.params for name in parameter.opts}
+    for each in inline(page):
+        words = [word for word in each if word not in everywhere]
+        if words[:1] == ["market-spread"] and len(words) > 1:
             assert words[1] in main.commands, words
             options = {name for parameter in main.commands[words[1]].params for name in parameter.opts}
             assert {word for word in words[2:] if word.startswith("--")} <= options, words
@@ -246,6 +251,18 @@ def test_every_command_stands_in_its_table() -> None:
     rows = table(ROOT / "docs" / "commands.md", "| command")
 
     assert sorted(bare(row[0]).split()[1] for row in rows) == sorted(main.commands)
+
+
+def test_every_variable_of_the_environment_has_its_row() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text()
+    files = [path for folder in SOURCES for path in folder.rglob("*.py")] + [*ROOT.glob("charts/*/templates/**/*.*")]
+    texts = [path.read_text() for path in files]
+
+    named = {name for text in texts for name in re.findall(r"\bMARKET_SPREAD_[A-Z_]*[A-Z]\b(?!_)", text)}
+    read = {name for text in texts for name in re.findall(r"from_environment\((\w+)\)", text)}
+    generator = (ROOT / "charts" / "monitoring" / "generator" / "environment_reference.py").read_text()
+    assert {name for name in named if f"| `{name}` |" not in page} == set()
+    assert {name for name in read if name not in generator} == UNLISTED
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

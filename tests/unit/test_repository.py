@@ -175,6 +175,8 @@ def imported_by(path: Path) -> set[str]:
     installed = packages_distributions()
     found: set[str] = set()
     for module in (path.parent / "src").rglob("*.py"):
+        if module.parent.parent.name == "templates":
+            continue  # it is written for the user, and never imported
         for node in ast.walk(ast.parse(module.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []

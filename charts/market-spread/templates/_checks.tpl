@@ -1,7 +1,7 @@
 {{/* What cannot work together is refused before anything is installed: a sentence for each, with the value and the remedy. */}}
 {{- define "market-spread.checks" -}}
 {{- $problems := list }}
-{{- range list "pinned" "node" "checkpoint" "volumes" "job" "kafka" "realtime" "name" }}
+{{- range list "pinned" "node" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" }}
 {{- range include (printf "market-spread.checks.%s" .) $ | fromYamlArray }}
 {{- $problems = append $problems . }}
 {{- end }}
@@ -19,7 +19,7 @@
 {{- with .Values.receiver }}{{ if .pinned }}
 - {name: receiver, cpu: {{ .cpu | quote }}, memoryMi: {{ include "market-spread.mebibytes" .memory }}, count: 1, pool: {{ .pool | quote }}}
 {{- end }}{{ end }}
-{{- with .Values.kafka }}{{ if and .enabled .pinned }}
+{{- with .Values.kafka }}{{ if and (not .external.bootstrap) .pinned }}
 - {name: kafka, cpu: {{ .cpu | quote }}, memoryMi: {{ include "market-spread.mebibytes" .memory }}, count: 1, pool: {{ .pool | quote }}}
 {{- end }}{{ end }}
 {{- $replicas := .Values.job.replicas }}
@@ -112,7 +112,10 @@
 {{- $job := .Values.job }}
 {{- $slots := mul $job.executors.count $job.executors.slots | int }}
 {{- $needed := add (mul 2 .Values.topics.partitions) $job.shufflePartitions | int }}
-{{- if and (eq $job.mode "real-time") (lt $slots $needed) }}
+{{- $partitions := int .Values.topics.partitions }}
+{{- if and (eq $job.mode "real-time") $job.pipeline.file (lt $slots $partitions) }}
+- {{ printf "job.executors has %d slots (count x slots), and each of topics.partitions=%d is a task that always runs in real-time mode; use more slots" $slots $partitions | quote }}
+{{- else if and (eq $job.mode "real-time") (not $job.pipeline.file) (lt $slots $needed) }}
 - {{ printf "job.executors has %d slots (count x slots), and the tasks of real-time mode run all at once: 2 x topics.partitions + job.shufflePartitions = %d; use as many" $slots $needed | quote }}
 {{- end }}
 {{- if and (eq $job.mode "real-time") (lt (float64 $job.batchS) 5.0) }}
@@ -133,29 +136,57 @@
 {{- end }}
 {{- end }}
 
+{{- define "market-spread.checks.pipeline" -}}
+{{- $job := .Values.job }}
+{{- $pipeline := $job.pipeline }}
+{{- if and $pipeline.image $pipeline.configMap }}
+- {{ printf "job.pipeline.image=%s and job.pipeline.configMap=%s: the file is in one of the two; leave the other one empty" $pipeline.image $pipeline.configMap | quote }}
+{{- end }}
+{{- if $pipeline.file }}
+{{- if not $pipeline.function }}
+- {{ printf "job.pipeline.file=%s, and job.pipeline.function is empty; name the function that returns the pipeline" $pipeline.file | quote }}
+{{- end }}
+{{- if not (or $pipeline.image $pipeline.configMap) }}
+- {{ printf "job.pipeline.file=%s is nowhere; name the job.pipeline.image or job.pipeline.configMap that has it" $pipeline.file | quote }}
+{{- end }}
+{{- if and $pipeline.image (not (hasPrefix "/" $pipeline.file)) }}
+- {{ printf "job.pipeline.file=%s with an image; name its whole path there, such as /opt/fares/%s" $pipeline.file $pipeline.file | quote }}
+{{- end }}
+{{- if and $pipeline.configMap (contains "/" $pipeline.file) }}
+- {{ printf "job.pipeline.file=%s with a ConfigMap, whose keys are no paths; use %s" $pipeline.file (base $pipeline.file) | quote }}
+{{- end }}
+{{- if eq $job.decisions "all" }}
+- "job.decisions=all with job.pipeline: decisions are those of Market Spread; use rejected, the default"
+{{- end }}
+{{- if gt (int $job.replicas) 1 }}
+- {{ printf "job.replicas=%d with job.pipeline: every output would come as often; use 1" (int $job.replicas) | quote }}
+{{- end }}
+{{- if .Values.run.enabled }}
+- "run.enabled=true with job.pipeline: a run in a cluster judges Market Spread; use run.enabled=false"
+{{- end }}
+{{- else if or $pipeline.function $pipeline.image $pipeline.configMap }}
+- "job.pipeline has no file; name it, or leave job.pipeline.function, image and configMap empty, too"
+{{- end }}
+{{- end }}
+
 {{- define "market-spread.checks.kafka" -}}
 {{- $kafka := .Values.kafka }}
-{{- $security := $kafka.security }}
+{{- $external := $kafka.external }}
+{{- $security := $external.security }}
 {{- $sasl := hasPrefix "SASL_" $security.protocol }}
-{{- if and $kafka.enabled $kafka.bootstrapServers }}
-- {{ printf "kafka.bootstrapServers=%s with kafka.enabled=true; use one of the two" $kafka.bootstrapServers | quote }}
-{{- end }}
-{{- if not (or $kafka.enabled $kafka.bootstrapServers) }}
-- "kafka.enabled=false, and kafka.bootstrapServers is empty; name the brokers, host:port joined by commas"
-{{- end }}
-{{- if and $kafka.enabled (ne $security.protocol "PLAINTEXT") }}
-- {{ printf "kafka.security.protocol=%s with kafka.enabled=true: the trial broker speaks PLAINTEXT alone; use brokers of your own" $security.protocol | quote }}
+{{- if and (not $external.bootstrap) (or (ne $security.protocol "PLAINTEXT") $security.username $security.passwordSecret $security.caSecret $security.certificateSecret) }}
+- {{ printf "kafka.external.security is set (protocol=%s), and kafka.external.bootstrap is empty: the trial broker speaks PLAINTEXT alone; name your brokers, host:port joined by commas" $security.protocol | quote }}
 {{- end }}
 {{- if and $sasl (not (and $security.username $security.passwordSecret)) }}
-- {{ printf "kafka.security.protocol=%s needs kafka.security.username and passwordSecret; set both" $security.protocol | quote }}
+- {{ printf "kafka.external.security.protocol=%s needs kafka.external.security.username and passwordSecret; set both" $security.protocol | quote }}
 {{- end }}
 {{- if and (not $sasl) (or $security.username $security.passwordSecret) }}
-- {{ printf "kafka.security.username or passwordSecret with protocol=%s, which knows no users; use SASL_SSL" $security.protocol | quote }}
+- {{ printf "kafka.external.security.username or passwordSecret with protocol=%s, which knows no users; use SASL_SSL" $security.protocol | quote }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $security.protocol)) (or $security.caSecret $security.certificateSecret) }}
-- {{ printf "kafka.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL" $security.protocol | quote }}
+- {{ printf "kafka.external.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL" $security.protocol | quote }}
 {{- end }}
-{{- if and $kafka.enabled (gt (int .Values.topics.replicas) 1) }}
+{{- if and (not $external.bootstrap) (gt (int .Values.topics.replicas) 1) }}
 - {{ printf "topics.replicas=%d with the one trial broker; use 1" (int .Values.topics.replicas) | quote }}
 {{- end }}
 {{- if lt (include "market-spread.mebibytes" $kafka.memory | int) (add (include "market-spread.mebibytes" $kafka.heap) 384 | int) }}
@@ -175,5 +206,8 @@
 {{- $full := include "market-spread.fullname" . }}
 {{- if gt (len $full) 38 }}
 - {{ printf "the release's full name %s has %d characters, and names made of it would be too long; use a shorter release name" $full (len $full) | quote }}
+{{- end }}
+{{- if regexMatch "-(job|run|test)$" $full }}
+- {{ printf "the release's full name %s: release %s has, or would have, objects of the same names; use a release name with another end" $full (regexReplaceAll "-(job|run|test)$" $full "") | quote }}
 {{- end }}
 {{- end }}

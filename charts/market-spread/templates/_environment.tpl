@@ -48,7 +48,7 @@
 
 {{/* How brokers are reached. */}}
 {{- define "market-spread.kafka" -}}
-{{- $security := .Values.kafka.security }}
+{{- $security := .Values.kafka.external.security }}
 - name: MARKET_SPREAD_BOOTSTRAP_SERVERS
   value: {{ include "market-spread.bootstrapServers" . }}
 {{- if ne $security.protocol "PLAINTEXT" }}
@@ -77,7 +77,7 @@
 
 {{/* The Secrets of that, by the folder that each is mounted at. */}}
 {{- define "market-spread.kafkaSecrets" -}}
-{{- $security := .Values.kafka.security -}}
+{{- $security := .Values.kafka.external.security -}}
 {{- dict "password" $security.passwordSecret "ca" $security.caSecret "certificate" $security.certificateSecret | toJson }}
 {{- end }}
 

@@ -37,11 +37,12 @@ labels:
 {{- $given | default (printf "%smarket-spread/%s:%s" $registry .image ($images.tag | default .root.Chart.AppVersion)) }}
 {{- end }}
 
+{{/* Reference of the image of driver and executors. */}}
+{{- define "market-spread.jobImage" -}}
+{{- .Values.job.pipeline.image | default (include "market-spread.image" (dict "root" . "image" "spark" "key" "spark")) }}
+{{- end }}
+
 {{/* Where brokers are found. */}}
 {{- define "market-spread.bootstrapServers" -}}
-{{- if .Values.kafka.enabled -}}
-{{ include "market-spread.fullname" . }}-kafka.{{ .Release.Namespace }}.svc:9092
-{{- else -}}
-{{ .Values.kafka.bootstrapServers }}
-{{- end }}
+{{- .Values.kafka.external.bootstrap | default (printf "%s-kafka.%s.svc:9092" (include "market-spread.fullname" .) .Release.Namespace) }}
 {{- end }}

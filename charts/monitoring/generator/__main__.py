@@ -1,12 +1,13 @@
-"""Write what is generated from code: the dashboards, the references of metrics and workloads. `make generated` runs it.
+"""Write what is generated from code: the dashboards, and references. `make generated` runs it.
 
-With a folder, all of it goes there instead: dashboards/*.json, metrics.md and workloads.md.
+With a folder, all of it goes there instead: dashboards/*.json, metrics.md, workloads.md and environment.md.
 """
 
 import argparse
 from pathlib import Path
 
 import yaml
+from environment_reference import environment_reference
 from grafana import to_json
 from metrics_reference import metrics_reference
 from workload_reference import workload_reference
@@ -16,7 +17,9 @@ _MONITORING = Path(__file__).parents[1]
 
 def main() -> None:
     """Write all of it."""
-    parser = argparse.ArgumentParser(description="Write the dashboards, and the references of metrics and workloads.")
+    parser = argparse.ArgumentParser(
+        description="Write the dashboards, and the references of metrics, workloads and environment."
+    )
     parser.add_argument("--into", type=Path, help="a folder for all of it, instead of where it belongs")
     into: Path | None = parser.parse_args().into
     dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
@@ -27,6 +30,7 @@ def main() -> None:
     foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
     (references / "metrics.md").write_text(metrics_reference(foreign))
     (references / "workloads.md").write_text(workload_reference())
+    (references / "environment.md").write_text(environment_reference())
 
 
 if __name__ == "__main__":

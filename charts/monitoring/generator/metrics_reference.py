@@ -4,14 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from market_spread.common.hdr.histogram import PERCENTILES
-from market_spread.common.telemetry.exposition import (
-    EDGES_US,
-    QUANTILE_LABEL,
-    RECENT_S,
-    quantile_name,
-    recent_quantile_name,
-)
+from market_spread.common.telemetry import exposition
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
+from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 
 _PAGE = Path(__file__).with_name("metrics_reference.txt").read_text()
@@ -23,11 +18,11 @@ def metrics_reference(foreign: Mapping[str, Mapping[str, str]]) -> str:
         pushed=_table(METRICS.values()),
         own=_table(OWN_METRICS),
         host_tuner=_table(HOST_TUNER_METRICS),
-        edges=len(EDGES_US),
-        first=EDGES_US[0],
-        last=EDGES_US[-1] / 1e6,
-        quantile_label=QUANTILE_LABEL,
-        recent=RECENT_S,
+        edges=len(exposition.EDGES_US),
+        first=exposition.EDGES_US[0],
+        last=exposition.EDGES_US[-1] / 1e6,
+        quantile_label=exposition.QUANTILE_LABEL,
+        recent=exposition.RECENT_S,
         quantiles=", ".join(f"{percent / 100:.6g}" for percent in PERCENTILES),
         quantile_gauges=_quantile_gauges(),
         foreign="\n\n".join(_foreign(who, metrics) for who, metrics in foreign.items()),
@@ -43,12 +38,12 @@ def _table(metrics: Iterable[Metric]) -> str:
 
 
 def _quantile_gauges() -> str:
-    rows = (
-        (f"`{quantile_name(metric)}`", f"`{recent_quantile_name(metric)}`" if metric.name in METRICS else "")
-        for metric in (*METRICS.values(), *OWN_METRICS)
-        if metric.kind is MetricKind.HISTOGRAM
-    )
-    return _rows(("since the begin", f"of the last {RECENT_S} s"), rows)
+    rows = []
+    for metric in (*METRICS.values(), *OWN_METRICS):
+        if metric.kind is MetricKind.HISTOGRAM:
+            recent = f"`{exposition.recent_quantile_name(metric)}`" if metric.name in METRICS else ""
+            rows.append((f"`{exposition.quantile_name(metric)}`", recent))
+    return _rows(("since the begin", f"of the last {exposition.RECENT_S} s"), rows)
 
 
 def _foreign(who: str, metrics: Mapping[str, str]) -> str:
@@ -57,8 +52,4 @@ def _foreign(who: str, metrics: Mapping[str, str]) -> str:
 
 
 def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join([_row(head), "|" + "---|" * len(head), *map(_row, rows)])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+    return markdown_table(head, rows).replace("|  |", "| |")

@@ -42,7 +42,7 @@ export function factsOf(view) {
     alertsUnreadable: view.grown(metric("receiver_alerts_unreadable_total")) ?? 0,
     malformed: view.grown(metric("receiver_invalid_total")) ?? 0,
     refused: model.aggregator.refused ?? 0,
-    unwritten: model.aggregator.push_failures ?? 0,
+    unwritten: model.aggregator.unwritten ?? 0,
     historyDropped: model.aggregator.history_dropped ?? 0,
     ...view.outliers(),
     ...longestStandstill(view),

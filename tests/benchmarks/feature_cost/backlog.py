@@ -7,11 +7,11 @@ from pathlib import Path
 
 from steps import MARKER
 
-from market_spread.common.kafka.client import Producer
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.market.parameters import MARKET
 from market_spread.sender.framing import Frame, FramePlan, frames_of
 
@@ -51,7 +51,7 @@ class Backlog:
             if error is not None:
                 lost.append(error)
 
-        with closing(Producer(bootstrap_servers, client_id="backlog")) as producer:
+        with closing(KafkaBroker(bootstrap_servers, "backlog").producer()) as producer:
             for frame in self.frames:
                 producer.send(topics[frame.topic], frame.partition, frame.payload, headers, done)
             for partition in range(self.partitions):

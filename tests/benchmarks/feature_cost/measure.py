@@ -106,7 +106,7 @@ class Bench:
             driver = stack.enter_context(
                 self._running(step, mode, topics, folder, backlog.partitions, state_partitions)
             )
-            markers = stack.enter_context(closing(Consumer(servers, client_id="feature-cost")))
+            markers = stack.enter_context(closing(KafkaBroker(servers, "feature-cost").consumer()))
             markers.assign({(topics[INVALID], 0): 0})
             for round_number, is_still in enumerate(still):
                 # In the first round the JVM may still be starting, so nothing is stopped.

@@ -13,15 +13,15 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.job_contract import REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.streaming import AsOfJoin, Pipeline, Row, Sink, Source
 from market_spread.streaming.applications.market_spread import is_rejected
 from market_spread.streaming.modes.micro_batch import compile as micro_batch
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, messages_of
-from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH as MICRO_BATCH_MODE
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
+from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, union_all
 from market_spread.streaming.operators.stateless import STAMPS
 
@@ -77,7 +77,7 @@ def steps(mode: str) -> tuple[Step, ...]:
             Step("stage times", "as shipped", application="market_spread", batch_s=_COMMITS_S),
             Step("decisions", "all decisions", application="market_spread_all_decisions", batch_s=_COMMITS_S),
         )
-    shipped = int(MICRO_BATCH_MODE.source_options["maxOffsetsPerTrigger"])
+    shipped = int(BY_NAME[MICRO_BATCH].source_options["maxOffsetsPerTrigger"])
     output = partial(micro_batch.compile_pipeline, checked)
     return (
         consumer,

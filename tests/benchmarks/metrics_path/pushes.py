@@ -79,6 +79,4 @@ def _taken(recorder: Recorder, clock: ManualClock, record: Callable[[], None], c
         recorder.counter(metric_names.CPU).add(0.07)
         recorder.gauge(metric_names.MEMORY).set(60_000_000)
         clock.advance_ns(SECOND_NS)
-        push = recorder.take()
-        assert push is not None
-        yield push
+        yield from recorder.take()

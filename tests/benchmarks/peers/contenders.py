@@ -12,7 +12,8 @@ from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.controller.deploy.local.stack import LocalStack
-from market_spread.controller.plan.workload import Overrides, Workload, overridden, read_workload
+from market_spread.controller.plan.reading import Overrides, overridden, read_workload
+from market_spread.controller.plan.workload import Workload
 
 WORKLOAD = Path(__file__).with_name("peers.yaml")
 COMMIT_S = 10.0

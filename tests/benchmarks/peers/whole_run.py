@@ -10,7 +10,7 @@ from rich.console import Console
 from market_spread.common.clock import SystemClock
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.session.lifecycle import launch
+from market_spread.controller.session.execute import launch
 
 
 @dataclass(frozen=True, slots=True)

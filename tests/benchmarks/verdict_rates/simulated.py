@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.controller.analysis.evidence import Verdict
+from market_spread.controller.analysis.objectives import Achieved
 from market_spread.controller.compare.ab_session import order_of
 from market_spread.controller.compare.comparison import Comparison, Direction, compare
 from market_spread.controller.compare.figures import read_figures
@@ -157,6 +158,7 @@ def run_of(number: int, figures: dict[str, float], place: Place | None = None) -
         lag_reasons=(),
         figures=figures,
         facts={},
+        achieved=Achieved({}, 0.0, None, None),
         place=place,
     )
 

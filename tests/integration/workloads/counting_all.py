@@ -1,7 +1,7 @@
 """The counting application with its deduplication off: a number that comes again is added again."""
 
 from market_spread.streaming import Pipeline, RunningTotal, Sink, Source, Text
-from market_spread.streaming.applications.counting import NUMBER
+from tests.support.pipelines import NUMBER
 
 
 def counting_all() -> Pipeline:

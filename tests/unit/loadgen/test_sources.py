@@ -48,13 +48,8 @@ def write_orders(path: Path, count: int) -> bytes:
 
 
 def parameters(folder: Path, part: str) -> dict[str, object]:
-    return {
-        "nbbo": str(folder / "nbbo"),
-        "orders": str(folder / "orders"),
-        "buckets": 8,
-        "profile": PROFILE,
-        "part": part,
-    }
+    name, layout = ("nbbo", "nbbo") if part == "initial" else ("orders", "order")
+    return {"file": str(folder / name), "layout": layout, "buckets": 8, "messages_per_s": PROFILE["messages_per_s"]}
 
 
 def rows_of(blocks: list[Block], name: str) -> bytes:
@@ -168,17 +163,9 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_all_errors_of_recorded_parameters_are_named_at_once() -> None:
     with pytest.raises(UsageError) as raised:
-        recorded({"part": "orders", "nbbo": "x", "profile": {"profile": "ramp"}, "speed": 1}, START_NS)
+        recorded({"file": "x", "layout": "alert", "messages_per_s": 0, "speed": 1}, START_NS)
 
     assert str(raised.value) == (
-        "buckets is missing; use a whole number from 1 to 1024; "
-        "profile.messages_per_s is missing; use a whole number from 1 to 10000000; "
-        "profile.profile='ramp'; use one of constant; speed is unknown; leave it out"
+        "layout='alert'; use one of nbbo, order; buckets is missing; use a whole number from 1 to 1024; "
+        "messages_per_s=0; use a whole number from 1 to 10000000; speed is unknown; leave it out"
     )
-
-
-def test_recording_without_the_file_of_its_part_is_refused() -> None:
-    profile = {"profile": "constant", "messages_per_s": 1, "duration_s": 1}
-
-    with pytest.raises(UsageError, match=r"^orders is missing; use a text$"):
-        recorded({"part": "orders", "nbbo": "x", "buckets": 1, "profile": profile}, START_NS)

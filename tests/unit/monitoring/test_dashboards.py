@@ -38,7 +38,7 @@ def test_what_is_committed_is_what_the_generator_writes(tmp_path: Path) -> None:
 
     written = {path.name: path.read_text() for path in (tmp_path / "dashboards").iterdir()}
     assert {path.name: path.read_text() for path in DASHBOARDS} == written, "write them again: make generated"
-    for reference in ("metrics.md", "workloads.md"):
+    for reference in ("metrics.md", "workloads.md", "environment.md"):
         assert (ROOT / "docs" / reference).read_text() == (tmp_path / reference).read_text(), "make generated"
 
 

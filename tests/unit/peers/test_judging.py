@@ -12,7 +12,7 @@ from judging import Judge, stamped
 
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import Oracle
 

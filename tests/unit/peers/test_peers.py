@@ -11,8 +11,8 @@ import peers
 from peers import PEERS, Command, Peer, Place
 
 from market_spread.common.jvm.java import Java
-from market_spread.controller.plan.workload import read_workload
-from market_spread.streaming.modes.real_time.compile import REAL_TIME
+from market_spread.controller.plan.reading import read_workload
+from market_spread.streaming.modes.registry import BY_NAME
 
 WORKLOAD = Path(__file__).parents[2] / "benchmarks" / "peers" / "peers.yaml"
 ON_A_JVM = [peer for peer in PEERS if peer.name not in ("kafka-python", "bytewax")]
@@ -48,5 +48,9 @@ def test_every_jvm_has_the_heap_and_the_collector_of_sparks(peer: Peer) -> None:
     given = [*command.environment.get("JVM_ARGS", "").split(), *map(str, command.words)]
 
     heap = read_workload(WORKLOAD).job.memory
-    wanted = [f"-Xms{heap}", f"-Xmx{heap}", *REAL_TIME.session_settings["spark.driver.defaultJavaOptions"].split()]
+    wanted = [
+        f"-Xms{heap}",
+        f"-Xmx{heap}",
+        *BY_NAME["real-time"].session_settings["spark.driver.defaultJavaOptions"].split(),
+    ]
     assert sorted(word for word in given if word.startswith("-X")) == sorted(wanted)

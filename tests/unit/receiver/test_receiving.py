@@ -17,8 +17,9 @@ from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, Ledger, ledger_path
+from market_spread.receiver.matching import Matcher
 from market_spread.receiver.receiving import Receiving
-from market_spread.v1.control_pb2 import Phase
+from market_spread.v1.control_pb2 import Phase, StartReceivingRequest
 from tests.support.clock import ManualClock
 
 WARM_UP = 9_000_000_000
@@ -38,6 +39,7 @@ class FakeConsumer:
         self.assigned: dict[Partition, int] = {}
         self.closed = False
         self.error: Exception | None = None
+        self.position_at_last = 0  # behind what is no record, once all records are given out
         self._pause = threading.Event()
 
     def assign(self, positions: Mapping[Partition, int]) -> None:
@@ -53,6 +55,9 @@ class FakeConsumer:
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         return self.ends
+
+    def position(self, partition: Partition) -> int:
+        return 0 if self.batches else self.position_at_last
 
     def close(self) -> None:
         self.closed = True
@@ -90,14 +95,16 @@ def receiving(
     clock = clock or ManualClock()
     ledger = Ledger(folder, "run-1")
     return Receiving(
-        alerts_topic="alerts",
-        invalid_topic="invalid",
-        decisions_topic=decisions_topic,
+        StartReceivingRequest(
+            alerts_topic="alerts",
+            invalid_topic="invalid",
+            decisions_topic=decisions_topic,
+            warm_up_order_id_min=WARM_UP,
+        ),
         partitions={"alerts": 2, "invalid": 1, "decisions": 1},
         consumer=cast(Consumer, consumer),
         ledger=ledger,
         recovered=ledger.open(),
-        warm_up_order_id_min=WARM_UP,
         recorder=recorder or Recorder(source="receiver", clock=clock),
         clock=clock,
     )
@@ -190,9 +197,42 @@ def test_new_process_goes_on_without_loss_or_double_count(tmp_path: Path) -> Non
         counts.invalid_records,
     ) == (3, 1, 1, 1, 2)
     assert held(counts.latency_histogram) == 3
-    pushed = recorder.take()
-    assert pushed is not None
+    (pushed,) = recorder.take()
     assert {sample.key.name: sample.value for sample in pushed.counters}["market_spread_receiver_alerts_total"] == 1
+
+
+def test_of_several_topics_in_one_ledger_each_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Their records have the same partitions and offsets."""
+    sent = [
+        Record(n, b"x%d" % n, headers=(("message_id", b"%d" % n), ("intended_us", b"1"), ("sent_us", b"2")))
+        for n in range(3)
+    ]
+
+    def opened(*batches: dict[Partition, list[Record]]) -> tuple[Receiving, FakeConsumer]:
+        consumer, ledger, clock = FakeConsumer(*batches), Ledger(tmp_path, "run-1"), ManualClock()
+        outputs = dict.fromkeys(("out", "other"), text_of)
+        return Receiving(
+            StartReceivingRequest(warm_up_order_id_min=WARM_UP),
+            partitions={"in": 1, "out": 2, "other": 1},
+            consumer=cast(Consumer, consumer),
+            ledger=ledger,
+            recovered=ledger.open(),
+            recorder=Recorder(source="receiver", clock=clock),
+            clock=clock,
+            matcher=Matcher({"in": text_of}, outputs, clock),
+        ), consumer
+
+    first, _ = opened({("in", 0): sent, ("out", 1): records(b"x0", b"x1"), ("other", 0): records(b"x0")})
+    received_all(first)
+    again, consumer = opened({("in", 0): sent, ("other", 0): records(b"x1", b"x1", first=1)})
+    received_all(again)
+
+    assert consumer.assigned == {("in", 0): 0, ("out", 0): 0, ("out", 1): 2, ("other", 0): 1}
+    assert (again.status().alerts, again.status().alerts_duplicated) == (4, 1)
+
+
+def text_of(record: Record) -> str:
+    return record.value.decode()
 
 
 def test_record_read_again_after_a_kill_between_the_two_writes_counts_once(tmp_path: Path) -> None:
@@ -217,6 +257,19 @@ def test_drain_that_does_not_end_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(DeadlineError, match=r"did not catch up within 0\.2 s; alerts/0 is at 1 of 3"):
         subject.drain(0.2)
 
+    subject.stop()
+
+
+def test_drain_ends_behind_the_marker_of_a_transaction_which_is_no_record(tmp_path: Path) -> None:
+    consumer = FakeConsumer({("alerts", 0): records(alert(1))})
+    consumer.ends = {("alerts", 0): 2}
+    consumer.position_at_last = 2
+    subject = receiving(tmp_path, consumer)
+    subject.start()
+
+    subject.drain(5)
+
+    assert subject.status().warm_up_alerts + subject.status().alerts == 1
     subject.stop()
 
 
@@ -253,8 +306,7 @@ def test_error_of_the_broker_fails_the_run_and_who_waits_for_it(tmp_path: Path) 
 
 
 def pushed_counts(recorder: Recorder) -> dict[str, float]:
-    pushed = recorder.take()
-    assert pushed is not None
+    (pushed,) = recorder.take()
     return {
         "/".join(
             [sample.key.name.removeprefix("market_spread_receiver_"), *dict(sample.key.labels).values()]

@@ -58,7 +58,9 @@ class FakeProducer:
         self._takes_ns = takes_ms * MS
         self._error = error
 
-    def send(self, topic: str, partition: int, value: bytes, headers: Headers, done: Done) -> None:
+    def send(
+        self, topic: str, partition: int, value: bytes, headers: Headers, done: Done, key: bytes | None = None
+    ) -> None:
         self.sent_ms.append((self._clock.unix_ns() - START_NS) / MS)
         self.headers.append(dict(headers))
         self._clock.advance_ns(self._takes_ns)
@@ -276,8 +278,7 @@ def test_counts_are_pushed_as_metrics() -> None:
 
     subject.run()
 
-    pushed = recorder.take()
-    assert pushed is not None
+    (pushed,) = recorder.take()
     assert {sample.key.name: sample.value for sample in pushed.counters if sample.value} == {
         "market_spread_sender_frames_sent_total": 3,
         "market_spread_sender_messages_due_total": 3,

@@ -23,12 +23,10 @@ from market_spread.streaming import (
     StatefulMap,
     Text,
 )
-from market_spread.streaming.applications.counting import counting
 from market_spread.streaming.applications.market_spread import market_spread
-from market_spread.streaming.applications.pass_through import pass_through
-from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.applications.word_count import word_count
 from market_spread.streaming.modes.support import check
+from tests.support.pipelines import counting, pass_through, sequence_window
 
 LINES = Source("lines", Text())
 QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")

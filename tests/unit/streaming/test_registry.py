@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from market_spread.streaming import PipelineError
+from market_spread.common.errors import UsageError
 from market_spread.streaming.applications.registry import BY_NAME, find
 
 OWN = """
@@ -33,18 +33,20 @@ def test_function_in_a_file_is_found(tmp_path: Path) -> None:
     ("application", "said"),
     [
         ("word_cuont", "no application 'word_cuont'; use market_spread, market_spread_all_decisions, word_count, "
-         "counting, pass_through, sequence_window, or file.py:function"),
-        ("{folder}/none.py:mine", "{folder}/none.py is not a readable Python file; name one"),
-        ("{folder}/own.py:yours", "{folder}/own.py has no function 'yours'; name the one that returns the pipeline"),
+         "or file.py:function"),
+        ("{folder}/none.py:mine", "'{folder}/none.py:mine' names no Python file and function that are there; "
+         "use folder/file.py:function"),
+        ("{folder}/own.py:yours", "{folder}/own.py has no function 'yours'; name one that it has"),
         ("{folder}/own.py:nothing", "{folder}/own.py:nothing returns NoneType; let it return what to_sink returns"),
-        ("{folder}/broken.py:mine", "{folder}/broken.py cannot be run: NameError: name 'mien' is not defined"),
+        ("{folder}/broken.py:mine", "{folder}/broken.py:1: {folder}/broken.py:mine raised NameError: "
+         "name 'mien' is not defined; mend it there"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_told(tmp_path: Path, application: str, said: str) -> None:
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "broken.py").write_text("mien()\n")
 
-    with pytest.raises(PipelineError) as raised:
+    with pytest.raises(UsageError) as raised:
         find(application.format(folder=tmp_path))
 
     assert str(raised.value) == said.format(folder=tmp_path)

@@ -8,7 +8,19 @@
   value: {{ $job.replicas | quote }}
 - name: MARKET_SPREAD_MASTER
   value: k8s://https://kubernetes.default.svc:443
-{{- if eq $job.decisions "all" }}
+{{- with .Values.kafka.prefix }}
+- name: MARKET_SPREAD_TOPIC_PREFIX
+  value: {{ . | quote }}
+{{- end }}
+{{- if $job.pipeline.file }}
+- name: MARKET_SPREAD_APPLICATION
+  value: {{ empty $job.pipeline.configMap | ternary "" "/etc/market-spread/pipeline/" }}{{ $job.pipeline.file }}:{{ $job.pipeline.function }}
+# The driver knows the topics, and makes those that are missing.
+- name: MARKET_SPREAD_TOPIC_PARTITIONS
+  value: {{ .Values.topics.partitions | quote }}
+- name: MARKET_SPREAD_TOPIC_REPLICAS
+  value: {{ .Values.topics.replicas | quote }}
+{{- else if eq $job.decisions "all" }}
 - name: MARKET_SPREAD_APPLICATION
   value: market_spread_all_decisions
 {{- end }}
@@ -21,7 +33,8 @@
 - name: MARKET_SPREAD_WARM_UP_BATCHES
   value: {{ $job.warmUpBatches | quote }}
 - name: MARKET_SPREAD_CHECKPOINT
-  value: /var/lib/market-spread/checkpoint/job-$(MARKET_SPREAD_REPLICA)
+  # A volume of the user's own may be that of other releases, too.
+  value: /var/lib/market-spread/checkpoint/{{ .Release.Namespace }}/{{ include "market-spread.fullname" . }}-job-$(MARKET_SPREAD_REPLICA)
 - name: MARKET_SPREAD_LEASE
   value: $(MARKET_SPREAD_POD_NAME)
 - name: MARKET_SPREAD_DRIVER_MEMORY
@@ -38,6 +51,23 @@
   value: "7079"
 - name: MARKET_SPREAD_UI_PORT
   value: "4040"
+{{- end }}
+
+{{/* The pipeline's folder, where a ConfigMap has it. */}}
+{{- define "market-spread.pipelineMount" -}}
+{{- if .Values.job.pipeline.configMap }}
+- name: pipeline
+  mountPath: /etc/market-spread/pipeline
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "market-spread.pipelineVolume" -}}
+{{- with .Values.job.pipeline.configMap }}
+- name: pipeline
+  configMap:
+    name: {{ . }}
+{{- end }}
 {{- end }}
 
 {{/* What it is told of its executors: (root, image). */}}

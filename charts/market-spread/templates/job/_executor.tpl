@@ -22,6 +22,11 @@ spec:
         - name: MARKET_SPREAD_EXCLUSIVE_CPUS
           value: {{ $executors.cpu | quote }}
         {{- end }}
+        {{- if .Values.job.pipeline.configMap }}
+        # Python workers import from it what functions of the pipeline use.
+        - name: PYTHONPATH
+          value: /etc/market-spread/pipeline:/opt/market-spread/ours:/opt/market-spread/packages
+        {{- end }}
       {{- if $executors.pinned }}
       # Asked until the CPUs are its own, and then never again: the question would run on them. Without them it is not ready.
       startupProbe:
@@ -36,11 +41,13 @@ spec:
         {{- include "market-spread.temporaryMount" . | nindent 8 }}
         - name: checkpoint
           mountPath: /var/lib/market-spread/checkpoint
+        {{- include "market-spread.pipelineMount" . | nindent 8 }}
         {{- include "market-spread.kafkaMounts" . | nindent 8 }}
   volumes:
     {{- include "market-spread.temporary" . | nindent 4 }}
     {{- $claim := printf "%s-checkpoint" (include "market-spread.fullname" .) }}
     {{- include "market-spread.volume" (dict "name" "checkpoint" "volume" .Values.job.checkpoint "claim" $claim) | nindent 4 }}
+    {{- include "market-spread.pipelineVolume" . | nindent 4 }}
     {{- include "market-spread.kafkaVolumes" . | nindent 4 }}
 {{- end }}
 

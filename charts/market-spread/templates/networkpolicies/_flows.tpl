@@ -7,7 +7,7 @@
 - {from: [run, test], to: job, ports: [50051]}
 - {from: [executor], to: job, ports: [7078, 7079]}
 - {from: [job, executor], to: executor, ports: []}
-{{- if .Values.kafka.enabled }}
+{{- if not .Values.kafka.external.bootstrap }}
 - {from: [sender, receiver, job, executor, topics, run, test], to: kafka, ports: [9092]}
 {{- end }}
 {{- end }}

@@ -21,6 +21,10 @@ spec:
         - --decisions
         - all
         {{- end }}
+        {{- with .Values.kafka.prefix }}
+        - --prefix
+        - {{ . }}
+        {{- end }}
         {{- if gt (int .Values.topics.replicas) 1 }}
         - --replicas
         - {{ .Values.topics.replicas | quote }}

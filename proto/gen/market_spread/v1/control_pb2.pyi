@@ -166,6 +166,7 @@ class StartSendingRequest(_message.Message):
     NBBO_TOPIC_FIELD_NUMBER: _builtins.int
     ORDERS_TOPIC_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run that the load belongs to; stands in logs and metrics."""
     source: _builtins.str
@@ -186,6 +187,10 @@ class StartSendingRequest(_message.Message):
     def limits(self) -> _limits_pb2.RunLimits:
         """The run's limits. The sender counts frames as late by `late_us`; without it, by 10 ms."""
 
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Topics of a load of records, each of which is a message and names its own; in place of nbbo_topic and orders_topic."""
+
     def __init__(
         self,
         *,
@@ -198,10 +203,11 @@ class StartSendingRequest(_message.Message):
         nbbo_topic: _builtins.str = ...,
         orders_topic: _builtins.str = ...,
         limits: _limits_pb2.RunLimits | None = ...,
+        topics: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame_messages", b"frame_messages", "limits", b"limits", "linger_us", b"linger_us", "nbbo_topic", b"nbbo_topic", "orders_topic", b"orders_topic", "parameters_json", b"parameters_json", "run_id", b"run_id", "source", b"source", "start_unix_ns", b"start_unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame_messages", b"frame_messages", "limits", b"limits", "linger_us", b"linger_us", "nbbo_topic", b"nbbo_topic", "orders_topic", b"orders_topic", "parameters_json", b"parameters_json", "run_id", b"run_id", "source", b"source", "start_unix_ns", b"start_unix_ns", "topics", b"topics"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -446,6 +452,8 @@ class StartReceivingRequest(_message.Message):
     WARM_UP_ORDER_ID_MIN_FIELD_NUMBER: _builtins.int
     BEGIN_FIELD_NUMBER: _builtins.int
     DECISIONS_TOPIC_FIELD_NUMBER: _builtins.int
+    INPUTS_FIELD_NUMBER: _builtins.int
+    OUTPUTS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; names the ledger's folder."""
     alerts_topic: _builtins.str
@@ -460,6 +468,18 @@ class StartReceivingRequest(_message.Message):
     def begin(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
         """Where to begin in partitions of which the ledger has nothing yet; at their beginning if not told."""
 
+    @_builtins.property
+    def inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchedTopic]:
+        """The topics of a system's inputs, if its outputs are matched with these instead of being alerts. Then there is
+        no alerts_topic, and there may be no invalid_topic.
+        """
+
+    @_builtins.property
+    def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatchedTopic]:
+        """The topics of its outputs. Those of the n-th, from 0, count as alerts whose order id is the number of the
+        message and n times 1,000,000,000, of the warm-up n times 100,000,000.
+        """
+
     def __init__(
         self,
         *,
@@ -469,14 +489,44 @@ class StartReceivingRequest(_message.Message):
         warm_up_order_id_min: _builtins.int = ...,
         begin: _abc.Iterable[Global___PartitionOffset] | None = ...,
         decisions_topic: _builtins.str = ...,
+        inputs: _abc.Iterable[Global___MatchedTopic] | None = ...,
+        outputs: _abc.Iterable[Global___MatchedTopic] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "begin", b"begin", "decisions_topic", b"decisions_topic", "invalid_topic", b"invalid_topic", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts_topic", b"alerts_topic", "begin", b"begin", "decisions_topic", b"decisions_topic", "inputs", b"inputs", "invalid_topic", b"invalid_topic", "outputs", b"outputs", "run_id", b"run_id", "warm_up_order_id_min", b"warm_up_order_id_min"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StartReceivingRequest: _TypeAlias = StartReceivingRequest  # noqa: Y015
+
+@_typing.final
+class MatchedTopic(_message.Message):
+    """A topic that a system reads or writes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPIC_FIELD_NUMBER: _builtins.int
+    FINDS_JSON_FIELD_NUMBER: _builtins.int
+    topic: _builtins.str
+    """Name of the topic."""
+    finds_json: _builtins.str
+    """How a message tells its id, and an output that of the message that caused it, JSON: one of header, field and
+    function.
+    """
+    def __init__(
+        self,
+        *,
+        topic: _builtins.str = ...,
+        finds_json: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["finds_json", b"finds_json", "topic", b"topic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchedTopic: _TypeAlias = MatchedTopic  # noqa: Y015
 
 @_typing.final
 class StartReceivingResponse(_message.Message):

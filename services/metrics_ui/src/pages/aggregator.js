@@ -13,7 +13,7 @@ const COUNTS = [
   ["missing", "never came"],
   ["dropped", "dropped by their source"],
   ["refused", "refused, wrong"],
-  ["push_failures", "not written down"],
+  ["unwritten", "not written down"],
 ];
 const COSTS = [
   ["push", "Push, from arrival to answer"],
@@ -75,16 +75,16 @@ export class AggregatorPage {
   update(view) {
     const { model } = view;
     const own = model.aggregator;
-    const full = own.history_bytes_max > 0 ? own.history_bytes / own.history_bytes_max : null;
+    const full = own.history_limit_bytes > 0 ? own.history_bytes / own.history_limit_bytes : null;
     this.figures.set([
       ...COUNTS.map(([name]) => ({ value: whole(own[name]) })),
-      { ...apart(own.lag_ms >= 0 ? latency(own.lag_ms * 1000) : NONE), sub: "behind the pushes" },
+      { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" },
       { ...apart(bytes(own.memory_bytes)), sub: "resident" },
       { value: whole(own.clients), sub: "of at most 100" },
       { value: whole(own.series), sub: `${whole(own.series_evicted)} forgotten` },
       {
         ...apart(bytes(own.history_bytes)),
-        sub: full === null ? "" : `${share(full)} of ${bytes(own.history_bytes_max)}`,
+        sub: full === null ? "" : `${share(full)} of ${bytes(own.history_limit_bytes)}`,
       },
     ]);
     const known = COST_COLUMNS.map((column) => COSTS.map(([name]) => own[`${name}_us_${column}`]));

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -62,6 +62,8 @@ def _temporary_folder() -> Path:
 class MemoryRun:
     """A running pipeline, in a session of `open_session` for the same mode; it ends with the `with` block."""
 
+    _level: ClassVar[Any] = None  # of the JVM's log before a run fell silent
+
     def __init__(self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1) -> None:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
@@ -77,6 +79,9 @@ class MemoryRun:
         self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
 
     def __enter__(self) -> Self:
+        if MemoryRun._level is not None:
+            self._log_level()[0].setRootLevel(MemoryRun._level)
+            MemoryRun._level = None
         topics = {name: name for name in (*self._pipeline.ends, INVALID)}
         records = {name: self._records(name, stream) for name, stream in self._streams.items()}
         output = self._mode.compile(self._pipeline, records, topics)
@@ -86,7 +91,7 @@ class MemoryRun:
                 tempfile.TemporaryDirectory(prefix="checkpoint-", dir=_temporary_folder(), ignore_cleanup_errors=True)
             )
             self._query = self._start(output, folder)
-            ending.callback(self._query.stop)
+            ending.callback(self._stop)
             self._ending = ending.pop_all()
         return self
 
@@ -144,6 +149,21 @@ class MemoryRun:
             none,
         )
         return StreamingQuery(query)
+
+    def _stop(self) -> None:
+        """Stop the query. Real-Time Mode is always within a batch, whose end its tasks log as dozens of errors.
+
+        They may do so until the session has ended, so the JVM is silent until the next run begins.
+        """
+        configurator, level = self._log_level()
+        configurator.setRootLevel(self._jvm.org.apache.logging.log4j.Level.OFF)
+        MemoryRun._level = MemoryRun._level or level
+        self._query.stop()
+
+    def _log_level(self) -> tuple[Any, Any]:
+        """What sets the JVM's level, and the level."""
+        log4j = self._jvm.org.apache.logging.log4j
+        return log4j.core.config.Configurator, log4j.LogManager.getRootLogger().getLevel()
 
     def _records(self, name: str, stream: Any) -> DataFrame:
         """Records as Kafka's source has them, without headers."""

@@ -18,8 +18,17 @@ class FakeClient:
     def poll(self, timeout_ms: int) -> dict[Any, list[Any]]:
         return {
             PartitionKey("alerts", 0): [
-                SimpleNamespace(offset=7, value=b"a", timestamp=1_700_000_000_123, timestamp_type=LOG_APPEND_TIME),
-                SimpleNamespace(offset=8, value=None, timestamp=1_700_000_000_456, timestamp_type=CREATE_TIME),
+                SimpleNamespace(
+                    key=None,
+                    headers=(),
+                    offset=7,
+                    value=b"a",
+                    timestamp=1_700_000_000_123,
+                    timestamp_type=LOG_APPEND_TIME,
+                ),
+                SimpleNamespace(
+                    key=None, headers=(), offset=8, value=None, timestamp=1_700_000_000_456, timestamp_type=CREATE_TIME
+                ),
             ]
         }
 
@@ -33,7 +42,9 @@ def test_only_the_brokers_time_is_taken_for_the_append() -> None:
     consumer = object.__new__(Consumer)
     consumer._consumer, consumer._bootstrap_servers = FakeClient(), "b:9092"
 
-    assert consumer.poll(0) == {("alerts", 0): [Record(7, b"a", 1_700_000_000_123), Record(8, b"", None)]}
+    told_ms, created_ms = 1_700_000_000_123, 1_700_000_000_456
+    found = [Record(7, b"a", told_ms, timestamp_ms=told_ms), Record(8, b"", None, timestamp_ms=created_ms)]
+    assert consumer.poll(0) == {("alerts", 0): found}
 
 
 def test_the_broker_stamps_the_topics_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

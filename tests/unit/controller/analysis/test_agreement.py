@@ -15,11 +15,11 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.load.source import MessageStream
 from market_spread.common.wire.layout import ALERT
 from market_spread.common.wire.ledger import RECEIPT
-from market_spread.controller.analysis.agreement import rig_agrees
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdict, Verdicts, conclude
 from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.validity import rig_agrees
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.reading import read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
 from market_spread.loadgen.oracle.oracle import Judgement

@@ -11,7 +11,7 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.validity import generator_queue
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, SenderStatusResponse
 from market_spread.v1.limits_pb2 import RunLimits

@@ -61,7 +61,7 @@ def test_everyone_says_what_the_result_says(failing: tuple[Criterion, ...], tmp_
 
     assert run.verdict is conclusion.verdict
     assert run.is_void is conclusion.latencies_void
-    assert judge(run, Objectives()).outcome is OUTCOMES[conclusion.verdict]
+    assert judge(1, run, Objectives()).outcome is OUTCOMES[conclusion.verdict]
     assert (listed["verdict"], listed["cause"]) == (conclusion.verdict, conclusion.cause)
     assert conclusion.reasons
     assert json.loads((written / "result.json").read_text())["verdict"] == conclusion.verdict

@@ -7,12 +7,12 @@ import pytest
 
 from market_spread.controller.analysis.steadiness import (
     POINTS_MIN,
-    Floats,
     Steadiness,
     Unsteady,
     medians_by_second,
     steadiness,
 )
+from market_spread.controller.statistics.intervals import Floats
 
 SERIES = 500
 Rng = np.random.Generator

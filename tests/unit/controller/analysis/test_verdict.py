@@ -27,9 +27,10 @@ from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.limits import VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.plan.state_partitions import state_partition_of
-from market_spread.controller.plan.workload import WORKLOAD, Overrides, read_workload
-from market_spread.controller.views.run_page import anomalies
+from market_spread.controller.plan.workload import WORKLOAD
+from market_spread.controller.views.report import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.symbols import buckets_of
 from market_spread.loadgen.oracle.decisions import DecisionJudgement
@@ -365,9 +366,7 @@ def same_clocks(bound_us: int = 500, **ahead_us: int) -> dict[str, dict[str, Rou
     start_ns, way_ns = STARTS_NS["measured"], bound_us * 1_000
     return {
         "during": {
-            process: RoundTrip.of_status(
-                start_ns, start_ns + way_ns + ahead_us.get(process, 0) * 1_000, start_ns + 2 * way_ns
-            )
+            process: RoundTrip(start_ns, start_ns + way_ns + ahead_us.get(process, 0) * 1_000, start_ns + 2 * way_ns)
             for process in ("sender", "receiver", "job")
         }
     }
@@ -505,8 +504,8 @@ def test_clocks_that_are_apart_are_told_with_their_bound(plan: RunPlan, observed
     start_ns = STARTS_NS["measured"]
     observed.round_trips = {
         "during": {
-            "sender": RoundTrip.of_status(start_ns, start_ns + 500_000, start_ns + 1_000_000),
-            "receiver": RoundTrip.of_status(start_ns, start_ns - 19_500_000, start_ns + 1_000_000),
+            "sender": RoundTrip(start_ns, start_ns + 500_000, start_ns + 1_000_000),
+            "receiver": RoundTrip(start_ns, start_ns - 19_500_000, start_ns + 1_000_000),
         }
     }
 
@@ -918,6 +917,15 @@ def test_limit_is_not_held_against_too_few_alerts(plan: RunPlan, observed: Obser
     assert result.verdict is Verdict.PASSED
 
 
+def test_latencies_below_zero_are_counted(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    too_early = np.arange(len(alerts)) % 1_000 == 500
+    observed.alerts = dataclasses.replace(
+        alerts, received_us=np.where(too_early, alerts.intended_us - 7_000, alerts.received_us)
+    )
+
+    assert result_of(plan, observed, "a-run").negative_latencies == too_early.sum() > 0
+
+
 def test_figures_are_those_that_were_observed(plan: RunPlan, observed: Observed) -> None:
     result = result_of(plan, observed, "a-run")
 
@@ -1260,10 +1268,8 @@ def timeline(**changed: float | list[float]) -> Timeline:
 
 
 def seen(**changed: Any) -> Seen:
-    """What was captured of a run in which all is well; `pushes_missing` and `preflight` by their names."""
-    of_seen = {
-        name: changed.pop(name) for name in ("pushes", "pushes_missing", "hosts", "preflight") if name in changed
-    }
+    """What was captured of a run in which all is well; `pushes_missing` by its name."""
+    of_seen = {name: changed.pop(name) for name in ("pushes", "pushes_missing", "hosts") if name in changed}
     return Seen(timeline(**changed), ("job", "sender"), 4, float(BEGIN_S), float(BEGIN_S + 10), **of_seen)
 
 
@@ -1343,6 +1349,32 @@ def test_what_a_machine_does_not_tell_is_not_held_against_the_run(plan: RunPlan,
     assert [evidence(result, "valid")[check]["holds"] for check in ("throttled", "clock_error", "swap")] == [None] * 3
 
 
+@pytest.mark.parametrize(
+    ("spoiled", "reasons"),
+    [
+        ({}, ()),
+        (
+            {"machine__throttled_share": 0.2},
+            (
+                "the cgroup was held back for 20.0% of the time; "
+                "another run of market-spread was on the machine: make runs in turn",
+            ),
+        ),
+    ],
+)
+def test_another_run_on_the_machine_is_said_and_is_the_remedy(
+    plan: RunPlan, observed: Observed, spoiled: dict[str, Any], reasons: tuple[str, ...]
+) -> None:
+    alone = result_of(plan, observed, "a-run", seen=seen(machine__runs=1.0, **spoiled))
+    beside = result_of(plan, observed, "a-run", seen=seen(machine__runs=[1.0] * 6 + [2.0] * 4, **spoiled))
+
+    assert alone.reasons == tuple(reason.partition(";")[0] for reason in reasons)
+    assert beside.reasons == reasons
+    said = evidence(beside, "valid")["foreign_load"]
+    assert said["text"].endswith("; another run of market-spread was on the machine: make runs in turn")
+    assert said["holds"] is True
+
+
 def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: Observed) -> None:
     here = {name: timeline(machine__cpus=3.5).series(*name) for name in (("machine", "cpus"), ("controller", "cpus"))}
     in_cluster = Seen(Timeline(here), ("job",), 4, BEGIN_S, BEGIN_S + 10)
@@ -1354,9 +1386,9 @@ def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: O
 
 
 def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
-    preflight = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
+    observed.checks = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
 
-    result = result_of(plan, observed, "a-run", seen=seen(preflight=preflight))
+    result = result_of(plan, observed, "a-run", seen=seen())
 
     assert result.verdict is Verdict.PASSED
     assert evidence(result, "valid")["preflight"]["text"] == "swappiness is 60, wanted is 0"

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from market_spread.common.errors import UsageError
 from market_spread.controller.archive.store import RunStore, listing
 from market_spread.controller.cli.main import main
+from market_spread.controller.run_folder.folder import RunFolder, locked
 
 RESULT = {
     "schema_version": 4, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,
@@ -46,9 +47,30 @@ def test_runs_are_listed_newest_first_with_the_step_of_those_that_broke_off(tmp_
 
     assert listing(RunStore(str(tmp_path)).summaries()).splitlines() == [
         "run                    verdict  offered/s  p50 ms  p99 ms  CPU us  step",
-        "20260102-120000-quick  -        -          -       -       -       measuring",
+        "20260102-120000-quick  -        -          -       -       -       measuring, interrupted",
         "20260101-120000-quick  passed   20,000     6.9     -       3.25    done",
     ]
+
+
+def test_a_run_that_goes_on_is_not_listed_as_interrupted(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "20260102-120000-quick", ended=False)
+
+    with locked(RunFolder(folder)):
+        (going_on,) = RunStore(str(tmp_path)).summaries()
+    (killed,) = RunStore(str(tmp_path)).summaries()
+
+    assert [(each["step"], each["interrupted"]) for each in (going_on, killed)] == [
+        ("measuring", False), ("measuring", True)
+    ]  # fmt: skip
+    assert listing([going_on]).endswith("  measuring")
+
+
+def test_whether_a_run_elsewhere_goes_on_cannot_be_told(memory: str) -> None:
+    fsspec.filesystem("memory").pipe("/runs/a/state.json", b'{"step": "measuring"}')
+
+    (summary,) = RunStore(memory).summaries()
+
+    assert (summary["step"], summary["interrupted"]) == ("measuring", False)
 
 
 def test_a_run_is_listed_with_the_cause_of_its_verdict_and_that_its_latencies_are_void(tmp_path: Path) -> None:
@@ -65,12 +87,12 @@ def test_an_older_or_a_damaged_result_is_shown_and_marked(tmp_path: Path) -> Non
     old = a_run(tmp_path / "old")
     (old / "result.json").write_text(json.dumps({**RESULT, "schema_version": 2}))
 
-    shown = CliRunner().invoke(main, ["show", "old", "--store", str(tmp_path)])
+    shown = CliRunner().invoke(main, ["show", "old", "--runs-folder", str(tmp_path)])
 
     assert (shown.exit_code, shown.stdout) == (0, "# Run\n")
     assert shown.stderr == "old: schema 2\n"
     (old / "result.json").write_text("{")
-    torn = CliRunner().invoke(main, ["show", "old", "--store", str(tmp_path)])
+    torn = CliRunner().invoke(main, ["show", "old", "--runs-folder", str(tmp_path)])
     assert torn.stderr == "old: result.json cannot be read\n"
 
 
@@ -138,8 +160,8 @@ def test_commands_list_show_and_export(tmp_path: Path) -> None:
     assert exported.output.startswith("4 files, ")
     archive = str(tmp_path / "archive")
     assert "20260101-120000-quick  passed" in run(main, ["list", archive]).output
-    assert run(main, ["show", "20260101-120000-quick", "--store", archive]).output == "# Run\n"
-    assert json.loads(run(main, ["show", "20260101-120000-quick", "--store", archive, "--json"]).output) == RESULT
-    missing = run(main, ["show", "nothing", "--store", archive])
+    assert run(main, ["show", "20260101-120000-quick", "--runs-folder", archive]).output == "# Run\n"
+    assert json.loads(run(main, ["show", "20260101-120000-quick", "--runs-folder", archive, "--json"]).output) == RESULT
+    missing = run(main, ["show", "nothing", "--runs-folder", archive])
     assert missing.exit_code == 2
     assert "there is no run.md of a run nothing" in missing.stderr

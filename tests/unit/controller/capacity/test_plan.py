@@ -8,8 +8,8 @@ import pytest
 from market_spread.common.errors import UsageError
 from market_spread.controller.capacity.costs import TERMS, Model
 from market_spread.controller.capacity.plan import REASONS, PlannedFigure, Planner
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-from market_spread.controller.plan.workload import Overrides, overridden
+from market_spread.controller.plan.reading import Overrides, overridden
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.views.output import terminal_view
 from tests.unit.controller.capacity.synthetic import CUTS, cores, observations
 

@@ -79,9 +79,9 @@ def require_that_the_others_are_shown(folder: Path) -> None:
     assert compared.exit_code == 3
     assert "against" in compared.output
     assert invoke("history", folder / "a", "--anchor", "quick").exit_code in (0, 2)
-    assert invoke("show", "20260101-000002-quick", "--store", folder / "a").exit_code == 0
+    assert invoke("show", "20260101-000002-quick", "--runs-folder", folder / "a").exit_code == 0
     for words in (("show",), ("show", "--json")):
-        assert invoke(*words, "20260101-000000-quick", "--store", folder / "a").exit_code in (0, 2)
+        assert invoke(*words, "20260101-000000-quick", "--runs-folder", folder / "a").exit_code in (0, 2)
 
 
 @pytest.mark.parametrize("name", ["result.json", "manifest.json", "pair.json", "state.json"])

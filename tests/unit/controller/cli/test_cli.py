@@ -1,6 +1,8 @@
 """The command line without processes: help, wrong usage, and how errors are said."""
 
 import errno
+import json
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -11,19 +13,26 @@ import pytest
 from click.testing import CliRunner, Result
 
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.load.schedule import DURATION_S_MAX, DURATION_S_MIN, RATE_PER_S_MAX
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.controller.cli.main import main
-from market_spread.controller.exits import Commands
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.cli.main import SECTIONS, main
+from market_spread.controller.exits import Commands, say
+from market_spread.controller.plan.reading import read_workload
+from market_spread.controller.plan.system import SystemWorkload
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session import execute as running
 from market_spread.controller.session.replay import plan_of_files
+from market_spread.controller.session.subprocess import RunProcess
+from market_spread.controller.templates.write import SYSTEMS
+from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN
 from tests.support.paths import QUICK
+from tests.support.pipelines import named
 
 COMMANDS = [
-    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "list", "pipeline"),
-    *("plan", "probe", "replay", "run", "selftest", "setup", "show", "status", "sweep", "topics", "ui", "up"),
+    *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "init", "list", "pipeline"),
+    *("plan", "probe", "replay", "run", "selftest", "setup", "show", "status", "sweep"),
+    *("systems", "topics", "ui", "up"),
 ]
 
 
@@ -76,11 +85,17 @@ def failing_with(error: BaseException) -> click.Command:
 
 
 def test_help_lists_every_command() -> None:
-    result = invoke("--help")
+    result = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "80"})
+    lines = result.output.splitlines()
 
     assert result.exit_code == 0
-    assert sorted(main.commands) == COMMANDS
-    assert all(f"\n  {command} " in result.output for command in COMMANDS)
+    assert sorted(main.commands) == sorted(name for names in SECTIONS.values() for name in names) == COMMANDS
+    listed = [re.fullmatch(r"  (\w*) +(\w+)  +[A-Z].*[.?]", line) for line in lines[lines.index("Commands:") + 1 : -2]]
+    assert [line[1] for line in listed if line and line[1]] == [*SECTIONS]
+    assert sorted(line[2] for line in listed if line) == COMMANDS
+    assert len(lines) < 40
+    assert invoke("-h").output == invoke("--help").output
+    assert invoke("--version").output.startswith("market-spread, version ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -92,10 +107,30 @@ def test_help_says_what_it_does_with_an_example(command: str) -> None:
     assert f"Example: market-spread {command}" in result.output
 
 
+@pytest.mark.parametrize("command", ["run", "replay", "plan", "generate", "selftest"])
+def test_help_gives_ranges_and_defaults(command: str) -> None:
+    ranges = {
+        "--rate": (1, RATE_PER_S_MAX // 2 if command == "selftest" else RATE_PER_S_MAX),
+        "--duration": (DURATION_S_MIN, DURATION_S_MAX),
+        "--symbols": (SYMBOLS_MIN, SYMBOLS_MAX),
+        "--frame-size": (1, 100_000),
+    }
+    options = [each for each in main.commands[command].params if each.opts[0] in ranges]
+
+    for option in options:
+        assert isinstance(option, click.Option)
+        low, high = ranges[option.opts[0]]
+        assert f"{low:,} to {high:,}" in str(option.help)
+        assert option.show_default or option.default or option.required
+    assert options
+
+
 def test_help_gives_units() -> None:
     text = " ".join(invoke("run", "--help").output.split())
 
     assert "--rate INTEGER Messages per second" in text
+    assert text.count("[default: (that of the WORKLOAD)]") == 5
+    assert "--mode [real-time|micro-batch]" in text
     assert "--duration FLOAT Seconds" in text
     assert "Unix nanoseconds" in " ".join(invoke("generate", "--help").output.split())
 
@@ -103,16 +138,24 @@ def test_help_gives_units() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["fly"], "No such command 'fly'"),
+        ([], "Usage: "),
+        (["fly"], "market-spread: no such command 'fly'; see market-spread --help\n"),
+        (["--fly"], "market-spread: no such option '--fly'; see market-spread --help\n"),
+        (["probe", "sea"], "market-spread: no such command 'sea'; see market-spread probe --help\n"),
+        (["probe", "kafka"], "missing option '--bootstrap-servers'; see market-spread probe kafka --help\n"),
         (["run"], "name a WORKLOAD, or a run with --resume"),
-        (["run", QUICK, "--speed", "1"], "No such option '--speed'"),
+        (["run", QUICK, "--speed", "1"], "market-spread: no such option '--speed'"),
+        (
+            ["run", QUICK, "--mode", "warp"],
+            "'warp' is not one of 'real-time', 'micro-batch'; see market-spread run --help",
+        ),
         (["run", QUICK, "--rate", "fast"], "'fast' is not a valid integer"),
-        (["replay", "--nbbo", "a"], "Missing option '--orders'"),
+        (["replay", "--nbbo", "a"], "missing option '--orders'"),
         (["replay", "--nbbo", "a", "--orders", "b", "--format", "csv"], "'csv' is not one of 'native', 'fixish'"),
-        (["generate", QUICK, "--nbbo", "a"], "Missing option '--orders'"),
-        (["check", "--nbbo", "a", "--orders", "b"], "Missing option '--alerts'"),
+        (["generate", QUICK, "--nbbo", "a"], "missing option '--orders'"),
+        (["check", "--nbbo", "a", "--orders", "b"], "missing option '--alerts'"),
         (["up", "--port", "70000"], "70000 is not in the range"),
-        (["down", "now"], "Got unexpected extra argument (now)"),
+        (["down", "now"], "got unexpected extra argument (now)"),
     ],
 )
 def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
@@ -120,6 +163,7 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
 
     assert result.exit_code == 2
     assert said in result.stderr
+    assert not words or result.stderr.count("\n") == 1
     assert "Traceback" not in result.output
 
 
@@ -128,7 +172,6 @@ def test_wrong_usage_exits_with_2(words: list[object], said: str) -> None:
     [
         (["run", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
         (["run", QUICK, "--symbols", "7"], "--symbols 7; use a whole number from 350 to 100000"),
-        (["run", QUICK, "--mode", "warp"], "--mode 'warp'; use one of real-time, micro-batch"),
         (["run", QUICK, "--frame-size", "0"], "--frame-size 0; use a whole number from 1 to 100000"),
         (["run", QUICK, "--rate", "-5"], "--rate -5; use a whole number from"),
         (["ui", "missing"], "missing is not a folder; name the one that holds the runs, which `run` makes"),
@@ -172,6 +215,88 @@ def test_error_of_a_command_is_a_sentence_and_a_status(error: BaseException, sta
     result = CliRunner().invoke(failing_with(error), ["work"])
 
     assert (result.exit_code, result.stderr) == (status, said)
+
+
+@pytest.mark.parametrize("words", [[], ["--quiet"], ["-q"]])
+def test_quiet_is_result_and_errors_alone(words: list[str], tmp_path: Path) -> None:
+    made = invoke(*words, "init", tmp_path / "fares")
+    refused = invoke(*words, "init", tmp_path / "fares")
+
+    assert made.stdout.startswith(str(tmp_path / "fares"))
+    assert made.stderr.startswith("run it with: ") is not bool(words)
+    assert refused.stderr.startswith("market-spread: ")
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if "jars" not in SYSTEMS[name]])
+def test_init_writes_each_system_so_that_its_workload_reads(name: str, tmp_path: Path) -> None:
+    made = invoke("init", tmp_path / name, "--template", name, "--kafka", "localhost:1")
+
+    workload = read_workload(tmp_path / name / "workload.yaml")
+    assert (made.exit_code, isinstance(workload, SystemWorkload)) == (0, True)
+    assert {path.name for path in (tmp_path / name).iterdir()} == {Path(line).name for line in made.stdout.splitlines()}
+
+
+def test_systems_are_those_of_init_each_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+
+    listed = json.loads(invoke("systems", "--json").stdout)
+    lines = invoke("systems").stdout.splitlines()
+
+    assert [each["name"] for each in listed] == [*SYSTEMS] == [line.split()[0] for line in lines]
+    lacking = {each["name"]: each["lacks"] for each in listed if each["lacks"]}
+    assert lacking == {"kafka_streams": ["java", "javac"], "flink": ["java", "javac", "flink"]}
+    assert lines[-1].endswith("java (not here), javac (not here), flink (not here)")
+    assert all(each["about"] in line for each, line in zip(listed, lines, strict=True))
+
+
+def test_what_is_said_outside_of_a_command_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    say("starting")
+
+    assert capsys.readouterr() == ("", "starting\n")
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(False, "--resume"), (True, "")])
+def test_a_run_among_several_says_nothing_on_standard_output(
+    quiet: bool, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    RunProcess(["--help"], quiet=quiet)(QUICK, runs_folder=tmp_path, options=())
+
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert bool(printed.err) is not quiet
+
+
+@pytest.mark.parametrize("has_its_own", [True, False])
+def test_the_runs_of_a_working_tree_are_made_by_its_own_command(
+    has_its_own: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "tree" / ".venv" / "bin" / "market-spread"
+    if has_its_own:
+        own.parent.mkdir(parents=True)
+        own.write_text('#!/bin/sh\necho "its own: $*"\n')
+        own.chmod(0o755)
+
+    runs = RunProcess(["--help"], checkout=tmp_path / "tree", name="load/w.yaml")
+    runs(Path("a.yaml"), runs_folder=tmp_path, options=())
+
+    said = capfd.readouterr().err
+    # And on its own workload: what this version has written of it another one may not know.
+    assert (f"its own: run {tmp_path}/tree/load/w.yaml --runs-folder {tmp_path} --help" in said) is has_its_own
+    assert ("Usage: " in said) is not has_its_own
+
+
+def test_completion_of_a_shell() -> None:
+    script = CliRunner().invoke(main, [], prog_name="market-spread", env={"_MARKET_SPREAD_COMPLETE": "bash_source"})
+    words = {"_MARKET_SPREAD_COMPLETE": "bash_complete", "COMP_WORDS": "market-spread run --mode ", "COMP_CWORD": "3"}
+    values = CliRunner().invoke(main, [], prog_name="market-spread", env=words)
+    words |= {"COMP_WORDS": "market-spread se", "COMP_CWORD": "1"}
+    commands = CliRunner().invoke(main, [], prog_name="market-spread", env=words)
+
+    assert script.exit_code == values.exit_code == commands.exit_code == 0
+    assert "complete -o nosort -F _market_spread_completion market-spread" in script.output
+    assert values.output.split() == ["plain,real-time", "plain,micro-batch"]
+    assert commands.output.split() == ["plain,selftest", "plain,setup"]
 
 
 def test_bug_is_not_hidden() -> None:
@@ -247,6 +372,31 @@ def test_default_job_is_that_of_the_quick_workload() -> None:
         quick.decisions,
     )
     assert DEFAULT_WORKLOAD.frames == quick.frames
+
+
+def test_descriptions_as_json() -> None:
+    described = json.loads(invoke("describe", named("sequence_window"), "--json").stdout)
+
+    assert described["name"] == "sequence_window"
+    assert described["steps"][0] == "  source numbers: counter, sequence, value"
+    assert described["obstacles"]["micro-batch"] is None
+    assert described["obstacles"]["real-time"].startswith("'window' is Python, which real-time does not run")
+
+
+def test_a_check_as_json(tmp_path: Path) -> None:
+    words = recording(tmp_path, quotes(b"WIDE"), orders(1))
+    (tmp_path / "alerts.ledger").write_bytes(b"")
+
+    result = invoke("check", *words, "--alerts", tmp_path / "alerts.ledger", "--json")
+
+    document = json.loads(result.stdout)
+    assert result.exit_code == {"passed": 0, "failed": 1, "void": 3}[document["verdict"]]
+    assert (document["orders"], document["received"]) == (1, 0)
+    assert document.keys() >= {"void_reason", "missing", "sentences"}
+
+
+def test_no_processes_as_json(tmp_path: Path) -> None:
+    assert json.loads(invoke("status", "--folder", tmp_path / "none", "--json").stdout) == []
 
 
 @pytest.mark.parametrize(("command", "said"), [("status", "nothing is up; bring it up"), ("down", "nothing is up")])

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.controller.compare.ab_session import TakingTurns, order_of
+from market_spread.controller.compare.ab_session import ARMS, TakingTurns, order_of
 from market_spread.controller.compare.runs import Place, read_place
+from market_spread.controller.plan.reading import read_workload
+from market_spread.controller.plan.system import SystemWorkload
+from market_spread.controller.session.subprocess import CarryOut
+from market_spread.controller.templates.write import write as write_template
 from tests.support.clock import ManualClock
 from tests.unit.controller.compare.run_fixtures import write_run
 
@@ -52,6 +56,25 @@ def open_turns(
     return TakingTurns.open(folder, workloads, pairs=pairs, seed=seed, options=options, clock=clock)
 
 
+def test_runs_of_another_state_of_a_working_tree_are_not_gone_on_with(
+    tmp_path: Path, workloads: tuple[Path, Path]
+) -> None:
+    folder = tmp_path / "ab"
+
+    def opened(*trees: str) -> TakingTurns:
+        return TakingTurns.open(folder, workloads, pairs=3, seed=1, clock=ManualClock(), trees=trees)
+
+    begun = opened("c0ffee", "decade")
+
+    assert opened("c0ffee", "decade").session == begun.session
+    with pytest.raises(UsageError, match="has runs of decade, and the tree is at decade\\+1; name another"):
+        opened("c0ffee", "decade+1")
+
+
+def both(runs: CarryOut) -> dict[str, CarryOut]:
+    return dict.fromkeys(ARMS, runs)
+
+
 def say_nothing(line: str) -> None:
     pass
 
@@ -71,7 +94,7 @@ def test_runs_are_made_in_the_order_and_keep_their_places(tmp_path: Path, worklo
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=3, seed=5)
     runs = FakeRuns()
 
-    taking_turns.go_on(runs, say_nothing)
+    taking_turns.go_on(both(runs), say_nothing)
 
     assert tuple(runs.arms) == orders(5, 3)
     for arm in "ab":
@@ -83,7 +106,7 @@ def test_a_pair_with_a_void_run_is_made_again(tmp_path: Path, workloads: tuple[P
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=2, seed=5)
     runs = FakeRuns(void=[0, 2])  # the first of the first pair, and the second of the second
 
-    taking_turns.go_on(runs, say_nothing)
+    taking_turns.go_on(both(runs), say_nothing)
 
     order = [order_of(5, number) for number in range(1, 5)]
     assert runs.arms == [order[0][0], *order[1], *order[2], *order[3]]
@@ -95,7 +118,7 @@ def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tup
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     write_run(tmp_path / "ab" / "a", 77)
 
-    taking_turns.go_on(FakeRuns(), say_nothing)
+    taking_turns.go_on(both(FakeRuns()), say_nothing)
 
     assert [run.run_id for run in taking_turns.runs_of("a")] != ["20260101-000077-quick"]
     assert len(taking_turns.runs_of("a")) == 1
@@ -104,7 +127,7 @@ def test_a_run_that_ab_has_not_made_is_in_no_pair(tmp_path: Path, workloads: tup
 def test_a_void_run_is_said_with_its_reason(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     said: list[str] = []
 
-    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(void=[0]), said.append)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(both(FakeRuns(void=[0])), said.append)
 
     assert "  void: the generator was late; the pair is made again" in said
 
@@ -113,15 +136,15 @@ def test_three_void_runs_in_a_row_end_it(tmp_path: Path, workloads: tuple[Path, 
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=2, seed=5)
 
     with pytest.raises(RunVoidError, match=r"3 runs in a row were void \(the generator was late\)"):
-        taking_turns.go_on(FakeRuns(void=range(9)), say_nothing)
+        taking_turns.go_on(both(FakeRuns(void=range(9))), say_nothing)
 
 
 def test_after_an_interruption_only_what_is_missing_is_made(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     first, second = FakeRuns(interrupted_at=3), FakeRuns()
     with pytest.raises(KeyboardInterrupt):
-        open_turns(tmp_path / "ab", workloads, pairs=3, seed=5).go_on(first, say_nothing)
+        open_turns(tmp_path / "ab", workloads, pairs=3, seed=5).go_on(both(first), say_nothing)
 
-    open_turns(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(second, say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=3, seed=99).go_on(both(second), say_nothing)
 
     assert (*first.arms, *second.arms) == orders(5, 3)
 
@@ -131,11 +154,11 @@ def test_a_pair_that_was_begun_more_than_an_hour_ago_is_given_up(
     tmp_path: Path, workloads: tuple[Path, Path], now_s: float, gives_up: bool
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(interrupted_at=1), say_nothing)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(both(FakeRuns(interrupted_at=1)), say_nothing)
     runs, said = FakeRuns(), list[str]()
 
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5, now_s=now_s)
-    taking_turns.go_on(runs, said.append)
+    taking_turns.go_on(both(runs), said.append)
 
     assert tuple(runs.arms) == (order_of(5, 2) if gives_up else order_of(5, 1)[1:])
     assert any("is given up: that is more than an hour ago" in line for line in said) is gives_up
@@ -145,7 +168,7 @@ def test_a_pair_that_was_begun_more_than_an_hour_ago_is_given_up(
 def test_runs_that_take_long_are_no_reason_to_give_their_pair_up(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     runs = FakeRuns()
 
-    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5, now_s=1e6).go_on(runs, say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5, now_s=1e6).go_on(both(runs), say_nothing)
 
     assert tuple(runs.arms) == orders(5, 2)
 
@@ -157,18 +180,18 @@ def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workload
 
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     with pytest.raises(KeyboardInterrupt):
-        taking_turns.go_on(interrupted, say_nothing)
+        taking_turns.go_on(both(interrupted), say_nothing)
 
     (run,) = [run for arm in "ab" for run in taking_turns.runs_of(arm)]
     assert run.place == Place(taking_turns.session, 1, order_of(5, 1)[0], interrupted=True)
     assert taking_turns.next_place() == Place(taking_turns.session, 2, order_of(5, 2)[0])
 
 
-def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+def test_a_folder_whose_plan_has_no_session_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text('{"pairs": 1, "seed": 5, "options": []}')
 
-    with pytest.raises(UsageError, match="begun by an earlier version, which kept no pairs; name another --folder"):
+    with pytest.raises(UsageError, match="is damaged; name another --runs-folder"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
@@ -180,10 +203,10 @@ def test_a_damaged_place_is_said(tmp_path: Path) -> None:
 
 
 def test_more_repeats_go_on_with_the_same_folder(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
-    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(FakeRuns(), say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(both(FakeRuns()), say_nothing)
     more = FakeRuns()
 
-    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5).go_on(more, say_nothing)
+    open_turns(tmp_path / "ab", workloads, pairs=2, seed=5).go_on(both(more), say_nothing)
 
     assert len(more.arms) == 2
 
@@ -193,21 +216,23 @@ def test_a_run_without_a_result_ends_it(tmp_path: Path, workloads: tuple[Path, P
         pass
 
     with pytest.raises(RunVoidError, match="the run left no result in"):
-        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(nothing, say_nothing)
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5).go_on(both(nothing), say_nothing)
 
 
 def test_a_folder_of_other_workloads_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     workloads[1].write_text("name: changed\n")
 
-    with pytest.raises(UsageError, match=r"ab was begun with another workload than .*after.yaml as b; name another"):
+    with pytest.raises(UsageError, match=r"ab was begun with another workload, .*ab/b.yaml; name another"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
 def test_a_folder_of_other_run_options_is_refused(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5, options=("--duration", "30"))
 
-    with pytest.raises(UsageError, match="was begun with the run options --duration 30; use them, or another --folder"):
+    with pytest.raises(
+        UsageError, match="was begun with the run options --duration 30; use them, or another --runs-folder"
+    ):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
@@ -215,5 +240,21 @@ def test_a_damaged_plan_is_said(tmp_path: Path, workloads: tuple[Path, Path]) ->
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text(json.dumps({"pairs": 1}))
 
-    with pytest.raises(UsageError, match=r"ab.json is damaged; name another --folder"):
+    with pytest.raises(UsageError, match=r"ab.json is damaged; name another --runs-folder"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_system_is_found_from_the_folder_of_the_runs(tmp_path: Path) -> None:
+    """The copy of the workload lies elsewhere than what it names."""
+    for tree in ("base", "head"):
+        write_template("loop", tmp_path / tree, kafka="")
+    workloads = [tmp_path / tree / "workload.yaml" for tree in ("base", "head")]
+
+    open_turns(tmp_path / "runs" / "ab", workloads, pairs=1, seed=5)
+
+    for arm, workload in zip(ARMS, workloads, strict=True):
+        kept = read_workload(tmp_path / "runs" / "ab" / f"{arm}.yaml")
+        assert kept == read_workload(workload)
+        assert isinstance(kept, SystemWorkload)
+        assert kept.system.folder == str(workload.parent)
+    open_turns(tmp_path / "runs" / "ab", workloads, pairs=2, seed=5)  # it is gone on with

@@ -105,12 +105,39 @@ def test_chosen_figures_alone_are_compared(runs: Path) -> None:
     assert "1 same" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "command", [("compare", "runs/before", "runs/after"), ("history", "runs/before"), ("ab", "w.yaml", "w.yaml")]
+)
+def test_an_unknown_figure_is_refused_before_anything_is_done(runs: Path, command: tuple[str, ...]) -> None:
+    Path("w.yaml").touch()
+
+    result = invoke(*command, "--figure", "latency_ns.p99", "--figure", "latency_ns.p98")
+
+    assert result.exit_code == 2
+    assert "--figure latency_ns.p98 is no number of the result; use the right name: latency_ns.p99" in result.stderr
+
+
+def test_a_chosen_figure_that_no_run_has_is_said(runs: Path) -> None:
+    compared = invoke("compare", "runs/before", "runs/after", "--figure", "backlog.messages_max", "--html", "c.html")
+    history = invoke("history", "runs/before", "--figure", "backlog.messages_max")
+
+    assert compared.exit_code == 3
+    assert "no values to compare" in compared.stdout
+    assert "• no run has backlog.messages_max" in history.stdout
+
+
 def test_history_shows_each_workload(runs: Path) -> None:
     result = invoke("history", "runs/before")
 
     assert result.exit_code == 0
     assert "0 changes in 8 runs" in result.stdout
     assert "▁▂▃▄▅▆▇█" in result.stdout
+    document = json.loads(invoke("history", "runs/before", "--json").stdout)
+    (quick,) = document["workloads"]
+    p99 = next(figure for figure in quick["figures"] if figure["path"] == "latency_ns.p99")
+    assert (document["left_out"], document["unreadable"], p99["changes"]) == ([], [], [])
+    assert len(p99["values"]) == 8
+    assert p99["values"]["20260101-000000-quick"] == pytest.approx(min(p99["values"].values()))
 
 
 def test_history_leaves_void_runs_out(runs: Path) -> None:
@@ -145,7 +172,7 @@ def test_broken_documents_hide_no_other_from_history(with_broken: Path) -> None:
     said = " ".join(result.stdout.split())
     assert "0 changes in 8 runs" in said
     assert said.count("left out: runs/before/19990101-000000-") == len(BROKEN)
-    assert "schema_version 9; this version reads 2 to 4" in said
+    assert "schema_version 9; this version reads 4" in said
 
 
 def test_broken_documents_hide_no_other_from_compare(with_broken: Path) -> None:
@@ -203,11 +230,13 @@ def turns(runs: Path, tmp_path: Path) -> Path:
 
 
 def test_finished_turns_are_compared_without_a_run(turns: Path) -> None:
-    result = invoke("ab", QUICK, QUICK, "--folder", turns)
+    result = invoke("ab", QUICK, QUICK, "--runs-folder", turns)
 
     assert result.exit_code == 1
     assert "b (quick) against a (quick): 2 worse, 2 same (8 pairs)" in result.stdout
     assert "• void: 0 of 8 runs of a (quick), 0 of 8 runs of b (quick)" in result.stdout
+    document = json.loads(invoke("ab", QUICK, QUICK, "--runs-folder", turns, "--json").stdout)
+    assert (document["exit_status"], document["contrasts"][0]["pairs"]) == (1, 8)
 
 
 def test_pairs_outlast_an_export(turns: Path, tmp_path: Path) -> None:
@@ -234,7 +263,7 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         write_run(folder / "rates" / str(rate), number, p99_ms, offered_rate_per_s=rate)
     (folder / "workload.yaml").write_text(QUICK.read_text())
     (folder / "sweep.json").write_text('{"options": []}')
-    words: tuple[object, ...] = ("sweep", QUICK, "--slo", "p99=50ms", "--folder", folder, "--repeats", 1)
+    words: tuple[object, ...] = ("sweep", QUICK, "--slo", "p99=50ms", "--runs-folder", folder, "--repeats", 1)
     words += ("--no-curve", "--runs-max", 8)  # so that a mistake ends it, and makes no run
 
     result = invoke(*words, "--html", "sweep.html")
@@ -257,9 +286,24 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
         (["compare", "runs/before", "runs/after", "--least", "7"], "--least 7; use a share such as 5% or 0.05"),
         (["compare", "runs/before", "runs/after", "--html", "no/c.html"], "no/c.html cannot be written: No such file"),
         (["ab", QUICK, "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
-        (["ab", QUICK, QUICK, "--folder", "/dev/null/x"], "/dev/null/x cannot be made: Not a directory; name another"),
+        (["ab", QUICK], "quick.yaml is one workload; name another one, or two working trees with --checkout"),
+        (["ab", QUICK, "--", "--duration", "9"], "quick.yaml is one workload; name another one"),
+        (["ab", "w.yaml", "--checkout", "runs"], "--checkout runs; name two working trees"),
+        (["ab", "w.yaml", "--checkout", "runs", "--checkout", "./runs"], "--checkout runs; name two working trees"),
+        (
+            ["ab", "w.yaml", "v.yaml", "--checkout", "runs", "--checkout", "."],
+            "v.yaml is a second workload; with --checkout there is one, in both working trees",
+        ),
+        (
+            ["ab", "w.yaml", "--checkout", "runs", "--checkout", "."],
+            "the workload runs/w.yaml cannot be read: No such file or directory",
+        ),
+        (
+            ["ab", QUICK, QUICK, "--runs-folder", "/dev/null/x"],
+            "/dev/null/x cannot be made: Not a directory; name another",
+        ),
         (["sweep", "missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
-        (["sweep", "steps.yaml"], "steps has no constant profile; a sweep needs one, whose rate it sets"),
+        (["sweep", "steps.yaml"], "steps has neither a constant profile nor a recorded one, whose rate a sweep sets"),
         (["sweep", QUICK, "--slo", "p99=fast"], "--slo p99=fast; use p50, p95, p99, p99.9, p99.99, max with a time"),
         (["sweep", QUICK, "--precision", "0"], "--precision 0; use a share such as 5% or 0.05"),
         (["sweep", QUICK, "--drift", "2"], "--drift 2; use a share such as 5% or 0.05"),

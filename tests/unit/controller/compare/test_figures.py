@@ -30,6 +30,8 @@ def test_a_share_holds_for_all_and_one_for_a_figure() -> None:
         ("achieved_rate_per_s", "messages/s", True),
         ("achieved_rate_per_s:lower", "messages/s", False),
         ("boundaries:higher", "", True),
+        ("latency_by_state_partition_ns.3.p99.9", "ms", False),
+        ("backlog.messages_max", "", False),
     ],
 )
 def test_a_field_of_the_result_has_its_unit_and_direction(text: str, unit: str, higher: bool) -> None:
@@ -42,6 +44,12 @@ def test_a_field_of_the_result_has_its_unit_and_direction(text: str, unit: str, 
     ("chosen", "least", "said"),
     [
         (("latency_ns.p99:up",), (), "--figure latency_ns.p99:up; after the colon use higher or lower"),
+        (("latency_ns.p98",), (), "latency_ns.p98 is no number of the result; use the right name: latency_ns.p99,"),
+        (("latency_ns.p99", "cpu_us_per_mesage"), (), "the right name: cpu_us_per_message,"),
+        (("stages_ns.compute.p51",), (), "the right name: stages_ns.compute.p95, stages_ns.compute.p50"),
+        (("latency_ns",), (), "the right name: latency_ns.p99,"),
+        (("stages_ns",), (), "--figure stages_ns is no number"),
+        (("verdict",), (), "--figure verdict is no number"),
         ((), ("no",), "--least no; use a share such as 5% or 0.05"),
         ((), ("0%",), "--least 0%; use a share"),
         (("boundaries",), ("latency_ns.p99=5%",), "latency_ns.p99 is not compared; name one of boundaries"),

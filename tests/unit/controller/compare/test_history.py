@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
-from market_spread.controller.compare.history import by_anchor, courses_of, history_page
+from market_spread.controller.compare.history import FigureHistories, by_anchor, courses_of
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import change_points as module
 from market_spread.controller.views.output import markdown_view
@@ -146,7 +146,9 @@ def test_page_tells_what_changed_with_the_figure() -> None:
     ]
 
     text = markdown_view(
-        history_page(runs, (P99,), left_out=[run(0, void_reasons=("late",)), run(1, wrong_reasons=("wrong",))])
+        FigureHistories(
+            runs, (P99,), left_out=[run(0, void_reasons=("late",)), run(1, wrong_reasons=("wrong",))]
+        ).page()
     )
 
     assert "**1 change in 20 runs**" in text
@@ -161,7 +163,7 @@ def test_page_tells_what_changed_with_the_figure() -> None:
 def test_page_has_a_table_for_each_workload() -> None:
     runs = [run(0, {P99.path: 2e7}, workload="steady"), run(1, {P99.path: 3e7})]
 
-    text = markdown_view(history_page(runs, (P99,)))
+    text = markdown_view(FigureHistories(runs, (P99,)).page())
 
     assert "**0 changes in 2 runs**" in text
     assert "quick, 1 run from 2026-01-01T00:01:00+00:00" in text
@@ -172,7 +174,7 @@ def test_page_has_a_table_for_each_workload() -> None:
 def test_a_change_by_the_anchor_is_called_worse() -> None:
     runs, anchors = runs_of(noisy((20, 10), (25, 10))), [run(0, {P99.path: 1e6}, workload="null")]
 
-    text = markdown_view(history_page(runs, (P99,), anchors=anchors))
+    text = markdown_view(FigureHistories(runs, (P99,), anchors=anchors).page())
 
     assert "latency p99, by the anchor's worse by +" in text
     assert "undecided" not in text
@@ -182,15 +184,13 @@ def test_a_count_that_no_machine_changes_is_called_worse_without_an_anchor() -> 
     lost = Figure("messages_lost", "messages_lost")
     runs = [run(number, {lost.path: value}) for number, value in enumerate(noisy((20, 10), (25, 10)))]
 
-    assert "messages_lost worse by +" in markdown_view(history_page(runs, (lost,)))
+    assert "messages_lost worse by +" in markdown_view(FigureHistories(runs, (lost,)).page())
 
 
-def test_failed_runs_and_those_of_an_older_schema_are_marked() -> None:
+def test_failed_runs_are_marked() -> None:
     runs = runs_of([20.0, 21.0, 22.0])
     runs[1] = dataclasses.replace(runs[1], verdict=Verdict.FAILED, reasons=("p99 is 21 ms",))
-    runs[2] = dataclasses.replace(runs[2], schema_version=2)
 
-    text = markdown_view(history_page(runs, (P99,)))
+    text = markdown_view(FigureHistories(runs, (P99,)).page())
 
     assert "* 1 of 3 runs of quick failed: p99 is 21 ms" in text
-    assert "* 1 of 3 runs of quick have results of schema 2, which other rules may have judged" in text

@@ -48,6 +48,16 @@ def test_more_is_better_where_the_figure_says_so() -> None:
     assert judged(comparison).change is Direction.BETTER
 
 
+def test_a_chosen_figure_that_no_run_has_is_undecided_and_a_usual_one_left_out() -> None:
+    groups, chosen = (group("a", EIGHT), group("b", EIGHT)), replace(RATE, is_chosen=True)
+
+    comparison = compare(groups, (P99, chosen))
+
+    assert compare(groups, (P99, RATE)).exit_status == 0
+    assert [each.change for each in comparison.contrasts[0].judged] == [Direction.SAME, Direction.UNDECIDED]
+    assert comparison.exit_status == 3
+
+
 def test_a_difference_that_does_not_matter_is_the_same_however_sure_it_is() -> None:
     comparison = compare((group("a", EIGHT), group("b", times(EIGHT, 1.02))), (P99,))
 

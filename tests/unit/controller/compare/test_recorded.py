@@ -71,16 +71,10 @@ def test_the_verdict_is_the_stored_one_whatever_the_evidence_would_say(tmp_path:
     assert (run.verdict, run.void_reasons) == (Verdict.VOID, ("as told",))
 
 
-def test_the_schema_before_is_void_by_its_verdict_alone(tmp_path: Path) -> None:
-    old = {**judged(Verdict.VOID, "lag_growing", "undecided", latencies_void=False), "schema_version": 2}
+def test_an_objective_knows_its_clusters(tmp_path: Path) -> None:
+    few = {**judged(Verdict.PASSED), "latency_clusters": {"latency_ns": {"p99": 6}}}
 
-    assert read_run(write_run(tmp_path, **old)).is_void
-
-
-def test_an_objective_of_the_schema_before_knows_its_clusters(tmp_path: Path) -> None:
-    old = {**judged(Verdict.PASSED), "schema_version": 3, "latency_clusters": {"latency_ns": {"p99": 6}}}
-
-    assert read_run(write_run(tmp_path, **old)).achieved.clusters == {"p99": 6}
+    assert read_run(write_run(tmp_path, **few)).achieved.clusters == {"p99": 6}
 
 
 def test_runs_come_by_their_start_and_other_folders_not_at_all(tmp_path: Path) -> None:
@@ -98,9 +92,9 @@ def test_runs_come_by_their_start_and_other_folders_not_at_all(tmp_path: Path) -
     [
         ("{", "is no document of a run: Expecting"),
         ("[]", "is no document of a run: it is no JSON object; leave its run out"),
-        ('{"schema_version": 9}', "has schema_version 9; this version reads 2 to 4"),
-        ('{"schema_version": 1}', "has schema_version 1; this version reads 2 to 4"),
-        ('{"schema_version": 3}', "is no result of a run: 'verdict'; leave the folder out"),
+        ('{"schema_version": 9}', "has schema_version 9; this version reads 4"),
+        ('{"schema_version": 3}', "has schema_version 3; this version reads 4"),
+        ('{"schema_version": 4}', "is no result of a run: 'verdict'; leave the folder out"),
     ],
 )
 def test_a_document_that_is_none_is_said_in_a_sentence(text: str, said: str, tmp_path: Path) -> None:

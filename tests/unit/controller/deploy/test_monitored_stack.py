@@ -14,8 +14,7 @@ from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-from market_spread.controller.plan.workload import Workload
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock
 
 AGENT = Path("/jars/agent.jar")

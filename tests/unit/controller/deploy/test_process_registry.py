@@ -17,7 +17,7 @@ from market_spread.controller.deploy.local.command import BackgroundStack, Regis
 from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.process import Child
 from market_spread.controller.deploy.local.stack import LocalStack
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from tests.support.clock import ManualClock
 
 WORKLOAD = DEFAULT_WORKLOAD.changed(

@@ -10,7 +10,7 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.host import timeline
-from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates
+from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates, sign_of_run
 from market_spread.controller.host.sampler import SCHEMA, Sampler
 from market_spread.controller.host.timeline import Timeline
 from tests.support.clock import ManualClock
@@ -61,6 +61,8 @@ def test_counts_of_a_process_that_has_ended_are_none(tmp_path: Path) -> None:
 
 def test_counts_of_the_machine_are_those_of_its_files(tmp_path: Path) -> None:
     a_machine(tmp_path, stolen=70)
+    unix = "Num RefCount Path\n0: 1 @market-spread-run-a\n1: 1 /run/a\n2: 1 @market-spread-run-b\n"
+    write(tmp_path / "net" / "unix", unix)
     write(tmp_path / "cgroup" / "cpu.stat", "usage_usec 5\nnr_throttled 4\nthrottled_usec 1500000\n")
 
     counts, levels = MachineCounters(tmp_path, tmp_path / "cgroup").read()
@@ -70,7 +72,16 @@ def test_counts_of_the_machine_are_those_of_its_files(tmp_path: Path) -> None:
     assert (counts["pressure_cpu_s"], counts["throttled_s"], counts["throttled_periods"]) == (2.5, 1.5, 4)
     assert (counts["tcp_retrans_segs"], counts["tcp_listen_drops"], counts["tcp_timeouts"]) == (3, 1, 2)
     assert (counts["net_received_bytes"], counts["net_sent_bytes"], counts["net_dropped"]) == (100, 300, 7)
-    assert levels == {"running": 3}
+    assert levels == {"running": 3, "runs": 2}
+
+
+def test_a_run_has_a_sign_that_the_kernel_tells_and_that_goes_with_it() -> None:
+    with sign_of_run() as sign:
+        name = sign.getsockname().decode().replace("\0", "@")
+
+        assert name.startswith("@market-spread-run-")
+        assert name in Path("/proc/net/unix").read_text()
+    assert name not in Path("/proc/net/unix").read_text()
 
 
 def test_rates_are_by_the_time_that_went_by() -> None:
@@ -87,7 +98,9 @@ def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
     a_machine(proc, stolen=0)
     sampler = Sampler(tmp_path / "samples", clock=clock, processes=dict, machine=MachineCounters(proc))
     sampler.start()
+    sampler.tell("path", {"messages_sent": 5.0})
     sampler.sample()
+    sampler.tell("path", {"messages_sent": 7.0})  # the end of a run need not wait for the next second
     sampler.close()
 
     path = timeline.write(
@@ -98,6 +111,8 @@ def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
     assert read.series("machine", "running").values.tolist() == [3.0]
     assert read.series("machine", "running").unix_s.tolist() == [1_700_000_000]
     assert read.series("job", "gc_pause_ms").values.tolist() == [7.5]
+    assert read.series("path", "messages_sent").values.tolist() == [5.0, 7.0]
+    assert read.series("path", "messages_sent").unix_s.tolist() == [1_700_000_000, 1_700_000_001]
     assert len(read.series("job", "nothing")) == 0
 
 

@@ -14,11 +14,11 @@ from market_spread.controller.plan.plan import (
     PlannedLoad,
     RunPlan,
     orders_of,
-    plan_of_recording,
     plan_of_workload,
     quotes_of,
 )
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
+from market_spread.controller.session.replay import plan_of_files
 from market_spread.loadgen.columns import Quotes
 from tests.support.buckets import bucket_of
 from tests.support.paths import QUICK
@@ -96,7 +96,7 @@ def test_quotes_and_orders_are_all_messages_of_the_load(plan: RunPlan) -> None:
 
 
 def test_unknown_source_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"no load source 'weather' is installed; there are: market, recorded"):
+    with pytest.raises(UsageError, match=r"no load source 'weather' is installed; there are: market, messages, rec"):
         PlannedLoad("weather", {}).open(START_NS)
 
 
@@ -129,9 +129,7 @@ def test_recording_is_replayed_quotes_first_without_warm_up(tmp_path: Path) -> N
         ).tobytes()
     )
 
-    plan = plan_of_recording(
-        read_workload(QUICK), nbbo=nbbo, orders=orders, rate_per_s=1_000, origin={"format": "native"}
-    )
+    plan = plan_of_files(nbbo, orders, rate_per_s=1_000, origin={"format": "native"})
 
     assert plan.warm_up is None
     assert plan.probe_symbols == frozenset()

@@ -10,16 +10,14 @@ from market_spread.common.load.schedule import Burst, Constant, Ramp, Steps
 from market_spread.controller.host.preflight import MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.plan.reading import Overrides, overridden, read_workload
 from market_spread.controller.plan.workload import (
     FrameKeys,
     JobKeys,
     MarketKeys,
-    Overrides,
     WarmUpKeys,
     Workload,
     in_words,
-    overridden,
-    read_workload,
     run_limits,
 )
 from market_spread.v1.limits_pb2 import RunLimits
@@ -574,7 +572,7 @@ def test_rate_of_a_load_that_is_not_constant_is_refused(read: Callable[[str], Wo
     ramp = "load: {profile: ramp, from_messages_per_s: 0, to_messages_per_s: 100, duration_s: 10}\n"
     workload = read(before + ramp + after[after.index("market:") :])
 
-    with pytest.raises(UsageError, match="--rate and --duration need a workload with a constant profile"):
+    with pytest.raises(UsageError, match="--rate and --duration need a constant profile, or --rate a recorded one"):
         overridden(workload, Overrides(rate_per_s=10))
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from market_spread.common.errors import UsageError
 from market_spread.common.schema import Key
 from market_spread.controller.plan.objectives import PERCENTILES
-from market_spread.controller.plan.workload import WORKLOAD, read_workload, to_yaml
+from market_spread.controller.plan.reading import read_workload, to_yaml
+from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.loadgen.market.symbols import accepting_count
 
 BASE: Mapping[str, Any] = {

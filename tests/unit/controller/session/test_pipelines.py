@@ -8,10 +8,11 @@ from click.testing import CliRunner
 from market_spread.common.errors import UsageError
 from market_spread.controller.cli.main import main
 from market_spread.controller.session.pipeline import describe, inputs_of
+from tests.support.pipelines import named
 
 
 def test_describe_names_the_modes_and_why_one_does_not_do() -> None:
-    assert describe("counting").splitlines() == [
+    assert describe(named("counting")).splitlines() == [
         "counting",
         "  source numbers: counter, sequence, value",
         "    key by counter",
@@ -44,8 +45,10 @@ def test_wrong_inputs_are_told(arguments: list[str], said: str) -> None:
     ("words", "said"),
     [
         (["describe", "juggling"], "no application 'juggling'"),
-        (["pipeline", "counting", "--mode", "real-time"], "'total' cannot drop repeated rows of 'numbers'"),
+        (["pipeline", named("counting"), "--mode", "real-time"], "'total' cannot drop repeated rows of 'numbers'"),
         (["pipeline", "word_count", "--input", "words=x"], "word_count has no source 'words'; it has lines"),
+        (["pipeline", "word_count"], "word_count has no input; give its sources files: --input lines=FILE"),
+        (["pipeline", "market_spread"], "give its sources files: --input nbbo=FILE --input orders=FILE"),
         (["pipeline", "word_count", "--input", "lines=/no/such.txt"], "No such file or directory: /no/such.txt"),
     ],
 )

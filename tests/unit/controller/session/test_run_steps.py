@@ -12,7 +12,7 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import read_workload
+from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.session import run as run_module
 from market_spread.controller.session.run import Run
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
@@ -44,6 +44,12 @@ class FakeClients:
     def __init__(self, refusal: MarketSpreadError) -> None:
         self._refusal = refusal
         self.closed = False
+
+    def wait_for_job(self, *_: object, **__: object) -> None:
+        pass
+
+    def drain_job(self, *_: object) -> None:
+        pass
 
     def job_status(self) -> JobStatusResponse:
         return JobStatusResponse(phase=Phase.PHASE_RUNNING)

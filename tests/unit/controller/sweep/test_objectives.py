@@ -8,8 +8,8 @@ from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.objectives import Achieved
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.search import RateOutcome
-from market_spread.controller.sweep.session import Finding, judge
+from market_spread.controller.sweep.search import RateOutcome, Trial
+from market_spread.controller.sweep.session import judge
 from tests.unit.controller.compare.run_fixtures import run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
@@ -54,7 +54,7 @@ def test_objectives_that_no_workload_may_have_are_refused(texts: tuple[str, ...]
 
 
 def test_a_good_run_holds_its_rate() -> None:
-    assert judge(run(0, achieved=GOOD), P99) == Finding(RateOutcome.HELD)
+    assert judge(1_000, run(0, achieved=GOOD), P99) == Trial(1_000, RateOutcome.HELD)
 
 
 @pytest.mark.parametrize(
@@ -70,27 +70,27 @@ def test_a_good_run_holds_its_rate() -> None:
     ],
 )
 def test_what_breaks_a_rate_is_said(achieved: Achieved, objectives: Objectives, reason: str) -> None:
-    assert judge(run(0, achieved=achieved), objectives) == Finding(RateOutcome.BROKEN, reason)
+    assert judge(1_000, run(0, achieved=achieved), objectives) == Trial(1_000, RateOutcome.BROKEN, reason)
 
 
 def test_loss_may_be_allowed() -> None:
-    assert judge(run(0, achieved=replace(GOOD, lost=2)), Objectives(loss=2)).outcome is RateOutcome.HELD
+    assert judge(1_000, run(0, achieved=replace(GOOD, lost=2)), Objectives(loss=2)).outcome is RateOutcome.HELD
 
 
 def test_a_run_that_failed_for_another_reason_is_broken() -> None:
     reasons = ("the job does not keep up: the median latency grew",)
     failed = run(0, achieved=GOOD, verdict=Verdict.FAILED, reasons=reasons)
 
-    assert judge(failed, P99) == Finding(RateOutcome.BROKEN, reasons[0])
+    assert judge(1_000, failed, P99) == Trial(1_000, RateOutcome.BROKEN, reasons[0])
 
 
 def test_a_void_run_says_nothing() -> None:
     reasons = ("the generator was late",)
     void = run(0, verdict=Verdict.VOID, reasons=reasons, achieved=replace(GOOD, latency_ns={"p99": 90_000_000}))
 
-    assert judge(void, P99) == Finding(RateOutcome.VOID, "the generator was late")
+    assert judge(1_000, void, P99) == Trial(1_000, RateOutcome.VOID, "the generator was late")
 
 
 def test_a_percentile_that_the_run_cannot_have_is_said() -> None:
     with pytest.raises(UsageError, match=r"--slo p99.9: run run-0 has too few alerts for it; make the runs longer"):
-        judge(run(0, achieved=GOOD), Objectives(p99_9_ms=50.0))
+        judge(1_000, run(0, achieved=GOOD), Objectives(p99_9_ms=50.0))

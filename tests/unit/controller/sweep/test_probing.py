@@ -97,10 +97,12 @@ def test_a_run_without_a_result_ends_it(tmp_path: Path, workload: Path) -> None:
 def test_a_folder_of_another_workload_or_other_options_is_refused(tmp_path: Path, workload: Path) -> None:
     Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES, options=("--duration", "5"))
 
-    with pytest.raises(UsageError, match="was begun with the run options --duration 5; use them, or another --folder"):
+    with pytest.raises(
+        UsageError, match="was begun with the run options --duration 5; use them, or another --runs-folder"
+    ):
         Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
     workload.write_text("name: other\n")
-    with pytest.raises(UsageError, match="was begun with another workload than"):
+    with pytest.raises(UsageError, match="was begun with another workload, "):
         Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
 
 

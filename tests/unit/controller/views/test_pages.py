@@ -1,5 +1,6 @@
 """Pages: what the terminal, Markdown and HTML make of the same thing, and the axes of charts."""
 
+import os
 import xml.etree.ElementTree as ET
 from io import StringIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from market_spread.controller.views.output import (
     Table,
     html_view,
     markdown_view,
+    print_result,
     put_out,
     terminal_view,
     write_text,
@@ -74,12 +76,45 @@ def test_html_escapes_texts_and_marks_words_that_are_news() -> None:
     assert "<figcaption>another</figcaption>\n<svg></svg>" in text
 
 
+def test_a_piped_result_is_neither_broken_nor_filled_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    sentence = " ".join(["word"] * 40)
+
+    print_result(terminal_view(Page("", "3 changes", (Sentences((sentence,)), Table("", ("a" * 50, "b" * 50), ())))))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["", "3 changes", "", f"• {sentence}", "", f"{'a' * 50}  {'b' * 50}"]
+
+
 def test_pictures_of_a_markdown_file_are_beside_it(tmp_path: Path) -> None:
     put_out(PAGE, markdown=tmp_path / "c.md", instead="")
 
     assert "![a picture](c.svg)\n\n![another](c-2.svg)\n" in (tmp_path / "c.md").read_text()
     assert (tmp_path / "c-2.svg").read_text() == "<svg></svg>"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c-2.svg", "c.md", "c.svg"]
+
+
+def test_pictures_of_a_markdown_file_behind_a_link_are_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "latest.md").symlink_to("kept/c.md")
+
+    put_out(PAGE, markdown=tmp_path / "latest.md", instead="")
+
+    assert "![a picture](c.svg)" in (tmp_path / "latest.md").read_text()
+    assert (tmp_path / "kept" / "c.svg").read_text() == "<svg/>"
+    assert (tmp_path / "latest.md").is_symlink()
+
+
+def test_markdown_for_a_pipe_has_no_pictures(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with os.fdopen(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)) as reading:
+        put_out(PAGE, markdown=tmp_path / "pipe", instead="")
+
+        assert reading.read() == markdown_view(PAGE)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:

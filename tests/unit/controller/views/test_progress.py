@@ -66,7 +66,7 @@ def test_line_has_phase_rates_alerts_and_latency(clock: ManualClock) -> None:
     assert lines[-1].split("  ") != lines[0].split("  ")
     assert lines[-1].startswith("  46.0 s  measuring ")
     assert "offered    20,000/s  processed    10,000/s" in lines[-1]
-    assert "alerts   2,345  latency p50 7.0 ms, max 7.0 ms" in lines[-1]
+    assert "alerts   2,345 in all  latency p50 7.0 ms, max 7.0 ms" in lines[-1]
 
 
 def test_line_comes_at_every_new_phase_and_else_every_five_seconds(clock: ManualClock) -> None:

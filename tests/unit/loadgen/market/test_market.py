@@ -13,7 +13,7 @@ from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.workload import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase

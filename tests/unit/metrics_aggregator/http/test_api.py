@@ -82,8 +82,7 @@ class Rig:
         self.receiver.counter(ALERTS, phase="measured").add(len(values_us))
         self.receiver.gauge(JOB_BATCH).set(len(values_us))
         self.clock.advance_ns(SECOND)
-        push = self.receiver.take()
-        assert push is not None
+        (push,) = self.receiver.take()
         self.store.push(push)
 
     def note(self, kind: str, name: str, text: str = "", **parts: Any) -> None:
@@ -258,7 +257,9 @@ def test_data_have_every_interval_and_the_total(rig: Rig) -> None:
     (source,) = data["sources"]
     assert (source["source"], source["pushes"], source["end_unix_ms"]) == ("receiver-0", 2, end)
     assert data["aggregator"]["pushes"] == 2
-    assert {"push_us_p50", "merge_us_p99", "lag_ms", "memory_bytes", "history_bytes_max"} <= data["aggregator"].keys()
+    assert {"push_us_p50", "merge_us_p99", "lag_seconds", "memory_bytes", "history_limit_bytes"} <= data[
+        "aggregator"
+    ].keys()
 
 
 def test_more_intervals_than_points_are_merged_exactly_and_alike(rig: Rig) -> None:

@@ -30,8 +30,7 @@ class Rig:
     def push_all(self) -> None:
         self.clock.advance_ns(1_000_000_000)
         for recorder in (self.receiver, self.sender):
-            push = recorder.take()
-            if push is not None:
+            for push in recorder.take():
                 self.store.push(push)
 
     def get(self, path: str, method: str = "GET", **headers: str) -> httpx.Response:

@@ -65,7 +65,7 @@ def test_a_restart_finds_what_was_acknowledged_and_merges_nothing_twice(tmp_path
     run = second.restore("r1")
 
     assert second.push(push(4)) == 4
-    assert (value_of(second), run.phase) == (40, "measuring")
+    assert (value_of(second), run.said("phase")) == (40, "measuring")
     (epoch,) = second.epochs()
     assert (epoch.pushes, epoch.missing, epoch.duplicates) == (3, 1, 1)
     ((_, before),), ((_, after),) = first.series(), second.series()

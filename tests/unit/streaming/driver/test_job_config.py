@@ -108,6 +108,16 @@ def test_topics_that_have_other_names_are_named() -> None:
     assert config.topic_names(["nbbo", "orders"]) == {"nbbo": "nbbo", "orders": "orders-7"}
 
 
+def test_a_prefix_goes_before_all_topics_that_have_no_name_of_their_own() -> None:
+    config = JobConfig(bootstrap_servers="b:9092", checkpoint="/c", topics="orders=orders-7", topic_prefix="trial.")
+
+    assert config.topic_names(["nbbo", "orders", "invalid"]) == {
+        "nbbo": "trial.nbbo",
+        "orders": "orders-7",
+        "invalid": "trial.invalid",
+    }
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

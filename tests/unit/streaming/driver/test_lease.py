@@ -1,11 +1,19 @@
 """One driver at a time: who gets the lease, who loses it, by a clock that is moved by hand."""
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from market_spread.common.errors import UnavailableError, WrongStateError
-from market_spread.streaming.driver.kubernetes.lease import DURATION_S, GIVE_UP_S, RENEW_EVERY_S, HeldLease, Lease
+from market_spread.streaming.driver.kubernetes.lease import (
+    DURATION_S,
+    GIVE_UP_S,
+    RENEW_EVERY_S,
+    HeldLease,
+    KubernetesLease,
+    Lease,
+)
 from tests.support.clock import ManualClock
 
 
@@ -13,7 +21,7 @@ class Server:
     """The API server: one lease, with versions."""
 
     def __init__(self) -> None:
-        self.lease = HeldLease("", "", "0")
+        self.lease = HeldLease("", "", {"version": 0})
         self.is_down = False
 
     def read(self) -> HeldLease:
@@ -24,9 +32,9 @@ class Server:
     def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         if self.is_down:
             raise UnavailableError("the API server does not answer")
-        if before.version != self.lease.version:
+        if before.stored != self.lease.stored:
             raise WrongStateError("it has changed")
-        self.lease = HeldLease(holder, str(unix_ns), str(int(self.lease.version) + 1))
+        self.lease = HeldLease(holder, str(unix_ns), {"version": self.lease.stored["version"] + 1})
         return self.lease
 
 
@@ -38,7 +46,7 @@ class Rig:
 
     def driver(self, identity: str) -> Lease:
         return Lease(
-            self.server,
+            cast("KubernetesLease", self.server),
             identity=identity,
             clock=self.clock,
             on_lost=lambda reason: self.lost.append(f"{identity}: {reason}"),
@@ -138,14 +146,14 @@ def test_pod_of_the_same_name_elsewhere_waits(rig: Rig) -> None:
 def test_change_by_a_third_party_is_no_loss(rig: Rig) -> None:
     first = rig.driver("a")
     first.step()
-    rig.server.lease = replace(rig.server.lease, version="77")
+    rig.server.lease = replace(rig.server.lease, stored={"version": 77})
 
     for _ in range(3):
         rig.pass_s(RENEW_EVERY_S)
         first.step()
 
     assert rig.lost == []
-    assert rig.server.lease.version == "79"
+    assert rig.server.lease.stored == {"version": 79}
 
 
 def test_released_lease_is_free_for_the_next(rig: Rig) -> None:
@@ -160,7 +168,7 @@ def test_released_lease_is_free_for_the_next(rig: Rig) -> None:
 
 
 def test_clock_of_the_holder_does_not_matter(rig: Rig) -> None:
-    rig.server.lease = HeldLease("a", "4102444800000000000", "5")  # renewed in 2100, as its clock says
+    rig.server.lease = HeldLease("a", "4102444800000000000", {"version": 5})  # renewed in 2100, as its clock says
     second = rig.driver("b")
     second.step()
 

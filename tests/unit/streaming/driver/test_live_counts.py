@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from market_spread.streaming.driver.engine import LiveCounts
-from market_spread.streaming.modes.real_time.compile import REAL_TIME
+from market_spread.streaming.modes.registry import BY_NAME
 
 SCAN, STATE, ROWS = "RealTimeStreamScan", "StatefulStreamlineAggregate", "number of output rows"
 
@@ -40,17 +40,17 @@ class Option:
         return self._value
 
 
-def node(name: str, **metrics: int) -> object:
+def node(id_: int, name: str, **metrics: int) -> object:
     """An operator of a plan, with its metrics (blanks as underscores) and their accumulators."""
     found = [
         SimpleNamespace(name=lambda text=text: text.replace("_", " "), accumulatorId=lambda number=number: number)
         for text, number in metrics.items()
     ]
-    return SimpleNamespace(name=lambda: name, metrics=lambda: Items(found))
+    return SimpleNamespace(id=lambda: id_, name=lambda: name, metrics=lambda: Items(found))
 
 
 class Store:
-    """Spark's SQL status store. Each execution has the plan of the market: two scans and the state."""
+    """Spark's SQL status store. Each execution has two scans, each with its filters above it, and the state."""
 
     def __init__(self) -> None:
         self.values: list[dict[int, str]] = []
@@ -72,12 +72,18 @@ class Store:
         self.plans_read += 1
         first = 100 * execution
         nodes = [
-            node(SCAN, number_of_output_rows=first + 1),
-            node(SCAN, number_of_output_rows=first + 2),
-            node("Exchange", number_of_output_rows=first + 3, data_size=first + 4),
-            node(STATE, time_to_commit=first + 5, number_of_output_rows=first + 6),
+            node(1, SCAN, number_of_output_rows=first + 1),
+            node(2, SCAN, number_of_output_rows=first + 2),
+            node(3, "Exchange", number_of_output_rows=first + 3, data_size=first + 4),
+            node(4, STATE, time_to_commit=first + 5, number_of_output_rows=first + 6),
+            node(5, "Filter", number_of_output_rows=first + 7),
+            node(6, "Filter", number_of_output_rows=first + 8),
+            node(7, "Filter", number_of_output_rows=first + 9),
+            node(8, "Project"),
         ]
-        return SimpleNamespace(allNodes=lambda: Items(nodes))
+        edges = [(1, 8), (8, 5), (5, 7), (7, 3), (2, 6), (6, 3), (3, 4)]
+        of_graph = [SimpleNamespace(fromId=lambda end=end: end[0], toId=lambda end=end: end[1]) for end in edges]
+        return SimpleNamespace(allNodes=lambda: Items(nodes), edges=lambda: Items(of_graph))
 
     def executionMetrics(self, execution: int) -> object:  # noqa: N802
         return SimpleNamespace(get=lambda number: Option(self.values[execution].get(number)))
@@ -90,9 +96,13 @@ def store() -> Store:
 
 @pytest.fixture
 def counts(store: Store) -> LiveCounts:
+    return counts_of(store, by_records=False)
+
+
+def counts_of(store: Store, *, by_records: bool) -> LiveCounts:
     state = SimpleNamespace(statusStore=lambda: store)
     spark = cast(SparkSession, SimpleNamespace(_jsparkSession=SimpleNamespace(sharedState=lambda: state)))
-    return LiveCounts(spark, REAL_TIME.live_operators)
+    return LiveCounts(spark, BY_NAME["real-time"].live_operators, by_records=by_records)
 
 
 def test_nothing_has_run_yet(counts: LiveCounts) -> None:
@@ -103,6 +113,12 @@ def test_rows_of_both_scans_and_of_the_state_are_counted(store: Store, counts: L
     store.values.append({1: "5", 2: "7", 3: "9,999", 4: "1.5 MiB", 5: "80 ms", 6: "1,234"})
 
     assert counts.read() == (12, 1_234)
+
+
+def test_where_rows_are_not_messages_records_count_that_do_not_only_wake_a_reader(store: Store) -> None:
+    store.values.append({1: "5", 2: "7", 6: "900", 7: "4", 8: "6", 9: "2"})
+
+    assert counts_of(store, by_records=True).read() == (12, 10)
 
 
 def test_metrics_that_have_not_arrived_count_as_zero(store: Store, counts: LiveCounts) -> None:

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from market_spread.common.errors import RunFailedError
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.streaming.applications.registry import find
-from market_spread.streaming.driver.__main__ import _record
+from market_spread.streaming.driver.__main__ import _record, rehearsal_config
+from market_spread.streaming.driver.checkpoint import CheckpointLock
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.driver.standby import CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState
 from market_spread.v1.control_pb2 import Phase
 from tests.support.clock import ManualClock
@@ -78,8 +78,7 @@ def test_a_standby_tells_nothing_of_a_checkpoint_that_is_not_its_own() -> None:
     def told(phase: "Phase.ValueType") -> int:
         recorder = Recorder(source="job_1", clock=ManualClock(), run_id="")
         _record(recorder, 5.0, JobState(phase=phase))
-        push = recorder.take()
-        return 0 if push is None else len(push.counters) + len(push.gauges)
+        return sum(len(push.counters) + len(push.gauges) for push in recorder.take())
 
     assert told(Phase.PHASE_IDLE) == 0
     assert told(Phase.PHASE_RUNNING) == 5

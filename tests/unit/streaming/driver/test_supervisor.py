@@ -11,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
+from market_spread.streaming.driver.engine import SparkEngine
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.v1.control_pb2 import Phase
@@ -180,7 +181,7 @@ class Rig:
         self.engine = FakeEngine(self.clock)
         self.states: list[JobState] = []
         self.supervisor = Supervisor(
-            self.engine,
+            cast("SparkEngine", self.engine),
             slots_needed=slots_needed,
             slots_may_grow=False,
             slots_timeout_s=60.0,
@@ -454,6 +455,28 @@ def test_last_commit_of_a_query_that_fails_is_noted(rig: Rig) -> None:
     state = rig.run()
 
     assert [batch.batch_id for batch in state.progress.batches] == [0, 1]
+
+
+PYTHON_ERROR = """\
+[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
+  File "/opt/market-spread/packages/pyspark/serializers.py", line 483, in loads
+    return cloudpickle.loads(obj, encoding=encoding)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ModuleNotFoundError: No module named 'tariff'
+ SQLSTATE: 38000 SQLSTATE: XXKST
+=== Streaming Query ===
+"""
+
+
+def test_what_a_python_worker_raised_is_said_and_not_that_it_raised(rig: Rig) -> None:
+    rig.engine.plan(batches=[0], error=a_failure(PYTHON_ERROR))
+    rig.engine.plan(batches=[1])
+    rig.stop_at(20)
+
+    rig.run()
+
+    details = [state.detail for state in rig.states]
+    assert "restarting after: ModuleNotFoundError: No module named 'tariff'" in details
 
 
 def test_pauses_between_failures_grow_and_the_job_gives_up(rig: Rig) -> None:
@@ -771,7 +794,9 @@ def stand_by(rig: Rig, lock: Lock, *, batches: int) -> FakeEngine:
     elsewhere = FakeEngine(rig.clock)
     elsewhere.plan(batches=range(batches // 2))
     elsewhere.plan(batches=range(batches // 2, 100))
-    rig.supervisor.stand_by(lock.acquire, elsewhere, WarmUp(batches, WARM_UP_BATCH_S, timeout_s=60.0))
+    rig.supervisor.stand_by(
+        lock.acquire, cast("SparkEngine", elsewhere), WarmUp(batches, WARM_UP_BATCH_S, timeout_s=60.0)
+    )
     return elsewhere
 
 
@@ -845,6 +870,7 @@ def test_a_rehearsal_that_fails_leaves_a_standby_that_is_not_warm() -> None:
     elsewhere = FakeEngine(rig.clock)
     elsewhere.plan_refusal(a_failure())
 
-    rig.supervisor.stand_by(Lock(rig.clock, free_at_s=5).acquire, elsewhere, WarmUp(2, WARM_UP_BATCH_S, 60.0))
+    engine = cast("SparkEngine", elsewhere)
+    rig.supervisor.stand_by(Lock(rig.clock, free_at_s=5).acquire, engine, WarmUp(2, WARM_UP_BATCH_S, 60.0))
 
     assert rig.clock.elapsed_s == pytest.approx(5, abs=0.1)

@@ -4,9 +4,9 @@ import pytest
 
 from market_spread.streaming import PipelineError
 from market_spread.streaming.applications.market_spread import market_spread
-from market_spread.streaming.applications.sequence_window import sequence_window
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.support import check, check_partitions
+from tests.support.pipelines import sequence_window
 
 
 def test_real_time_compiles_no_state_that_it_does_not_run() -> None:

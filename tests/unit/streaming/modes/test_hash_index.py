@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.streaming.modes.micro_batch.kernels.hash_index import MISSING, find_keys
+from market_spread.streaming.modes.micro_batch.kernels import MISSING, find_keys
 
 WORDS = st.integers(0, 2**64 - 1)
 

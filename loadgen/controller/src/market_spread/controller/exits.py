@@ -1,7 +1,9 @@
-"""How a command ends: what went wrong is one sentence on standard error, and an exit status that scripts can use."""
+"""What a command says beside its result, and how it ends: one sentence on standard error, and a status for scripts."""
 
 import errno
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -11,21 +13,48 @@ from market_spread.common.processes import call_on_signals
 
 
 class Commands(click.Group):
-    """Commands that end with a sentence where another program would show a traceback."""
+    """Commands that end with a sentence where another program would show a traceback or several lines of usage."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _ended_by_a_sentence():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _ended_by_a_sentence():
             return super().invoke(ctx)
-        except MarketSpreadError as error:
-            sentence, status = str(error), error.exit_status
-        except KeyboardInterrupt:
-            sentence, status = "interrupted", RunVoidError.exit_status
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # who read the output has gone; click knows what to do
-                raise
-            sentence, status = sentence_of(error), UsageError.exit_status
-        click.echo(f"market-spread: {sentence}", err=True)
-        sys.exit(status)
+
+
+@contextmanager
+def _ended_by_a_sentence() -> Iterator[None]:
+    try:
+        yield
+        return
+    except click.exceptions.NoArgsIsHelpError:  # its help is what is shown
+        raise
+    except click.UsageError as error:
+        sentence, status = _usage_sentence(error), error.exit_code
+    except MarketSpreadError as error:
+        sentence, status = str(error), error.exit_status
+    except KeyboardInterrupt:
+        sentence, status = "interrupted", RunVoidError.exit_status
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # who read the output has gone; click knows what to do
+            raise
+        sentence, status = sentence_of(error), UsageError.exit_status
+    click.echo(f"market-spread: {sentence}", err=True)
+    sys.exit(status)
+
+
+def is_quiet() -> bool:
+    """Whether the user wants results and errors alone: `market-spread --quiet`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("quiet"))
+
+
+def say(line: object) -> None:
+    """Something for a person who waits, which is no part of the result."""
+    if not is_quiet():
+        click.echo(line, err=True)
 
 
 def interrupt_once() -> None:
@@ -36,6 +65,13 @@ def interrupt_once() -> None:
         raise KeyboardInterrupt
 
     call_on_signals(handle)
+
+
+def _usage_sentence(error: click.UsageError) -> str:
+    """What click refuses, in one line, and where to read what the command takes."""
+    said = " ".join(error.format_message().split()).removesuffix(".").replace(". (", " (")
+    names = error.ctx.command_path.removeprefix(error.ctx.find_root().command_path) if error.ctx else ""
+    return f"{said[:1].lower()}{said[1:]}; see market-spread{names} --help"
 
 
 def sentence_of(error: OSError) -> str:

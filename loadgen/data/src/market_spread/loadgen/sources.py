@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated
 
 import numpy as np
-from pydantic import model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
@@ -20,6 +19,7 @@ from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.market.symbols import buckets_of
 
 STRETCH_MESSAGES = 4096
+_LAYOUTS = {layout.name: layout for layout in (NBBO, ORDER)}
 
 
 def market(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
@@ -28,38 +28,21 @@ def market(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
 
 
 def recorded(parameters: Mapping[str, object], start_unix_ns: int) -> Load:
-    """The messages of a native file, evenly at a rate: all of `nbbo` for the part initial, else all of `orders`.
+    """The messages of a native file, evenly at a rate; see `_Recorded`. UsageError if parameters or file are wrong.
 
-    Takes nbbo and orders (paths; only that of the part is needed), buckets, part (initial or orders) and profile
-    (constant, with messages_per_s; its duration is that of the file). Everything stays as in the file but the intended
-    times, which are the schedule's. UsageError if parameters or file are wrong.
+    Everything stays as in the file but the intended times, which are the schedule's.
     """
     return Recording(_RECORDED.read(parameters), start_unix_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rate:
-    messages_per_s: Annotated[int, number(1, RATE_PER_S_MAX, "How fast.")]
-    profile: Literal["constant"] = "constant"
-    duration_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
     __pydantic_config__ = ONLY_KNOWN_KEYS
 
-    part: Annotated[str, choice(("initial", "orders"), "Which file is sent.")]
+    file: Annotated[str, text("A native file.")]
+    layout: Annotated[str, choice(tuple(_LAYOUTS), "What it holds.")]
     buckets: Annotated[int, number(1, BUCKETS_MAX, "Partitions of each topic.")]
-    profile: _Rate
-    nbbo: Annotated[str, text("A file of quotes.")] = ""
-    orders: Annotated[str, text("A file of orders.")] = ""
-
-    @model_validator(mode="after")
-    def _names_its_file(self) -> Self:
-        name = "nbbo" if self.part == "initial" else "orders"
-        if not getattr(self, name):
-            raise ValueError(f"{name} is missing; use a text")
-        return self
+    messages_per_s: Annotated[int, number(1, RATE_PER_S_MAX, "How fast.")]
 
 
 _RECORDED = Schema(_Recorded)
@@ -69,23 +52,21 @@ class Recording:
     """A load from one native file, which stays on disk and is read as the load advances. Thread-safe."""
 
     def __init__(self, asked: _Recorded, start_unix_ns: int) -> None:
-        """UsageError if the file of the part is no native file of its layout."""
-        path, layout = (asked.nbbo, NBBO) if asked.part == "initial" else (asked.orders, ORDER)
+        """UsageError if the file is no native file of its layout."""
+        path, layout = asked.file, _LAYOUTS[asked.layout]
         self._rows = map_native(Path(path), layout)
         if len(self._rows) and self._rows[0, 0] != ord(layout.letter):
             raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
         self._layout = layout
         self._buckets = asked.buckets
         self._start_ns = start_unix_ns
-        self._profile = Constant.of_messages(len(self._rows), rate_per_s=asked.profile.messages_per_s)
+        self._profile = Constant.of_messages(len(self._rows), rate_per_s=asked.messages_per_s)
 
     @property
     def messages(self) -> int:
-        """How many messages the file holds."""
         return len(self._rows)
 
     def messages_due(self, unix_ns: int) -> int:
-        """How many of them have an intended time before the given one."""
         return self._profile.due(unix_ns - self._start_ns)
 
     def blocks(self) -> Iterator[Block]:

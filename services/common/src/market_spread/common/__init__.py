@@ -16,6 +16,7 @@ __all__ = [
     "processes",
     "schema",
     "telemetry",
+    "user_functions",
     "wire",
     "words",
 ]

@@ -27,9 +27,9 @@ Config = TypeVar("Config")
 def from_environment(config_class: type[Config], environment: Mapping[str, str] | None = None) -> Config:
     """An instance of the dataclass, each field from `MARKET_SPREAD_<FIELD>`.
 
-    Fields are str, int, float, bool (`true`/`false`) or Path, or one of these or None; a field without a default must
-    be set. The class may refuse a value in `__post_init__` with a ValueError. Raises UsageError naming every variable
-    that is missing, malformed or refused.
+    Fields are str, int, float, bool (`true`/`false`) or Path, or one of these or None, perhaps annotated with their
+    meaning; a field without a default must be set. The class may refuse a value in `__post_init__` with a ValueError.
+    Raises UsageError naming every variable that is missing, malformed or refused.
     """
     environment = os.environ if environment is None else environment
     hints = typing.get_type_hints(config_class)
@@ -42,9 +42,7 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
             if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 errors.append(f"{variable} is not set")
             continue
-        hint = hints[field.name]
-        kind = next(kind for kind in (*typing.get_args(hint), hint) if kind is not types.NoneType)  # of `int | None`
-        read, what = _KINDS[kind]
+        read, what = _KINDS[_kind(hints[field.name])]
         try:
             values[field.name] = read(text)
         except (KeyError, ValueError):
@@ -55,6 +53,29 @@ def from_environment(config_class: type[Config], environment: Mapping[str, str] 
         return config_class(**values)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def environment_help(config_class: type[Any]) -> str:
+    """What `from_environment` reads, for a person: each variable, its type and default, and below it its meaning."""
+    hints = typing.get_type_hints(config_class)
+    annotated = typing.get_type_hints(config_class, include_extras=True)
+    lines = ["It is configured by its environment:"]
+    for field in dataclasses.fields(config_class):
+        kind = _KINDS[_kind(hints[field.name])][1].removeprefix("a ")
+        default = "unset" if field.default is None else _text(field.default) or "empty"
+        known = "must be set" if field.default is dataclasses.MISSING else f"by default {default}"
+        meaning = getattr(annotated[field.name], "__metadata__", [""])[0]
+        lines += [f"  {PREFIX}{field.name.upper()}: {kind}, {known}", f"      {meaning}"]
+    return "\n".join(lines)
+
+
+def _kind(hint: Any) -> Any:
+    """The type of a value that is there: of `int | None` it is int."""
+    return next(kind for kind in (*typing.get_args(hint), hint) if kind is not types.NoneType)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _refused(config_class: type[Any], values: dict[str, Any]) -> list[str]:
@@ -77,7 +98,7 @@ def _refused(config_class: type[Any], values: dict[str, Any]) -> list[str]:
 def to_environment(config: object) -> dict[str, str]:
     """The variables from which `from_environment` makes the same dataclass."""
     return {
-        PREFIX + name.upper(): str(value).lower() if isinstance(value, bool) else str(value)
+        PREFIX + name.upper(): _text(value)
         for name, value in dataclasses.asdict(config).items()  # type: ignore[call-overload]
         if value is not None
     }

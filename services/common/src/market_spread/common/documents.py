@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,16 @@ _INTEGER_MAX = 2**64
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file so that a reader sees all of it or what was there before. OSError if that fails."""
+    """Write a file so that a reader sees all of it or what was there before. OSError if that fails.
+
+    What is no file of its own, such as a device, a pipe or a link, stays what it is, and the content goes through it.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        path.write_bytes(data)
+        return path
     unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+    unfinished.write_bytes(data)
     unfinished.replace(path)
     return path
 

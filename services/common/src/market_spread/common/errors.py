@@ -1,16 +1,7 @@
 """The errors that the processes of Market Spread raise on purpose.
 
-    MarketSpreadError
-    ├── UsageError         the user can mend it: arguments, configuration, a missing program  (exit 2)
-    ├── RunFailedError     the system under test did not do its work                          (exit 1)
-    ├── RunVoidError       the run says nothing: generator, clock, broker or machine spoiled it (exit 3)
-    ├── WrongStateError    the call is right, but not now                                     (gRPC FAILED_PRECONDITION)
-    ├── DeadlineError      it did not happen in time                                          (gRPC DEADLINE_EXCEEDED)
-    └── UnavailableError   it is right, but cannot be done for now, as on a full disk         (gRPC UNAVAILABLE)
-
-A broker that is away, `BrokerAwayError`, is of two kinds: it spoils a run, and the call may be tried again.
-
-A message is one sentence with the value and the remedy; it is shown to a person as it is, without a traceback.
+Each has its exit status here, and its gRPC status in `grpc.calls.status_of`. A message is one sentence with the value
+and the remedy; it is shown to a person as it is, without a traceback.
 """
 
 from collections.abc import Iterator
@@ -25,7 +16,7 @@ class MarketSpreadError(Exception):
 
 
 class UsageError(MarketSpreadError):
-    """Something that the user gave or installed is wrong."""
+    """The user can mend it: arguments, configuration, a missing program."""
 
     exit_status = 2
 
@@ -35,7 +26,7 @@ class RunFailedError(MarketSpreadError):
 
 
 class RunVoidError(MarketSpreadError):
-    """The run cannot be judged: generator, clock, broker or machine spoiled it."""
+    """The run says nothing: generator, clock, broker or machine spoiled it."""
 
     exit_status = 3
 
@@ -49,11 +40,11 @@ class DeadlineError(MarketSpreadError):
 
 
 class UnavailableError(MarketSpreadError):
-    """The call is right, but cannot be done for now; it may be tried again."""
+    """The call is right, but cannot be done for now, as on a full disk; it may be tried again."""
 
 
 class BrokerAwayError(RunVoidError, UnavailableError):
-    """Kafka cannot be used."""
+    """Kafka cannot be used. That spoils a run, but the call may be tried again."""
 
 
 @contextmanager

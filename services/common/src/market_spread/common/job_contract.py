@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 # Which decisions leave: those that reject, as alerts; or besides all of them, to a topic of their own. With each, the
 # application that does it.
@@ -46,6 +46,10 @@ class Topics:
     alerts: str = "alerts"
     decisions: str = "decisions"
     invalid: str = "invalid"
+
+    def prefixed(self, prefix: str) -> "Topics":
+        """The same on a broker where all of them begin with the prefix."""
+        return Topics(**{name: prefix + topic for name, topic in asdict(self).items()})
 
 
 TOPICS = Topics()

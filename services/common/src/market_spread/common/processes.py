@@ -2,6 +2,7 @@
 
 import _thread
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -59,9 +60,23 @@ def format_cpus(cpus: Iterable[int]) -> str:
 
 
 def stop_event_on_signals() -> threading.Event:
-    """An event that SIGTERM and SIGINT set. Call it from the main thread."""
+    """An event that SIGTERM and SIGINT set. Call it from the main thread.
+
+    Python runs a handler on the main thread alone, which does not wake for a signal that another thread took, or that
+    came just before it began to wait. So a thread hears of signals by Python's wake-up descriptor, and sets the event.
+    """
     event = threading.Event()
-    call_on_signals(lambda: set_in_handler(event))
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+
+    def hear() -> None:
+        with reading, writing:  # open as long as the process runs
+            while reading.recv(1):
+                event.set()
+
+    call_on_signals(lambda: None)
+    signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=hear, name="signals", daemon=True).start()
     return event
 
 

@@ -50,10 +50,7 @@ def flag(meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key for its reference. path: `market.symbols`; of: the kind that has it, if it is of a choice of kinds.
-
-    node: its JSON schema, with range, default and meaning.
-    """
+    """A key for its reference. path: `market.symbols`; of: the kind that has it, if not all; node: its JSON schema."""
 
     path: str
     of: str
@@ -62,7 +59,6 @@ class Key:
 
     @property
     def remedy(self) -> str:
-        """What is said of a wrong value."""
         return _remedy(self.node)
 
 
@@ -119,8 +115,10 @@ class Schema(Generic[Value]):
         mapping: dict[str, Any] = json.loads(dumped, parse_float=_whole_if_it_is)
         return mapping
 
+    def to_json(self, value: Value) -> str:
+        return json.dumps(self.to_mapping(value))
+
     def reference(self) -> Iterator[Key]:
-        """Every key, in order."""
         yield from self._keys(self._json, "", "")
 
     @cached_property

@@ -1,3 +1,3 @@
 """The host tuner: applies, verifies and on removal restores the settings of a latency node."""
 
-__all__: list[str] = []
+__all__ = ["config"]

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock, SystemClock, polls
-from market_spread.common.config import from_environment
+from market_spread.common.config import environment_help, from_environment
 from market_spread.common.errors import RunFailedError, UsageError, usage_errors
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.processes import stop_event_on_signals
@@ -16,8 +16,8 @@ from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
-from market_spread.host_tuner.profile import TuningProfile, read_profile_file
-from market_spread.host_tuner.running import HostWatch, WebServer, leave, put_host_back
+from market_spread.host_tuner.profile import read_profile_file
+from market_spread.host_tuner.running import HostWatch, leave, put_host_back, serving_pages
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
 
@@ -29,15 +29,17 @@ _POLL_S = 0.5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="market-spread-host-tuner", description=__doc__)
-    name = "market-spread-host-tuner"
+    as_written = argparse.RawDescriptionHelpFormatter
+    name, variables = "market-spread-host-tuner", environment_help(HostTunerConfig)
+    parser = argparse.ArgumentParser(prog=name, description=__doc__, formatter_class=as_written, epilog=variables)
     parser.add_argument("--version", action="version", version=f"{name} {version(name)}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", help="tune the host and watch over it until SIGTERM (the default)")
     run.add_argument("--dry-run", action="store_true", help="only look: write nothing, on the host or to the node")
     commands.add_parser("report", help="look once and print a table; exit 1 if a setting is not as wanted")
     commands.add_parser("restore", help="put the host back as it was before the tuner")
-    commands.add_parser("remove", help="remove the DaemonSet and wait until its pods have put their hosts back")
+    said = "remove the DaemonSet and wait until its pods have put their hosts back"
+    commands.add_parser("remove", help=said, formatter_class=as_written, epilog=environment_help(RemovalConfig))
     given = parser.parse_args(arguments)
     once = {"report": _report, "restore": _restore, "remove": _remove}
     return run_main(once.get(given.command, lambda: _run(dry_run=getattr(given, "dry_run", False))))
@@ -50,24 +52,20 @@ def _run(*, dry_run: bool) -> None:
     tree = HostTree(config.host_root)
     originals = None if config.dry_run else _originals(config, tree)
     publisher, daemon_set = (None, None) if config.dry_run else _cluster(config, clock)
-    tuner = _tuner(config, tree, read_profile_file(config.profile), originals)
+    tuner = _tuner(config, tree, originals)
     watch = HostWatch(tuner, publisher, clock=clock, interval_s=config.interval_s, dry_run=config.dry_run)
     stop = stop_event_on_signals()
-    server = WebServer(config.host, config.http_port, watch.pages())
-    server.start()
-    try:
+    with serving_pages(config.host, config.http_port, watch.pages()) as port:
         if config.ports_file is not None:
-            write_ports(config.ports_file, {"http": server.port})
+            write_ports(config.ports_file, {"http": port})
         watch.until(stop)
-    finally:
-        server.stop()
     leave(daemon_set, publisher, tree, originals)
 
 
 def _report() -> None:
     config = from_environment(HostTunerConfig)
     tree = HostTree(config.host_root)
-    report = _tuner(config, tree, read_profile_file(config.profile), None).cycle()
+    report = _tuner(config, tree, None).cycle()
     print(report.table())
     if not report.ok:
         raise RunFailedError("the host is not as its profile wants it")
@@ -84,17 +82,17 @@ def _remove() -> None:
     config = from_environment(RemovalConfig)
     from market_spread.host_tuner.cluster import OwnDaemonSet, api_client
 
-    daemon_set = OwnDaemonSet(api_client(), config.namespace, config.daemon_set)
+    name = config.daemon_set
+    daemon_set = OwnDaemonSet(api_client(), config.namespace, name)
     daemon_set.remove()
     for _ in polls(SystemClock(), config.deadline_s, every_s=_POLL_S):
         if not daemon_set.exists():
             return
-    raise RunFailedError(
-        f"pods of {config.daemon_set} are still there after {config.deadline_s:g} s; look at their logs"
-    )
+    raise RunFailedError(f"pods of {name} are still there after {config.deadline_s:g} s; look at their logs")
 
 
-def _tuner(config: HostTunerConfig, tree: HostTree, profile: TuningProfile, originals: Originals | None) -> Tuner:
+def _tuner(config: HostTunerConfig, tree: HostTree, originals: Originals | None) -> Tuner:
+    profile = read_profile_file(config.profile)
     kubelet = KubeletSocket(config.pod_resources_socket) if config.pod_resources_socket is not None else None
     return Tuner(profile, tree, originals, kubelet)
 
@@ -102,11 +100,10 @@ def _tuner(config: HostTunerConfig, tree: HostTree, profile: TuningProfile, orig
 def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
     with usage_errors(f"{config.host_root / BOOT_ID} cannot be read", "mount it there"):
         boot_id = tree.read(BOOT_ID).strip()
-    if not config.state_folder.is_dir():
-        raise UsageError(
-            f"MARKET_SPREAD_STATE_FOLDER={config.state_folder} is not a folder; make it, on the host's disk"
-        )
-    return Originals(RecordFile(config.state_folder / "originals.json"), boot_id)
+    folder = config.state_folder
+    if not folder.is_dir():
+        raise UsageError(f"MARKET_SPREAD_STATE_FOLDER={folder} is not a folder; make it, on the host's disk")
+    return Originals(RecordFile(folder / "originals.json"), boot_id)
 
 
 def _cluster(config: HostTunerConfig, clock: Clock) -> "tuple[NodePublisher | None, OwnDaemonSet | None]":

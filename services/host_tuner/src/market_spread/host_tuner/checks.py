@@ -8,7 +8,7 @@ from market_spread.common.processes import format_cpus
 from market_spread.host_tuner.kubelet import Resources
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
-from market_spread.host_tuner.settings import CPU, HostCpus, Setting, sysctl_setting
+from market_spread.host_tuner.settings import CPU, HostCpus, SettingFile, sysctl_setting
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.values import Cpus, parse_list
 
@@ -40,11 +40,15 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
         ("numa_nodes", _wanted(verified.numa_nodes), lambda: str(len(_numa_nodes(tree)))),
         ("network_driver", driver, lambda: driver if driver and _drives(tree, driver) else "no device of it"),
     )
-    found = [_housekeeping(profile.housekeeping_cpus, cpus)]
+    wanted = profile.housekeeping_cpus
+    ok = wanted == cpus.housekeeping and bool(wanted) and bool(cpus.pinned)
+    online = f"online are {format_cpus(cpus.online)}"
+    found = [SettingOutcome("housekeeping_cpus", f"{format_cpus(wanted)} and others", online, AT_LAUNCH, ok=ok)]
     found += (_guarded(name, want, look) for name, want, look in simple if want is not None)
-    if verified.frequency_mhz is not None:
-        found.append(_frequency(verified.frequency_mhz, tree, cpus.pinned))
-    found += (_sysctl(tree, sysctl_setting(sysctl)) for sysctl in verified.sysctls)
+    if (mhz := verified.frequency_mhz) is not None:
+        found.append(_guarded("frequency", f"{mhz} MHz", partial(_frequency, mhz, tree, cpus.pinned)))
+    for setting in map(sysctl_setting, verified.sysctls):
+        found.append(_guarded(setting.name, setting.wanted, partial(_sysctl, tree, *setting.files)))
     if verified.exclusive_cpus:
         found += _placement(tree, cpus, resources)
     return found
@@ -68,23 +72,13 @@ def _on_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _housekeeping(wanted: Cpus, cpus: HostCpus) -> SettingOutcome:
-    ok = wanted == cpus.housekeeping and bool(wanted) and bool(cpus.pinned)
-    found = f"online are {format_cpus(cpus.online)}"
-    return SettingOutcome("housekeeping_cpus", f"{format_cpus(wanted)} and others", found, AT_LAUNCH, ok=ok)
-
-
 def _kernel_argument(tree: HostTree, argument: str) -> str:
     return "given" if argument in tree.read("proc/cmdline").split() else "missing"
 
 
-def _sysctl(tree: HostTree, setting: Setting) -> SettingOutcome:
-    def look() -> _Found:
-        (file,) = setting.files
-        text = tree.read(file.path)
-        return file.value.shown(text), file.value.accepts(text), ()
-
-    return _guarded(setting.name, setting.wanted, look)
+def _sysctl(tree: HostTree, file: SettingFile) -> _Found:
+    text = tree.read(file.path)
+    return file.value.shown(text), file.value.accepts(text), ()
 
 
 def _numa_nodes(tree: HostTree) -> dict[str, Cpus]:
@@ -99,13 +93,10 @@ def _drives(tree: HostTree, driver: str) -> bool:
     return any(set(tree.names(f"{BUSES}/{bus}/drivers/{driver}")) - _NO_DEVICES for bus in tree.names(BUSES))
 
 
-def _frequency(wanted_mhz: int, tree: HostTree, pinned: Cpus) -> SettingOutcome:
-    def look() -> _Found:
-        found_mhz = {cpu: int(tree.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000 for cpu in sorted(pinned)}
-        ok = all(abs(mhz - wanted_mhz) <= wanted_mhz * _FREQUENCY_TOLERANCE for mhz in found_mhz.values())
-        return shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items()), ok, ()
-
-    return _guarded("frequency", f"{wanted_mhz} MHz", look)
+def _frequency(wanted_mhz: int, tree: HostTree, pinned: Cpus) -> _Found:
+    found_mhz = {cpu: int(tree.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000 for cpu in sorted(pinned)}
+    ok = all(abs(mhz - wanted_mhz) <= wanted_mhz * _FREQUENCY_TOLERANCE for mhz in found_mhz.values())
+    return shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items()), ok, ()
 
 
 def _placement(tree: HostTree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
@@ -118,15 +109,12 @@ def _placement(tree: HostTree, cpus: HostCpus, resources: Resources | None) -> I
     found = format_cpus(resources.allocatable) or "none: its CPU manager is not static"
     ok = bool(resources.allocatable) and resources.allocatable <= cpus.pinned
     yield SettingOutcome("exclusive_cpus", wanted, found, BY_KUBELET, ok=ok)
-    yield _on_one_node(tree, resources.exclusive)
+    yield _guarded("placement", "a NUMA node each", partial(_on_one_node, tree, resources.exclusive), BY_KUBELET)
 
 
-def _on_one_node(tree: HostTree, exclusive: Mapping[str, Cpus]) -> SettingOutcome:
-    def look() -> _Found:
-        nodes = _numa_nodes(tree).values()
-        apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes))
-        found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
-        errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_cpus(exclusive[name])}" for name in apart)
-        return found, not apart, errors
-
-    return _guarded("placement", "a NUMA node each", look, BY_KUBELET)
+def _on_one_node(tree: HostTree, exclusive: Mapping[str, Cpus]) -> _Found:
+    nodes = _numa_nodes(tree).values()
+    apart = sorted(name for name, cpus in exclusive.items() if not any(cpus <= node for node in nodes))
+    found = f"{len(exclusive)} pinned containers, {len(apart)} of them on several nodes"
+    errors = tuple(f"{name} has CPUs of several NUMA nodes: {format_cpus(exclusive[name])}" for name in apart)
+    return found, not apart, errors

@@ -40,7 +40,6 @@ class KubernetesNode:
         self._path = f"/api/v1/nodes/{name}"
 
     def read(self) -> NodeObject:
-        """The node as it is."""
         node = _answer(self._api, "GET", self._path)
         conditions = node.get("status", {}).get("conditions") or []
         return NodeObject(

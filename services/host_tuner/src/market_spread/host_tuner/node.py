@@ -1,6 +1,4 @@
-"""What the node's object in Kubernetes says of the tuning: a condition, an annotation, and no startup taint once it is
-right.
-"""
+"""What the node's object in Kubernetes says of the tuning: condition, annotation, no startup taint once it is right."""
 
 import json
 import logging
@@ -86,14 +84,6 @@ class NodePublisher:
             return
         now = datetime.fromtimestamp(self._clock.unix_ns() // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         changed = old.get("lastTransitionTime", now) if old is not None and old.get("status") == status else now
-        self._api.set_condition(
-            {
-                "type": CONDITION,
-                "status": status,
-                "reason": reason,
-                "message": message,
-                "lastHeartbeatTime": now,
-                "lastTransitionTime": changed,
-            }
-        )
+        condition = {"type": CONDITION, "status": status, "reason": reason, "message": message}
+        self._api.set_condition({**condition, "lastHeartbeatTime": now, "lastTransitionTime": changed})
         self._heartbeat_ns = now_ns or 1

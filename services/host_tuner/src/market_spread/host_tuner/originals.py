@@ -36,7 +36,6 @@ class RecordFile:
         self._sync_folder()
 
     def remove(self) -> None:
-        """Have none any more."""
         self._path.unlink(missing_ok=True)
         self._sync_folder()
 
@@ -65,7 +64,6 @@ class Originals:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The files that are noted."""
         return frozenset(self._texts)
 
     def note(self, found: Mapping[str, str]) -> None:
@@ -87,23 +85,23 @@ class Originals:
         Returns how many were written, and a sentence for each problem; without any, the host is as it was. A file that
         is gone has nothing to be put back. A crash in between is mended by doing it again.
         """
-        chosen = sorted(self._texts if paths is None else self._texts.keys() & set(paths))
         problems: list[str] = []
         written = 0
         done: set[str] = set()
-        for path in chosen:
+        for path in sorted(self._texts if paths is None else self._texts.keys() & set(paths)):
+            original = self._texts[path]
             try:
-                writes, found = _put_back(tree, path, self._texts[path])
+                if is_written := tree.read(path) != original:
+                    tree.write(path, to_restore(original))
+                    if (found := tree.read(path)) != original:  # the kernel may have changed it
+                        problems.append(f"{path} cannot be put back: it reads {found!r} after {original!r}")
+                        continue
+                written += is_written
+                done.add(path)
             except FileNotFoundError:
                 done.add(path)
             except OSError as error:
                 problems.append(f"{path} cannot be put back: {error.strerror}")
-            else:
-                if found == self._texts[path]:
-                    written += writes
-                    done.add(path)
-                else:
-                    problems.append(f"{path} cannot be put back: it reads {found!r} after {self._texts[path]!r}")
         self.forget(done)
         return written, tuple(problems)
 
@@ -113,14 +111,6 @@ class Originals:
         else:
             self._record.remove()
         self._texts = texts
-
-
-def _put_back(tree: HostTree, path: str, original: str) -> tuple[int, str]:
-    """Put one file back; how many writes that took, and what it reads then, which the kernel may have changed."""
-    if tree.read(path) == original:
-        return 0, original
-    tree.write(path, to_restore(original))
-    return 1, tree.read(path)
 
 
 def _read(record: RecordFile, boot_id: str) -> dict[str, str]:

@@ -11,7 +11,6 @@ APPLIED = "by the tuner"
 AT_LAUNCH = "at launch"
 BY_KUBELET = "by the kubelet"
 
-_HEAD = ("setting", "wanted", "found", "set", "ok")
 # A condition's message is read by people, on one line; the report has everything.
 _MESSAGE_CHARACTERS_MAX = 1000
 
@@ -37,7 +36,6 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the host is as the profile wants it."""
         return all(outcome.ok for outcome in self.outcomes)
 
     @property
@@ -62,12 +60,8 @@ class Report:
         }
 
     def table(self) -> str:
-        """All of it, for people."""
-        rows = [
-            (outcome.setting, outcome.wanted, outcome.found, outcome.how, "yes" if outcome.ok else "NO")
-            for outcome in self.outcomes
-        ]
-        lines = in_columns([_HEAD, *rows])
+        rows = [(each.setting, each.wanted, each.found, each.how, "yes" if each.ok else "NO") for each in self.outcomes]
+        lines = in_columns([("setting", "wanted", "found", "set", "ok"), *rows])
         lines += [f"{outcome.setting}: {error}" for outcome in self.outcomes for error in outcome.errors]
         lines += [f"exclusive: {name} has {format_cpus(cpus)}" for name, cpus in sorted(self.exclusive.items())]
         wrong = sum(not outcome.ok for outcome in self.outcomes)

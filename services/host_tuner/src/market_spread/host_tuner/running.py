@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +24,6 @@ from market_spread.host_tuner.tuner import Counts, Tuner
 if TYPE_CHECKING:
     from market_spread.host_tuner.cluster import OwnDaemonSet
 
-_TEXT = "text/plain; charset=utf-8"
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
 
@@ -35,34 +35,24 @@ class StatusPage:
     """What is answered."""
 
     body: bytes
-    content_type: str = _TEXT
+    content_type: str = "text/plain; charset=utf-8"
     status: HTTPStatus = HTTPStatus.OK
 
 
-class WebServer:
-    """Serves pages by path, each made when it is asked for."""
-
-    def __init__(self, host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> None:
-        """UsageError if the address cannot be bound."""
-        with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
-            self._server = ThreadingHTTPServer((host, port), _handler(pages))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="web", daemon=True)
-
-    @property
-    def port(self) -> int:
-        """The port that is bound."""
-        return int(self._server.server_address[1])
-
-    def start(self) -> None:
-        """Serve from now on, in a thread of its own."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Serve no longer."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+@contextmanager
+def serving_pages(host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> Iterator[int]:
+    """Serve pages by path, each made when it is asked for; the port. UsageError if the address cannot be bound."""
+    with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
+        server = ThreadingHTTPServer((host, port), _handler(pages))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
+    thread.start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequestHandler]:
@@ -131,30 +121,21 @@ class HostWatch:
             stop.wait(self._interval_s)
 
     def look(self) -> Report:
-        """One look, and what follows from it."""
         report = self._tuner.cycle()
         self._log_changes(report)
         if self._publisher is not None:
             self._publisher.publish(report)
-        self._metrics = exposition(
-            report,
-            self._tuner.counts,
-            publish_errors=self._publisher.errors if self._publisher else 0,
-            unix_ns=self._clock.unix_ns(),
-        )
+        errors, unix_ns = self._publisher.errors if self._publisher else 0, self._clock.unix_ns()
+        self._metrics = exposition(report, self._tuner.counts, publish_errors=errors, unix_ns=unix_ns)
         self._report, self._looked_ns = report, self._clock.monotonic_ns()
         return report
 
     def pages(self) -> dict[str, Callable[[], StatusPage]]:
-        """What is served."""
         return {
             "/metrics": lambda: StatusPage(self._metrics, CONTENT_TYPE),
-            "/report": self._report_page,
+            "/report": lambda: StatusPage(f"{self._report.table()}\n".encode()) if self._report else _NOT_YET,
             "/healthz": self._health_page,
         }
-
-    def _report_page(self) -> StatusPage:
-        return StatusPage(f"{self._report.table()}\n".encode()) if self._report else _NOT_YET
 
     def _health_page(self) -> StatusPage:
         age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9

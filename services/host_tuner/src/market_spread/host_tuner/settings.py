@@ -21,7 +21,6 @@ REFUSALS = frozenset({errno.EIO, errno.EPERM})
 _NO_TURBO = f"{CPU}/intel_pstate/no_turbo"
 _BOOST = f"{CPU}/cpufreq/boost"
 _POLICY = re.compile(r"policy\d+")
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +110,11 @@ def _huge_pages(word: str) -> Setting:
 
 
 def _interrupts(housekeeping: Cpus, tree: HostTree) -> Setting:
-    numbers = sorted(filter(_NUMBER.fullmatch, tree.names(IRQ)), key=int)
-    files = [
-        SettingFile(f"{IRQ}/default_smp_affinity", cpu_mask(housekeeping), "default"),
-        *(
-            SettingFile(f"{IRQ}/{number}/smp_affinity_list", cpu_list(housekeeping), f"irq{number}")
-            for number in numbers
-        ),
-    ]
-    return Setting(
-        "interrupts", f"on {format_cpus(housekeeping)}", tuple(files) if housekeeping else (), refusable=True
-    )
+    files = [SettingFile(f"{IRQ}/default_smp_affinity", cpu_mask(housekeeping), "default")]
+    numbers = sorted(filter(str.isdecimal, tree.names(IRQ)), key=int)
+    files += (SettingFile(f"{IRQ}/{n}/smp_affinity_list", cpu_list(housekeeping), f"irq{n}") for n in numbers)
+    wanted = f"on {format_cpus(housekeeping)}"
+    return Setting("interrupts", wanted, tuple(files) if housekeeping else (), refusable=True)
 
 
 def _workqueues(housekeeping: Cpus) -> Setting:

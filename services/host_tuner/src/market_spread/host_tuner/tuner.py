@@ -62,9 +62,8 @@ class Tuner:
         found = self._kubelet.resources() if self._kubelet else None
         verified = checks(self._profile, self._tree, cpus, found)
         self._right = {file.path for look in looks for file in look.right()}
-        return Report(
-            (*(look.outcome() for look in looks), *outcomes, *verified), found.exclusive if found is not None else {}
-        )
+        exclusive = found.exclusive if found is not None else {}
+        return Report((*(look.outcome() for look in looks), *outcomes, *verified), exclusive)
 
     def _look(self, setting: Setting) -> "_Look":
         """Read the files of a setting, and count those that someone has changed since they were right."""
@@ -80,9 +79,8 @@ class Tuner:
         unwanted = originals.paths - {file.path for look in looks for file in look.setting.files}
         try:
             _, problems = originals.put_back(self._tree, unwanted)
-            originals.note(
-                {path: text for look in looks for path, text in look.texts.items() if path not in look.refused}
-            )
+            texts = {path: text for look in looks for path, text in look.texts.items() if path not in look.refused}
+            originals.note(texts)
         except OSError as error:
             self.counts.errors[ORIGINALS] += 1
             reason = f"originals cannot be saved, so nothing was written: {error.strerror}"
@@ -143,14 +141,12 @@ class _Look:
         return [file for file in self._ours() if not file.value.accepts(self.texts[file.path])]
 
     def right(self) -> list[SettingFile]:
-        """Those that are as wanted."""
         return [file for file in self._ours() if file.value.accepts(self.texts[file.path])]
 
     def _ours(self) -> list[SettingFile]:
         return [file for file in self.setting.files if file.path in self.texts and file.path not in self.refused]
 
     def outcome(self) -> SettingOutcome:
-        """The setting as it is."""
         name, wanted, files = self.setting.name, self.setting.wanted, self.setting.files
         if not files:
             reason = f"this host has no {name}; leave it out of the profile"

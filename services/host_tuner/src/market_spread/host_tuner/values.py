@@ -63,14 +63,12 @@ class Value:
     show: Callable[[str], str] = str.strip
 
     def accepts(self, found: str) -> bool:
-        """Whether the text of the file is right."""
         try:
             return self.is_right(found)
         except ValueError:
             return False
 
     def shown(self, found: str) -> str:
-        """What the file says, for people."""
         try:
             return self.show(found)
         except ValueError:
@@ -99,9 +97,7 @@ def cpu_list(cpus: Cpus) -> Value:
 
 def cpu_mask(cpus: Cpus) -> Value:
     """These CPUs, as a mask."""
-    return Value(
-        format_mask(cpus), lambda found: parse_mask(found) == cpus, lambda found: format_cpus(parse_mask(found))
-    )
+    return Value(format_mask(cpus), lambda mask: parse_mask(mask) == cpus, lambda mask: format_cpus(parse_mask(mask)))
 
 
 def in_force(found: str) -> str:

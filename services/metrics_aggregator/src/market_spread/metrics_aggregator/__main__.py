@@ -1,13 +1,12 @@
 """The metrics-aggregator's process: gRPC and HTTP in one loop, until a signal ends it."""
 
 import asyncio
-import contextlib
 import logging
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 
@@ -37,13 +36,13 @@ _log = logging.getLogger(__name__)
 
 def main() -> int:
     """Run until SIGTERM or SIGINT; the exit status."""
-    return run_main(lambda: asyncio.run(_serve(from_environment(AggregatorConfig))))
+    return run_main(lambda: asyncio.run(_serve(from_environment(AggregatorConfig))), AggregatorConfig)
 
 
 class _WebServer(uvicorn.Server):
     """A web server that leaves the process's signals to the process."""
 
-    @contextlib.contextmanager
+    @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 

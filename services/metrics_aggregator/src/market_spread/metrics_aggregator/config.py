@@ -2,29 +2,25 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from market_spread.metrics_aggregator.model.store import HISTORY_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class AggregatorConfig:
-    """Where the aggregator listens and keeps what it takes. Port 0 takes a free one.
+    """Where the aggregator listens and keeps what it takes."""
 
-    ports_file: where to say which ports, once both are bound; runs_folder: where each run has a folder with its log,
-    nothing is written if absent; history_bytes_max: memory for the intervals of runs that are pushed for, and a quarter
-    of it for each finished run that is looked at; takes_pushes: false if it only shows the runs of its folder;
-    allowed_hosts: names, joined by commas, that requests may be for where it does not listen on loopback alone; any if
-    empty.
-    """
-
-    host: str = "127.0.0.1"
-    grpc_port: int = 0
-    http_port: int = 0
-    ports_file: Path | None = None
-    runs_folder: Path | None = None
-    history_bytes_max: int = HISTORY_BYTES_MAX
-    takes_pushes: bool = True
-    allowed_hosts: str = ""
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1"
+    grpc_port: Annotated[int, "Port of what is pushed; 0 takes a free one."] = 0
+    http_port: Annotated[int, "Port of the metrics page; 0 takes a free one."] = 0
+    ports_file: Annotated[Path | None, "Where to say which ports, as JSON, once both are bound."] = None
+    runs_folder: Annotated[Path | None, "Where each run's folder with its log is; unset: nothing is written."] = None
+    history_bytes_max: Annotated[int, "Memory for what is pushed, and a quarter of it for each finished run."] = (
+        HISTORY_BYTES_MAX
+    )
+    takes_pushes: Annotated[bool, "Whether it does more than show the runs of its folder."] = True
+    allowed_hosts: Annotated[str, "Hosts that requests may be for, beyond loopback, joined by commas; empty: any."] = ""
 
     def __post_init__(self) -> None:
         if self.history_bytes_max < 1_000_000:

@@ -57,9 +57,8 @@ def _around_data(page: str) -> tuple[str, str]:
     before, after = bare.split("</body>")
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     inlined = "".join(f"<style>{style}</style>\n" for style in styles)
-    head = before.replace("</head>", f"{inlined}</head>").replace(
-        '<meta charset="utf-8">\n', f'<meta charset="utf-8">\n{meta}'
-    )
+    charset = '<meta charset="utf-8">\n'
+    head = before.replace("</head>", f"{inlined}</head>").replace(charset, charset + meta)
     return head, "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>" + after
 
 

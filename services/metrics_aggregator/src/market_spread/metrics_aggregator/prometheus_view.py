@@ -14,7 +14,7 @@ from market_spread.metrics_aggregator.model.events import QUANTILES
 from market_spread.metrics_aggregator.model.history import SECOND_NS
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
-from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries
+from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries, SeriesId
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.limits_pb2 import RunLimits
 
@@ -121,7 +121,12 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
         else:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
-    yield from _own(store)
+    for run in store.runs():
+        if run.run_id:
+            yield from _of_run(run)
+    yield from _of_sources(store)
+    for metric, read in _OF_ITSELF.items():
+        yield ExposedSeries(metric, {}, read(store))
 
 
 def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
@@ -131,7 +136,6 @@ def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
 
 
 def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
-    """All values of the intervals."""
     values = HdrCounts()
     for interval in intervals:
         values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
@@ -144,22 +148,10 @@ def aggregator_view(store: Store) -> dict[str, Any]:
     for series in _of_sources(store):
         if series.metric in totals and isinstance(series.value, int | float):
             totals[series.metric] += int(series.value)
+    numbers = totals | {metric: read(store) for metric, read in _OF_ITSELF.items() if metric not in (PUSH, MERGE)}
     view: dict[str, Any] = {
-        **{
-            metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): total
-            for metric, total in totals.items()
-        },
-        "refused": store.refused,
-        "series": len(store),
-        "series_evicted": store.evicted,
-        "lag_ms": own.lag_newest_ns / 1e6,
-        "push_failures": own.push_failures,
-        "unreadable": store.unreadable,
-        "clients": own.clients,
-        "memory_bytes": own.memory_bytes,
-        "history_bytes": store.history_bytes,
-        "history_bytes_max": store.history_bytes_max,
-        "history_dropped": store.history_dropped,
+        metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): number
+        for metric, number in numbers.items()
     }
     for name, times in (("push", own.push), ("merge", own.merge), ("lag", own.lag)):
         p50, p99 = times.percentiles((50, 99))
@@ -167,20 +159,11 @@ def aggregator_view(store: Store) -> dict[str, Any]:
     return view
 
 
-def _own(store: Store) -> Iterator[ExposedSeries]:
-    for run in store.runs():
-        if run.run_id:
-            yield from _of_run(run)
-    yield from _of_sources(store)
-    for metric, read in _OF_ITSELF.items():
-        yield ExposedSeries(metric, {}, read(store))
-
-
 def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     """What the run's controller says of it, and what its limits are compared with; nothing that is not known."""
     labels = {"run_id": run.run_id}
-    said = {"verdict": run.verdict, "cause": run.judgement.cause, "outcome": run.outcome}
-    yield ExposedSeries(RUN_INFO, {**labels, "title": run.title, "phase": run.phase, **said}, 1)
+    said = {"title": run.said("title"), "phase": run.said("phase"), "verdict": run.said("verdict")}
+    yield ExposedSeries(RUN_INFO, {**labels, **said, "cause": run.judgement.cause, "outcome": run.outcome}, 1)
     yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
     for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
@@ -193,7 +176,7 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
         sent = _grown(run, metric_names.FRAMES_SENT, begin_ns, end_ns)
         if sent:
             yield ExposedSeries(RUN_LATE_SHARE, labels, _grown(run, metric_names.FRAMES_LATE, begin_ns, end_ns) / sent)
-        if end_ns is None and not run.verdict:
+        if end_ns is None and not run.said("verdict"):
             yield ExposedSeries(RUN_MEASURING, labels, begin_ns / 1e9)
             from_ns = begin_ns + limits.settle_us * 1000
             yield from _latencies(run, limits, from_ns)
@@ -218,17 +201,21 @@ def _grown(run: RunState, metric: Metric, begin_ns: int, end_ns: int | None) -> 
     )
 
 
+def _measured(run: RunState, metric: Metric, from_ns: int) -> Iterator[tuple[SeriesId, HistogramInterval]]:
+    """The intervals from then on of that histogram, of the measured phase."""
+    for series_id, series in run.series.items():
+        is_it = series_id.metric == metric and ("phase", "measured") in series_id.labels
+        if is_it and isinstance(series, HistogramSeries):
+            yield from ((series_id, each) for each in series.history if each.start_unix_ns >= from_ns)
+
+
 def _negative_share(run: RunState, from_ns: int) -> float | None:
     """Of each stage how much of it ended before it began, in the intervals from then on: the most; None without any."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for series_id, series in run.series.items():
-        is_stage = series_id.metric == metric_names.STAGE and ("phase", "measured") in series_id.labels
-        if is_stage and isinstance(series, HistogramSeries):
-            of_stage = counts[dict(series_id.labels)["stage"]]
-            for interval in series.history:
-                if interval.start_unix_ns >= from_ns:
-                    of_stage[0] += interval.negative
-                    of_stage[1] += interval.count
+    for series_id, interval in _measured(run, metric_names.STAGE, from_ns):
+        of_stage = counts[dict(series_id.labels)["stage"]]
+        of_stage[0] += interval.negative
+        of_stage[1] += interval.count
     return max((negative / count for negative, count in counts.values() if count), default=None)
 
 
@@ -236,14 +223,7 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
     """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
     if not limits.latency_us_max:
         return
-    values = _merged(
-        interval
-        for series_id, series in run.series.items()
-        if series_id.metric == metric_names.END_TO_END and ("phase", "measured") in series_id.labels
-        if isinstance(series, HistogramSeries)
-        for interval in series.history
-        if interval.start_unix_ns >= from_ns
-    )
+    values = _merged(interval for _, interval in _measured(run, metric_names.END_TO_END, from_ns))
     for name in sorted(limits.latency_us_max):
         percent = float(QUANTILES[name]) * 100
         if values.count and (percent == 100 or values.supports(percent)):

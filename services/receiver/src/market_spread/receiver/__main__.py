@@ -14,7 +14,7 @@ from market_spread.receiver.service import ReceiverService
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; returns the exit status."""
-    return run_main(_serve)
+    return run_main(_serve, ReceiverConfig)
 
 
 def _serve() -> None:

@@ -50,7 +50,6 @@ class Recovered:
 
     @property
     def records(self) -> int:
-        """How many records that is."""
         return len(self.alerts) + len(self.decisions) + len(self.invalid)
 
 
@@ -90,7 +89,6 @@ class Ledger:
             write_all(self._files[name], lines)
 
     def close(self) -> None:
-        """Give the files back."""
         for file in self._files.values():
             os.close(file)
         self._files.clear()

@@ -18,11 +18,12 @@ from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.columns import Fields
-from market_spread.common.wire.layout import ALERT, DECISION, InvalidReason, Layout
+from market_spread.common.wire.layout import ALERT, BUCKETS_MAX, DECISION, InvalidReason, Layout
 from market_spread.common.wire.ledger import LedgerColumns, encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
+from market_spread.receiver.matching import Matcher
 from market_spread.receiver.tally import UNREADABLE, AlertLatencies, DecisionTally, Place, RunPhase, Tally
-from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse
+from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse, StartReceivingRequest
 
 _POLL_S = 0.05
 _TAKE_EVERY_NS = 20_000_000
@@ -51,37 +52,39 @@ class Receiving:
 
     def __init__(
         self,
+        request: StartReceivingRequest,
         *,
-        alerts_topic: str,
-        invalid_topic: str,
         partitions: Mapping[str, int],
         consumer: Consumer,
         ledger: Ledger,
         recovered: Recovered,
-        warm_up_order_id_min: int,
         recorder: Recorder,
         clock: Clock,
-        begin: Mapping[Partition, int] | None = None,
-        decisions_topic: str = "",
+        matcher: Matcher | None = None,
     ) -> None:
         """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again.
 
-        decisions_topic: where every decision arrives; empty if the job sends none. begin: where to begin in partitions
-        of which nothing was recovered; at their beginning if not told.
+        matcher: if outputs come in place of alerts; then the topic of malformed messages may be empty.
         """
-        self._ledgers = {alerts_topic: ALERTS, **({decisions_topic: DECISIONS} if decisions_topic else {})}
-        self._invalid_topic = invalid_topic
+        outputs = (*matcher.outputs,) if matcher else (request.alerts_topic,)
+        self._ledgers = dict.fromkeys(outputs, ALERTS)
+        # Of several topics in one ledger each has partitions of its own there.
+        self._partitions_before = {topic: number * BUCKETS_MAX for number, topic in enumerate(outputs)}
+        if request.decisions_topic:
+            self._ledgers[request.decisions_topic] = DECISIONS
+        self._invalid_topic = request.invalid_topic
+        self._matcher = matcher
+        read = (*self._ledgers, *(matcher.inputs if matcher else ()), *filter(None, [request.invalid_topic]))
         self._consumer = consumer
         self._ledger = ledger
         self._recorder = recorder
         self._clock = clock
-        self._tally = Tally(warm_up_order_id_min=warm_up_order_id_min)
-        self._decisions = DecisionTally(warm_up_order_id_min=warm_up_order_id_min)
-        self._positions = {
-            (topic, partition): (begin or {}).get((topic, partition), 0)
-            for topic in (*self._ledgers, invalid_topic)
-            for partition in range(partitions[topic])
-        }
+        self._tally = Tally(warm_up_order_id_min=request.warm_up_order_id_min)
+        self._decisions = DecisionTally(warm_up_order_id_min=request.warm_up_order_id_min)
+        self._positions = {(topic, partition): 0 for topic in read for partition in range(partitions[topic])}
+        for begin in request.begin:
+            if (begin.topic, begin.partition) in self._positions:
+                self._positions[begin.topic, begin.partition] = begin.offset
         self._recover(recovered)
         self._lock = threading.Lock()
         self._drains: set[_Drain] = set()
@@ -151,7 +154,6 @@ class Receiving:
         return status
 
     def run(self) -> None:
-        """Receive until stopped, on this thread."""
         try:
             self._consumer.assign(self._positions)
             while not self._stopping.is_set():
@@ -186,11 +188,16 @@ class Receiving:
         writes they are re-read and deduplicated by offset.
         """
         held, self._held = self._held, {}
+        positions = {where: of_partition[-1][0].offset + 1 for where, of_partition in held.items()}
+        if self._matcher is not None:
+            held = self._matcher.alerts(held)
         if not held:
+            self._positions |= positions
             return
         receipts: dict[str, list[PlacedReceipt]] = {name: [] for name in (INVALID, *self._ledgers.values())}
         for (topic, partition), of_partition in held.items():
-            receipts[self._ledgers.get(topic, INVALID)] += [(partition, *receipt) for receipt in of_partition]
+            place = self._partitions_before.get(topic, 0) + partition
+            receipts[self._ledgers.get(topic, INVALID)] += [(place, *receipt) for receipt in of_partition]
         invalid_lines = [_invalid_line(*receipt) for receipt in receipts.pop(INVALID)]
         taken: dict[str, tuple[LedgerColumns, Int64s]] = {}
         for name, of_ledger in receipts.items():
@@ -210,7 +217,7 @@ class Receiving:
             before = len(self._tally.unreadable), len(self._decisions.unreadable)
             reasons = self._count_lines(invalid_lines)
             after = len(self._tally.unreadable), len(self._decisions.unreadable)
-            self._positions |= {where: of_partition[-1][0].offset + 1 for where, of_partition in held.items()}
+            self._positions |= positions
         self._record(*alerted, after[0] - before[0], reasons)
         self._record_decisions(*decided, after[1] - before[1])
         self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
@@ -224,10 +231,11 @@ class Receiving:
         self._count_lines(recovered.invalid)
         by_name = {ALERTS: recovered.alerts, DECISIONS: recovered.decisions}
         for topic, name in self._ledgers.items():
-            lines = by_name[name]
+            lines, before = by_name[name], self._partitions_before.get(topic, 0)
             for partition in np.unique(lines.partitions).tolist():
-                last = lines.offsets[lines.partitions == partition].max()
-                self._positions[topic, partition] = int(last) + 1
+                if before <= partition < before + BUCKETS_MAX:
+                    last = lines.offsets[lines.partitions == partition].max()
+                    self._positions[topic, partition - before] = int(last) + 1
         for line in recovered.invalid:
             if line.unreadable_alert is None and line.unreadable_decision is None:
                 self._positions[self._invalid_topic, line.partition] = line.offset + 1
@@ -283,10 +291,15 @@ class Receiving:
             try:
                 if drain.ends is None:
                     drain.ends = self._consumer.end_offsets(self._positions)
-                if all(self._positions[partition] >= end for partition, end in drain.ends.items()):
+                waits = self._held or (self._matcher is not None and self._matcher.waits)
+                if not waits and all(self._is_at(partition, end) for partition, end in drain.ends.items()):
                     drain.set_result(dict(self._positions))
             except MarketSpreadError as error:
                 drain.set_exception(error)
+
+    def _is_at(self, partition: Partition, end: int) -> bool:
+        """Whether all before the end was received; the last may be a transaction's marker, and no record."""
+        return self._positions[partition] >= end or self._consumer.position(partition) >= end
 
     def _give_up_drains(self) -> None:
         reason = f"the receiver has stopped before it caught up; {self.detail}".strip("; ")

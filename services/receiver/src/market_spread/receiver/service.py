@@ -9,14 +9,17 @@ from pathlib import Path
 import grpc
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.kafka.finding import FINDS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
+from market_spread.receiver.matching import Matcher
 from market_spread.receiver.receiving import Receiving
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import ReceiverServicer
@@ -77,30 +80,28 @@ class ReceiverService(ReceiverServicer):
             yield pb.ReadLedgerResponse(data=piece)
 
     def close(self) -> None:
-        """End the running run, if there is one."""
         with self._changing:
             if self._receiving is not None:
                 self._receiving.stop()
 
     def _start(self, request: pb.StartReceivingRequest) -> int:
-        topics = [request.alerts_topic, request.invalid_topic, request.decisions_topic]
+        matched = [each.topic for each in (*request.inputs, *request.outputs)]
+        topics = [request.alerts_topic, request.invalid_topic, request.decisions_topic, *matched]
         partitions = self._broker.partition_counts([topic for topic in topics if topic])
+        matcher = _matcher(request, self._clock)
         ledger = Ledger(self._folder, request.run_id)
         recovered = ledger.open()
         try:
             self._recorder.run_id = request.run_id
             receiving = Receiving(
-                alerts_topic=request.alerts_topic,
-                invalid_topic=request.invalid_topic,
-                decisions_topic=request.decisions_topic,
+                request,
                 partitions=partitions,
                 consumer=self._broker.consumer(),
                 ledger=ledger,
                 recovered=recovered,
-                begin={(start.topic, start.partition): start.offset for start in request.begin},
-                warm_up_order_id_min=request.warm_up_order_id_min,
                 recorder=self._recorder,
                 clock=self._clock,
+                matcher=matcher,
             )
         except BaseException:
             ledger.close()
@@ -112,7 +113,8 @@ class ReceiverService(ReceiverServicer):
 
 def _check(request: pb.StartReceivingRequest) -> None:
     """UsageError naming everything that is wrong with the request."""
-    errors = [f"{name} is empty; give one" for name in ("alerts_topic", "invalid_topic") if not getattr(request, name)]
+    required = ("outputs",) if request.inputs else ("alerts_topic", "invalid_topic")
+    errors = [f"{name} is empty; give one" for name in required if not getattr(request, name)]
     errors += [
         f"{one} and {other} are both {getattr(request, one)!r}; use two topics"
         for one, other in itertools.combinations(("alerts_topic", "invalid_topic", "decisions_topic"), 2)
@@ -123,6 +125,17 @@ def _check(request: pb.StartReceivingRequest) -> None:
     errors += _wrong_run_id(request.run_id)
     if errors:
         raise UsageError("; ".join(errors))
+
+
+def _matcher(request: pb.StartReceivingRequest, clock: Clock) -> Matcher | None:
+    """UsageError for what cannot find an id."""
+    if not request.inputs:
+        return None
+    inputs, outputs = (
+        {each.topic: FINDS.read(json_object(each.finds_json)).finder() for each in of}
+        for of in (request.inputs, request.outputs)
+    )
+    return Matcher(inputs, outputs, clock)
 
 
 def _wrong_run_id(run_id: str) -> list[str]:

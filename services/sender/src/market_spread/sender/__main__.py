@@ -18,7 +18,7 @@ _SWITCH_INTERVAL_S = 0.000_5
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; returns the exit status."""
-    return run_main(_serve)
+    return run_main(_serve, SenderConfig)
 
 
 def _serve() -> None:

@@ -1,6 +1,7 @@
 """The sender's configuration, from its environment."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from market_spread.common.process.service import ServiceConfig
 from market_spread.sender.publisher import UNACKNOWLEDGED_BYTES_MAX
@@ -8,10 +9,10 @@ from market_spread.sender.publisher import UNACKNOWLEDGED_BYTES_MAX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderConfig(ServiceConfig):
-    """Environment of the sender. unacknowledged_bytes_max: what it holds for a broker that is behind; then it waits."""
+    """Environment of the sender."""
 
-    source: str = "sender-0"
-    unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
+    source: Annotated[str, "Its name in metrics."] = "sender-0"
+    unacknowledged_bytes_max: Annotated[int, "Held for a broker that is behind."] = UNACKNOWLEDGED_BYTES_MAX
 
     def errors(self) -> list[str]:
         errors = ServiceConfig.errors(self)

@@ -56,7 +56,6 @@ class SendCounts:
         self.frame_delay, self.send_lag, self.acknowledge = HdrCounts(), HdrCounts(), HdrCounts()
 
     def sent(self, frame: Frame, sent_ns: int) -> None:
-        """A frame is handed over now."""
         delay_ns = max(sent_ns - frame.planned_ns, 0)
         late = delay_ns // 1000 > self._late_us
         where = (frame.topic, frame.partition)
@@ -91,7 +90,6 @@ class SendCounts:
             self._close_frame(payload_bytes, sent_ns, now_ns)
 
     def failed(self, messages: int, payload_bytes: int, reason: str, sent_ns: int, now_ns: int) -> None:
-        """A frame is lost."""
         with self._lock:
             self._totals.frames_failed += 1
             self._totals.messages_failed += messages
@@ -147,13 +145,11 @@ class SendCounts:
             status.partitions.extend(self._partitions[where] for where in sorted(self._partitions))
             status.unacknowledged_age_us_max = self._age_ns_max // 1000
             status.clock_deviation_us_max = self._clock_deviation_ns_max // 1000
-            histograms = {
-                "frame_delay_histogram": self.frame_delay.copy(),
-                "send_lag_histogram": self.send_lag.copy(),
-                "acknowledge_histogram": self.acknowledge.copy(),
-            }
-        for name, histogram in histograms.items():  # outside of the lock, which sending waits for
-            setattr(status, name, histogram.encode())
+            delay, lag, acknowledge = self.frame_delay.copy(), self.send_lag.copy(), self.acknowledge.copy()
+        # Outside of the lock, which sending waits for.
+        status.frame_delay_histogram = delay.encode()
+        status.send_lag_histogram = lag.encode()
+        status.acknowledge_histogram = acknowledge.encode()
         return status
 
     def _close_frame(self, payload_bytes: int, sent_ns: int, now_ns: int) -> None:

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from market_spread.common.errors import UsageError
-from market_spread.common.load.source import Load, MessageStream
+from market_spread.common.load.source import AnyLoad, Load, MessageStream, RecordLoad
 from market_spread.common.wire.codec import Int64s
-from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.common.wire.layout import INTENDED_HEADER, NBBO, ORDER
 
 READY_BLOCKS_MAX = 16
 
@@ -20,7 +20,8 @@ READY_BLOCKS_MAX = 16
 class Frame:
     """The value of one Kafka record and its plan.
 
-    intended_ns: the intended times of its messages, Unix nanoseconds (n,); planned_ns: when it is to be sent.
+    intended_ns: the intended times of its messages, Unix nanoseconds (n,); planned_ns: when it is to be sent; key,
+    headers: of a message that is a record by itself.
     """
 
     topic: str
@@ -28,16 +29,20 @@ class Frame:
     payload: bytes
     intended_ns: Int64s
     planned_ns: int
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def messages(self) -> int:
-        """How many messages it holds."""
         return len(self.intended_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class FramePlan:
-    """How messages become frames, and where these go. Both topics have `partitions` partitions."""
+    """How messages become frames, and where these go. Both topics have `partitions` partitions.
+
+    A load of records names topics and partitions itself, so that of all this only the linger applies to it.
+    """
 
     nbbo_topic: str
     orders_topic: str
@@ -46,13 +51,13 @@ class FramePlan:
     frame_messages: int
 
 
-def frames_of(load: Load, plan: FramePlan) -> Generator[Frame, None, None]:
+def frames_of(load: AnyLoad, plan: FramePlan) -> Generator[Frame, None, None]:
     """All frames of a load in order of their planned times; waits for what is not ready, raises what the load raises.
 
     They are made on a thread of their own, so that generation does not delay sends: READY_BLOCKS_MAX blocks of them
     ahead, then it waits for the sender. To close the iterator ends that early.
     """
-    blocks = _framed_blocks(load, plan)
+    blocks = _records(load, max(plan.linger_ns, 1)) if isinstance(load, RecordLoad) else _framed_blocks(load, plan)
     with ThreadPoolExecutor(1, "preparation") as pool:
         ready = deque(pool.submit(lambda: next(blocks, None)) for _ in range(READY_BLOCKS_MAX))
         try:
@@ -61,6 +66,20 @@ def frames_of(load: Load, plan: FramePlan) -> Generator[Frame, None, None]:
                 yield from frames
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _records(load: RecordLoad, linger_ns: int) -> Iterator[list[Frame]]:
+    """Each record as a frame of its own, with its intended time, due at the next multiple of the linger."""
+    for records in load.records():
+        intended_ns = np.array([record.intended_ns for record in records], np.int64)
+        yield [
+            Frame(
+                record.topic, record.partition, record.value, intended_ns[i : i + 1],
+                -(-record.intended_ns // linger_ns) * linger_ns, record.key,
+                (*record.headers, (INTENDED_HEADER, b"%d" % (record.intended_ns // 1000))),
+            )
+            for i, record in enumerate(records)
+        ]  # fmt: skip
 
 
 def _framed_blocks(load: Load, plan: FramePlan) -> Iterator[list[Frame]]:

@@ -8,7 +8,7 @@ from functools import partial
 from market_spread.common.clock import AnchoredClock, Clock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.kafka.client import Producer
-from market_spread.common.load.source import Load
+from market_spread.common.load.source import AnyLoad
 from market_spread.common.logs import log_event
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER
@@ -37,7 +37,7 @@ class Publisher:
 
     def __init__(
         self,
-        load: Load,
+        load: AnyLoad,
         plan: FramePlan,
         *,
         producer: Producer,
@@ -66,7 +66,6 @@ class Publisher:
         return self.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING)
 
     def start(self) -> None:
-        """Begin to send."""
         self._thread.start()
 
     def stop(self, timeout_s: float) -> bool:
@@ -90,7 +89,6 @@ class Publisher:
         return status
 
     def run(self) -> None:
-        """Send everything, on this thread."""
         try:
             for frame in self._frames:
                 room = partial(self.counts.wait_for_room, len(frame.payload), self._unacknowledged_bytes_max, _WAIT_S)
@@ -116,8 +114,8 @@ class Publisher:
                 self.counts.failed(messages, payload_bytes, reason, sent_ns, self._clock.unix_ns())
 
         self.counts.sent(frame, sent_ns)
-        headers = (_FORMAT, (SENT_HEADER, b"%d" % (sent_ns // 1000)))
-        self._producer.send(frame.topic, frame.partition, frame.payload, headers, done)
+        headers = (*(frame.headers or (_FORMAT,)), (SENT_HEADER, b"%d" % (sent_ns // 1000)))
+        self._producer.send(frame.topic, frame.partition, frame.payload, headers, done, frame.key)
 
     def _wait_until(self, planned_ns: int) -> bool:
         """Wait for the moment; False if the load was stopped before it."""
@@ -148,9 +146,8 @@ class Publisher:
             self._flush()
 
     def _flush(self) -> None:
-        self.counts.flush(
-            self.messages_due(), now_ns=self._clock.unix_ns(), clock_deviation_ns=self._clock.deviation_ns()
-        )
+        clock = self._clock
+        self.counts.flush(self.messages_due(), now_ns=clock.unix_ns(), clock_deviation_ns=clock.deviation_ns())
 
     def _finish(self) -> None:
         if self._stopping.is_set() or self.detail:

@@ -13,7 +13,7 @@ from market_spread.common.errors import DeadlineError, UsageError, WrongStateErr
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import RECORD_BYTES_MAX, Consumer, KafkaBroker, Partition
 from market_spread.common.load import source as loads
-from market_spread.common.load.source import Load, LoadSource
+from market_spread.common.load.source import AnyLoad, LoadSource
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
@@ -91,7 +91,7 @@ class SenderService(SenderServicer):
     def DescribeTopics(
         self, request: pb.DescribeTopicsRequest, context: grpc.ServicerContext
     ) -> pb.DescribeTopicsResponse:
-        topics = list(dict.fromkeys((*request.topics, request.nbbo_topic)))
+        topics = list(filter(None, dict.fromkeys((*request.topics, request.nbbo_topic))))
         counts = self._broker.partition_counts(topics)
         ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
         return pb.DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest_sequence)
@@ -103,7 +103,7 @@ class SenderService(SenderServicer):
 
     def _start(self, request: pb.StartSendingRequest, source: LoadSource, parameters: dict[str, object]) -> None:
         plan = self._plan(request)
-        producer = self._broker.producer([request.nbbo_topic, request.orders_topic])
+        producer = self._broker.producer(request.topics or [request.nbbo_topic, request.orders_topic])
         try:
             start_unix_ns, load = self._made_in_time(request.start_unix_ns, source, parameters)
             self._recorder.run_id = request.run_id
@@ -125,7 +125,9 @@ class SenderService(SenderServicer):
         publisher.start()
         log_event(_log, "load.started", run_id=request.run_id, source=request.source, start_unix_ns=start_unix_ns)
 
-    def _made_in_time(self, wanted_unix_ns: int, source: LoadSource, parameters: dict[str, object]) -> tuple[int, Load]:
+    def _made_in_time(
+        self, wanted_unix_ns: int, source: LoadSource, parameters: dict[str, object]
+    ) -> tuple[int, AnyLoad]:
         """The load and its start; a start of our choice leaves half a second after the load is made."""
         if wanted_unix_ns:
             return wanted_unix_ns, source(parameters, wanted_unix_ns)
@@ -139,6 +141,10 @@ class SenderService(SenderServicer):
         return start_unix_ns, load
 
     def _plan(self, request: pb.StartSendingRequest) -> FramePlan:
+        linger_ns = request.linger_us * 1000
+        if request.topics:
+            self._broker.partition_counts(request.topics)
+            return FramePlan("", "", 0, linger_ns, 1)
         counts = self._broker.partition_counts([request.nbbo_topic, request.orders_topic])
         quotes, orders = counts[request.nbbo_topic], counts[request.orders_topic]
         if quotes != orders:
@@ -146,13 +152,7 @@ class SenderService(SenderServicer):
                 f"{request.nbbo_topic} has {quotes} partitions and {request.orders_topic} {orders}; "
                 "make both with the same number"
             )
-        return FramePlan(
-            nbbo_topic=request.nbbo_topic,
-            orders_topic=request.orders_topic,
-            partitions=quotes,
-            linger_ns=request.linger_us * 1000,
-            frame_messages=request.frame_messages,
-        )
+        return FramePlan(request.nbbo_topic, request.orders_topic, quotes, linger_ns, request.frame_messages)
 
 
 def _checked(request: pb.StartSendingRequest) -> dict[str, object]:
@@ -163,7 +163,7 @@ def _checked(request: pb.StartSendingRequest) -> dict[str, object]:
         errors.append(f"frame_messages={request.frame_messages}; use 1 to {frame_messages_max}")
     if request.linger_us > _LINGER_US_MAX:
         errors.append(f"linger_us={request.linger_us}; use at most {_LINGER_US_MAX}")
-    required = ("run_id", "source", "nbbo_topic", "orders_topic")
+    required = ("run_id", "source", *(() if request.topics else ("nbbo_topic", "orders_topic")))
     errors.extend(f"{name} is empty; give one" for name in required if not getattr(request, name))
     if request.nbbo_topic and request.nbbo_topic == request.orders_topic:
         errors.append(f"nbbo_topic and orders_topic are both {request.nbbo_topic!r}; use two topics")
@@ -180,8 +180,7 @@ def _checked(request: pb.StartSendingRequest) -> dict[str, object]:
 def describe_topics(reader: Consumer, counts: Mapping[str, int], nbbo_topic: str) -> tuple[dict[Partition, int], int]:
     """Where each partition ends, and the highest sequence among the newest quotes, 0 if there is none.
 
-    counts: partitions of each topic, `nbbo_topic` among them. Closes the reader. DeadlineError if the newest quotes
-    cannot be read.
+    counts: partitions of each topic, `nbbo_topic` among them. Closes the reader. DeadlineError if quotes do not come.
     """
     with closing(reader):
         ends = reader.end_offsets((topic, number) for topic, count in counts.items() for number in range(count))

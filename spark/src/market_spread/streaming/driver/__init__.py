@@ -1,3 +1,3 @@
 """The driver: reads its configuration, keeps the query running and answers control calls."""
 
-__all__ = ["config", "kubernetes"]
+__all__ = ["checkpoint", "config", "kubernetes"]

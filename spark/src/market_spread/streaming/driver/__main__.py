@@ -3,7 +3,8 @@
 import logging
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,21 +19,28 @@ from market_spread.common.processes import call_on_signals, cpu_us
 from market_spread.common.telemetry import metrics
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.streaming.applications.registry import find
-from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
+from market_spread.streaming.driver.checkpoint import (
+    CheckpointLock,
+    bind_state_form,
+    newest_offsets,
+    refuse_other_kafka,
+)
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.engine import EarlyEnd, SparkEngine
-from market_spread.streaming.driver.kubernetes.lease_store import lease_in_cluster
+from market_spread.streaming.driver.kubernetes.lease import lease_in_cluster
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
-from market_spread.streaming.driver.standby import REHEARSAL_TOPIC, CheckpointLock, rehearsal_config
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
+from market_spread.streaming.pipeline import Pipeline
 from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000
 _BROKER_STARTS_WITHIN_NS = 30_000_000_000
+REHEARSAL_TOPIC = "market-spread-rehearsal"
 _REHEARSAL_BATCHES, _REHEARSAL_S = 30, 10.0  # twice
 
 _log = logging.getLogger(__name__)
@@ -40,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 def main() -> int:
     """Run until SIGTERM or SIGINT; returns the exit status."""
-    return run_main(_run)
+    return run_main(_run, JobConfig)
 
 
 def _run() -> None:
@@ -67,7 +75,8 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     settings = effective_settings(spark)
     # In a cluster topics may be made later; elsewhere the broker starts beside this.
     within_ns = None if config.is_on_kubernetes else _BROKER_STARTS_WITHIN_NS
-    counts = _partition_counts(broker, topics, clock, within_ns=within_ns)
+    make = partial(_make_topics, broker, pipeline, config)
+    counts = _partition_counts(broker, topics, clock, within_ns=within_ns, make=make)
     check_partitions(pipeline, config.mode, counts)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
     if known := newest_offsets(checkpoint):
@@ -77,7 +86,6 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     is_local = config.master.startswith("local")
     early_end = EarlyEnd(spark, broker, counts, clock) if is_local and config.mode == REAL_TIME else None
     short_s = mode.warm_up_batch_s
-    warm_up = WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s)
     state_partitions = config.shuffle_partitions if pipeline.stream.state else 0
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config, early_end),
@@ -85,7 +93,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         slots_may_grow=not is_local,
         slots_timeout_s=config.slots_timeout_s,
         restarts_max=config.restarts_max,
-        warm_up=warm_up,
+        warm_up=WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s),
         schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=partial(_record, recorder, config.batch_s),
@@ -110,13 +118,27 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         lease.release()
 
 
+def _make_topics(broker: KafkaBroker, pipeline: Pipeline, config: JobConfig) -> None:
+    """Make the topics of sources, sinks and `invalid` that are missing, if asked; others stay as they are."""
+    if not config.topic_partitions:
+        return
+    partitions = dict.fromkeys((*pipeline.ends, INVALID), 1)
+    partitions |= {source.name: config.topic_partitions for source in pipeline.sources}
+    topics = {topic: partitions[name] for name, topic in config.topic_names(partitions).items()}
+    broker.create_topics(topics, replicas=config.topic_replicas, others_fit=True)
+
+
 def _partition_counts(
-    broker: KafkaBroker, topics: Sequence[str], clock: Clock, *, within_ns: int | None
+    broker: KafkaBroker, topics: Sequence[str], clock: Clock, *, within_ns: int | None, make: Callable[[], None]
 ) -> Mapping[str, int]:
-    """How many partitions each topic has. Waits for topics that are still to come; within_ns: None waits for ever."""
+    """How many partitions each topic has. Waits for topics that are still to come; within_ns: None waits for ever.
+
+    make: makes those that are missing, once there is a broker.
+    """
     begun_ns = clock.monotonic_ns()
     while True:
         try:
+            make()
             return broker.partition_counts(topics)
         except (UsageError, RunVoidError) as error:
             if within_ns is not None and clock.monotonic_ns() - begun_ns > within_ns:
@@ -135,6 +157,14 @@ def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
     recorder.gauge(metrics.JOB_BATCH).set(state.progress.batch_id)
     if state.progress.batches:
         recorder.gauge(metrics.JOB_COMMIT).set(max(0.0, state.progress.batches[-1].duration_ns / 1e9 - batch_s))
+
+
+def rehearsal_config(config: JobConfig, pipeline: Pipeline, folder: Path) -> JobConfig:
+    """The same job on a checkpoint in the folder: it reads what it will read, and writes to REHEARSAL_TOPIC alone."""
+    topics = dict.fromkeys((*pipeline.ends, INVALID), REHEARSAL_TOPIC)
+    topics |= config.topic_names(source.name for source in pipeline.sources)
+    named = ",".join(f"{name}={topic}" for name, topic in topics.items())
+    return replace(config, checkpoint=str(folder / "rehearsal"), topics=named)
 
 
 if __name__ == "__main__":

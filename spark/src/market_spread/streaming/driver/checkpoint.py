@@ -1,23 +1,46 @@
-"""What a checkpoint is bound to: its Kafka, by the offsets from which its query continues, and its state's form."""
+"""What a checkpoint is bound to: its Kafka, by the offsets from which its query continues, and the form of its state;
+and the one driver that has it at a time (docs/adr/0029).
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.streaming.driver.progress import Partition, partition_offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
     """The offsets at which the newest batch of a checkpoint begins or ends; empty if it has no batch."""
-    newest = max(_batches(checkpoint), key=lambda path: int(path.name), default=None)
-    if newest is None:
+    return _offsets_of(_newest_batch(checkpoint))
+
+
+def committed_offsets(checkpoint: Path) -> dict[Partition, int]:
+    """The offsets up to which a query of micro-batches has committed; empty if it has committed none."""
+    newest = _newest_batch(checkpoint, "commits")
+    return _offsets_of(newest and checkpoint / "offsets" / newest.name)
+
+
+def _newest_batch(checkpoint: Path, log: str = "offsets") -> Path | None:
+    batches = (path for path in (checkpoint / log).glob("*") if path.name.isdecimal())
+    return max(batches, key=lambda path: int(path.name), default=None)
+
+
+def _offsets_of(batch: Path | None) -> dict[Partition, int]:
+    """Those in a file of a batch; none if there is no file, or it is of another version."""
+    try:
+        # The version, the query's settings, and then a line for each source.
+        version, _, *sources = batch.read_text().splitlines() if batch else ("", "")
+    except FileNotFoundError:  # Spark deletes those of old batches
         return {}
-    # The version, the query's settings, and then a line for each source.
-    version, _, *sources = newest.read_text().splitlines()
-    if version != "v1":
-        return {}
-    return {key: end for source in sources if source.startswith("{") for key, end in partition_offsets(source).items()}
+    sources = [source for source in sources if version == "v1" and source.startswith("{")]
+    return {key: end for source in sources for key, end in partition_offsets(source).items()}
 
 
 def refuse_other_kafka(checkpoint: Path, known: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
@@ -39,7 +62,7 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
     Call it when the checkpoint is ours: until then a predecessor may still begin it.
     """
     note = checkpoint / "state-form"
-    if not _batches(checkpoint):
+    if _newest_batch(checkpoint) is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
         write_whole(note, form)
     elif (note.read_text() if note.exists() else "") != form:
@@ -49,5 +72,22 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
         )
 
 
-def _batches(checkpoint: Path) -> list[Path]:
-    return [path for path in (checkpoint / "offsets").glob("*") if path.name.isdecimal()]
+class CheckpointLock:
+    """A file lock on a checkpoint. The JVM holds it, as the JVM writes there: the kernel frees it when that ends.
+
+    It must be kept as long as the checkpoint is used: what Python has forgotten, the JVM closes, and the lock with it.
+    """
+
+    def __init__(self, spark: "SparkSession", checkpoint: Path) -> None:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        jvm: Any = spark.sparkContext._jvm
+        self._channel: Any = jvm.java.io.RandomAccessFile(str(checkpoint / "lock"), "rw").getChannel()
+        self._lock: Any = None
+
+    def acquire(self) -> bool:
+        """Whether the checkpoint is ours; if no one has it, it is from now on. RunFailedError if the JVM has ended."""
+        try:
+            self._lock = self._lock or self._channel.tryLock()
+        except (Py4JError, OSError) as error:
+            raise RunFailedError(f"the job's JVM ended: {error}") from error
+        return self._lock is not None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from market_spread.common.job_contract import BATCH_S_DEFAULT, BATCH_S_MIN, MODES, REAL_TIME, REPLICAS_BATCH_S_MIN
 from market_spread.common.process.service import ServiceConfig
@@ -14,67 +15,51 @@ _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobConfig(ServiceConfig):
-    """Environment of the driver. master: `local[N]`, or `k8s://` and the API server, for executors as pods.
+    """Environment of the driver. With a master that is none of Kubernetes what is for executors as pods is ignored."""
 
-    application: the pipeline to run, as `applications.registry.find` takes it; topics: Kafka's names for its sources,
-    its sinks and `invalid` where they differ, such as `orders=orders-7,invalid=rejects`; checkpoint: a folder that the
-    driver and all executors reach; class_path: what the driver's comes to before Spark's own jars, such as those of its
-    Kafka connector; batch_s: time between two commits; local_folder: where Spark and its JVM write temporary files, by
-    default a folder in the system's that the driver removes when it ends; restarts_max: failures in a row, without a
-    commit between them, after which the process gives up; stop_wait_s: how long a signal waits for the running batch
-    (with 0 nothing is lost, but the next start repeats the batch); warm_up_batches: how many short batches a new
-    checkpoint begins with, or fewer if they take longer than warm_up_timeout_s; replica, replicas: which of how many
-    jobs this is that read the same topics, each with its own checkpoint, and begin their batches at different times;
-    standby: another driver may have the same checkpoint, and this one stands by, warm, as long as that one lives;
-    ui_port: where Spark's UI and its Prometheus endpoints listen; without it there is neither.
+    namespace: Annotated[str, "For executors as pods: where they are."] = ""
+    pod_name: Annotated[str, "For executors as pods: the driver's own pod."] = ""
+    pod_ip: Annotated[str, "For executors as pods: of the driver's own pod."] = ""
+    driver_host: Annotated[str, "For executors as pods: how they find the driver (a headless Service)."] = ""
+    driver_port: Annotated[int, "For executors as pods: where the driver listens for them."] = 7078
+    block_manager_port: Annotated[int, "For executors as pods: of the driver's block manager."] = 7079
+    executor_image: Annotated[str, "Image of an executor's pod."] = ""
+    executor_image_pull_policy: Annotated[str, "As Kubernetes writes it."] = "IfNotPresent"
+    executor_service_account: Annotated[str, "Of an executor's pod."] = ""
+    executor_template: Annotated[Path | None, "A pod template, for what settings cannot express."] = None
+    executors: Annotated[int, "How many pods."] = 1
+    executor_slots: Annotated[int, "Tasks that an executor runs at the same time."] = 3
+    executor_cpus: Annotated[str, "As Kubernetes writes it; both request and limit."] = "1"
+    executor_memory: Annotated[str, "As Java writes it; the pod gets this and the overhead."] = "2g"
+    executor_memory_overhead: Annotated[str, "As Java writes it."] = "1g"
+    executor_java_options: Annotated[str, "Of an executor's JVM."] = ""
+    lease: Annotated[str | None, "Name of the Lease that the driver must hold to open the checkpoint."] = None
 
-    For executors as pods, ignored with any other master: namespace; pod_name, pod_ip: the driver's own pod;
-    driver_host: the name by which executors find it (a headless Service); executor_slots: tasks that an executor runs
-    at the same time; executor_cpus: as Kubernetes writes it, both request and limit; executor_memory,
-    executor_memory_overhead: as Java writes it, the pod gets the sum; executor_template: a pod template, for what
-    settings cannot express; lease: name of the Lease that the driver must hold to open the checkpoint; None: no lease.
-    """
-
-    namespace: str = ""
-    pod_name: str = ""
-    pod_ip: str = ""
-    driver_host: str = ""
-    driver_port: int = 7078
-    block_manager_port: int = 7079
-    executor_image: str = ""
-    executor_image_pull_policy: str = "IfNotPresent"
-    executor_service_account: str = ""
-    executor_template: Path | None = None
-    executors: int = 1
-    executor_slots: int = 3
-    executor_cpus: str = "1"
-    executor_memory: str = "2g"
-    executor_memory_overhead: str = "1g"
-    executor_java_options: str = ""
-    lease: str | None = None
-
-    source: str = "job"
-    run_id: str = ""
-    application: str = "market_spread"
-    mode: str = REAL_TIME
-    master: str = "local[8]"
-    checkpoint: str
-    class_path: str = ""
-    batch_s: float = BATCH_S_DEFAULT[REAL_TIME]
-    shuffle_partitions: int = 1
-    topics: str = ""
-    driver_memory: str = "2g"
-    java_options: str = ""
-    local_folder: Path | None = None
-    restarts_max: int = 3
-    slots_timeout_s: float = 300.0
-    stop_wait_s: float = 0.0
-    replica: int = 0
-    replicas: int = 1
-    standby: bool = False
-    warm_up_batches: int = 30
-    warm_up_timeout_s: float = 60.0
-    ui_port: int | None = None
+    source: Annotated[str, "Its name in metrics."] = "job"
+    run_id: Annotated[str, "The run that its metrics are of, if it has only one."] = ""
+    application: Annotated[str, "The pipeline to run: the name of one of ours, or FILE:FUNCTION."] = "market_spread"
+    mode: Annotated[str, f"One of {', '.join(MODES)}."] = REAL_TIME
+    master: Annotated[str, "`local[N]`, or `k8s://` and the API server, for executors as pods."] = "local[8]"
+    checkpoint: Annotated[str, "A folder that the driver and all executors reach."]
+    class_path: Annotated[str, "What comes before Spark's own jars, such as those of its Kafka connector."] = ""
+    batch_s: Annotated[float, "Seconds between two commits."] = BATCH_S_DEFAULT[REAL_TIME]
+    shuffle_partitions: Annotated[int, "Partitions of the state."] = 1
+    topics: Annotated[str, "Topics of sources, sinks and `invalid` that have other names: `orders=orders-7`,..."] = ""
+    topic_prefix: Annotated[str, "Goes before the names of all topics but those that `topics` renames."] = ""
+    topic_partitions: Annotated[int, "Makes missing topics, those of sources with so many; 0 waits for them."] = 0
+    topic_replicas: Annotated[int, "Copies of each partition of topics that it makes."] = 1
+    driver_memory: Annotated[str, "Heap of the driver's JVM, as Java writes it."] = "2g"
+    java_options: Annotated[str, "Of the driver's JVM."] = ""
+    local_folder: Annotated[Path | None, "For temporary files of Spark; unset: one that is removed at the end."] = None
+    restarts_max: Annotated[int, "Failures without a commit between them after which the process gives up."] = 3
+    slots_timeout_s: Annotated[float, "Seconds to wait for executors with enough slots."] = 300.0
+    stop_wait_s: Annotated[float, "Seconds that a signal waits for the batch; with 0 the next start repeats it."] = 0.0
+    replica: Annotated[int, "Which of the replicas this is, from 0."] = 0
+    replicas: Annotated[int, "Jobs that read the same topics, each with its own checkpoint, and commit in turn."] = 1
+    standby: Annotated[bool, "Stand by, warm, while another driver with the same checkpoint lives."] = False
+    warm_up_batches: Annotated[int, "Short batches that a new checkpoint begins with."] = 30
+    warm_up_timeout_s: Annotated[float, "Seconds after which there are no more of them."] = 60.0
+    ui_port: Annotated[int | None, "Of Spark's UI and its Prometheus endpoints; unset: neither is there."] = None
 
     @property
     def is_on_kubernetes(self) -> bool:
@@ -114,4 +99,4 @@ class JobConfig(ServiceConfig):
     def topic_names(self, names: Iterable[str]) -> dict[str, str]:
         """The Kafka topic of each of these sources and sinks."""
         renamed = dict(part.split("=", 1) for part in self.topics.split(",") if part)
-        return {name: renamed.get(name, name) for name in names}
+        return {name: renamed.get(name, self.topic_prefix + name) for name in names}

@@ -1,6 +1,6 @@
 """Spark as the supervisor sees it: the query, the counts of its running batch, and how that ends early."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,12 +14,12 @@ from market_spread.common.errors import BrokerAwayError
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.kafka_io import WAKE_UP
-from market_spread.streaming.modes.mode import LiveOperators
-from market_spread.streaming.modes.registry import BY_NAME, every, query_of
+from market_spread.streaming.modes.registry import BY_NAME, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.operators.stateless import Text
 from market_spread.streaming.pipeline import Pipeline
 
-_ROWS = "number of output rows"
+_ROWS, _READ = "number of output rows", "read"
 _WAKE_UP_WITHIN_S = 5.0
 
 
@@ -30,9 +30,13 @@ class LiveCounts:
     operators count their rows, and Spark's SQL status store has these counts while the tasks run.
     """
 
-    def __init__(self, spark: SparkSession, operators: LiveOperators | None) -> None:
-        """operators: those whose rows are counted; with None, every count is zero."""
+    def __init__(self, spark: SparkSession, operators: LiveOperators | None, *, by_records: bool) -> None:
+        """operators: those whose rows are counted; with None, every count is zero.
+
+        by_records: a message is counted when its record is read, for pipelines without an operator that tells more.
+        """
         self._operators = operators
+        self._by_records = by_records
         self._store: Any = spark._jsparkSession.sharedState().statusStore()
         self._execution = -1
         self._counters: dict[str, list[int]] = {}
@@ -50,21 +54,34 @@ class LiveCounts:
                 self._execution = execution.executionId()
                 self._find_counters(operators)
             values = self._store.executionMetrics(self._execution)
-            return self._sum(values, operators.scan), self._sum(values, operators.state)
+            return self._sum(values, operators.scan), self._sum(values, _READ if self._by_records else operators.state)
         return 0, 0
 
     def _find_counters(self, operators: LiveOperators) -> None:
-        self._counters = {operators.scan: [], operators.state: []}
-        nodes = self._store.planGraph(self._execution).allNodes()
-        for i in range(nodes.size()):
-            name, metrics = nodes.apply(i).name(), nodes.apply(i).metrics()
-            if name in self._counters:
-                named = (metrics.apply(j) for j in range(metrics.size()))
-                self._counters[name] += [metric.accumulatorId() for metric in named if metric.name() == _ROWS]
+        graph = self._store.planGraph(self._execution)
+        nodes = {node.id(): node for node in _each(graph.allNodes())}
+        by_name: dict[str, list[Any]] = {operators.scan: [], operators.state: [], _READ: []}
+        for node in nodes.values():
+            by_name.get(node.name(), []).append(node)
+        above = {edge.fromId(): edge.toId() for edge in _each(graph.edges())}
+        for scan in by_name[operators.scan]:  # the filter next above it has left out the records that only wake readers
+            at = above.get(scan.id())
+            while at is not None and nodes[at].name() != "Filter":
+                at = above.get(at)
+            by_name[_READ] += [nodes[at]] if at is not None else []
+        self._counters = {
+            name: [m.accumulatorId() for node in of for m in _each(node.metrics()) if m.name() == _ROWS]
+            for name, of in by_name.items()
+        }
 
     def _sum(self, values: Any, name: str) -> int:
         found = (values.get(counter) for counter in self._counters[name])
         return sum(_number(value.get()) for value in found if value.isDefined())
+
+
+def _each(several: Any) -> Iterator[Any]:
+    """The elements of a sequence of Scala's."""
+    return (several.apply(i) for i in range(several.size()))
 
 
 def _number(text: str) -> int:
@@ -111,7 +128,7 @@ class EarlyEnd:
 
 
 class SparkEngine:
-    """A session and the query of a pipeline in it; the supervisor's `Engine`."""
+    """Spark as the supervisor needs it: a session and the query of a pipeline in it."""
 
     def __init__(
         self, spark: SparkSession, pipeline: Pipeline, config: JobConfig, early_end: EarlyEnd | None = None
@@ -123,9 +140,12 @@ class SparkEngine:
         self._config = config
         self._mode = BY_NAME[config.mode]
         self._query: DataStreamWriter | None = None
-        self._live_counts = LiveCounts(spark, self._mode.live_operators)
+        # Rows of the state are messages if they come from layouts; a text can become several, or none.
+        by_records = pipeline.stream.state is None or any(isinstance(it.messages, Text) for it in pipeline.sources)
+        self._live_counts = LiveCounts(spark, self._mode.live_operators, by_records=by_records)
 
     def slots(self) -> int:
+        """How many tasks can run at the same time now."""
         if self._config.is_on_kubernetes:
             # Spark's own count never falls below 2, even without executors.
             java: Any = self._spark.sparkContext._jsc
@@ -133,23 +153,28 @@ class SparkEngine:
         return self._spark.sparkContext.defaultParallelism
 
     def newest_batch(self, query: StreamingQuery) -> int:
+        """Number of the newest batch that the query reports; -1 if none. Cheap."""
         # `query.lastProgress` would have the JVM write all of it as JSON, at every poll.
         newest: Any = query._jsq.lastProgress()
         return -1 if newest is None else int(newest.batchId())
 
     def live_counts(self) -> tuple[int, int]:
+        """Records read and messages processed by the running batch."""
         return self._live_counts.read()
 
     def end_batch(self) -> bool:
+        """Have the running batch end now; False if it cannot be ended before its time."""
         if self._early_end is not None:
             self._early_end.end_batch(self._config.batch_s)
         return self._early_end is not None
 
     def keep_time(self) -> None:
+        """Have the batches end by the time of day again."""
         if self._early_end is not None:
             self._early_end.keep_time()
 
     def prepare(self) -> None:
+        """Plan the query ahead, without its checkpoint, so that the next start takes less."""
         config = self._config
         self._query = query_of(
             self._spark,
@@ -161,6 +186,7 @@ class SparkEngine:
         )
 
     def start_query(self, batch_s: float) -> StreamingQuery:
+        """Start the query from its checkpoint, with batches of this length."""
         self.keep_time()
         if self._query is None:
             self.prepare()

@@ -42,7 +42,6 @@ class QueryProgress:
     counted_cpu_us: int = 0
 
     def after_commit(self, commit: Commit) -> "QueryProgress":
-        """The progress with one more batch committed."""
         committed = replace(
             self,
             batch_id=commit.batch_id,
@@ -66,14 +65,12 @@ def commit_of(progress: Mapping[str, Any]) -> Commit:
     """A commit from Spark's progress of a batch, as JSON."""
     ends = (partition_offsets(source["endOffset"]) for source in progress["sources"])
     observed = progress.get("observedMetrics", {}).values()
-    messages = sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed)
-    triggered = datetime.fromisoformat(progress["timestamp"])
     return Commit(
         batch_id=progress["batchId"],
         offsets={key: end for ended in ends for key, end in ended.items()},
         records=progress["numInputRows"],
-        messages=messages,
-        start_unix_ns=round(triggered.timestamp() * 1000) * 1_000_000,
+        messages=sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed),
+        start_unix_ns=round(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000) * 1_000_000,
         duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000,
     )
 

@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 from market_spread.common.config import prepare_spark
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes import registry
-from market_spread.streaming.modes.mode import read_settings
-from market_spread.streaming.modes.registry import BY_NAME
+from market_spread.streaming.modes.registry import BY_NAME, read_settings
 
 _HERE = Path(__file__).parent
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")

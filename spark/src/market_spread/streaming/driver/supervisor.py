@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -13,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, UsageError, WrongStateError
 from market_spread.common.logs import log_event
+from market_spread.streaming.driver.engine import SparkEngine
 from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.v1.control_pb2 import Phase
@@ -27,31 +27,6 @@ _LIVE_INTERVAL_NS = 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
 # What Spark may raise; an OSError means that the JVM has ended.
 _SPARK_ERRORS = (PySparkException, Py4JError, OSError)
-
-
-class Engine(Protocol):
-    """What the supervisor needs of Spark; unit tests have one without Spark."""
-
-    def slots(self) -> int:
-        """How many tasks can run at the same time now."""
-
-    def prepare(self) -> None:
-        """Plan the query ahead, without its checkpoint, so that the next start takes less."""
-
-    def start_query(self, batch_s: float) -> StreamingQuery:
-        """Start the query from its checkpoint, with batches of this length."""
-
-    def newest_batch(self, query: StreamingQuery) -> int:
-        """Number of the newest batch that the query reports; -1 if none. Cheap."""
-
-    def live_counts(self) -> tuple[int, int]:
-        """Records read and messages processed by the running batch."""
-
-    def end_batch(self) -> bool:
-        """Have the running batch end now; False if it cannot be ended before its time."""
-
-    def keep_time(self) -> None:
-        """Have the batches end by the time of day again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +56,7 @@ class Supervisor:
     CPU time that the job's processes have used, microseconds; read at each new count of messages.
     """
 
-    engine: Engine
+    engine: SparkEngine
     _: KW_ONLY
     slots_needed: int
     slots_may_grow: bool
@@ -115,12 +90,10 @@ class Supervisor:
         def reached() -> bool:
             return all(self.state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
 
-        def ended() -> bool:
-            return self.state.phase in (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
-
+        ended = (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
         with self._changed:
             self._drains.append(until)
-            self._changed.wait_for(lambda: reached() or ended(), timeout_s)
+            self._changed.wait_for(lambda: reached() or self.state.phase in ended, timeout_s)
             self._drains.remove(until)
             state = self.state
             if reached():
@@ -131,7 +104,7 @@ class Supervisor:
             raise WrongStateError("the job was stopped before it was drained; start it again, and it continues")
         raise DeadlineError(f"the job did not commit everything within {timeout_s:.0f} s")
 
-    def stand_by(self, is_ours: Callable[[], bool], rehearsal: Engine, warm_up: WarmUp) -> None:
+    def stand_by(self, is_ours: Callable[[], bool], rehearsal: SparkEngine, warm_up: WarmUp) -> None:
         """Return once the checkpoint is ours, or after `stop`.
 
         As long as another driver has it, the query runs in short batches elsewhere, and then nothing runs: what is then
@@ -152,7 +125,7 @@ class Supervisor:
                 rehearsing._warm_the_query_up()
             self.engine.prepare()
         except (*_SPARK_ERRORS, RunFailedError) as error:
-            log_event(_log, "standby.not_warm", logging.WARNING, reason=_first_line(error))
+            log_event(_log, "standby.not_warm", logging.WARNING, reason=_sentence_of(error))
         self._change(phase=Phase.PHASE_IDLE, detail="")
         while self._stop_by_ns is None and not is_ours():
             self.clock.sleep_ns(_STANDBY_POLL_NS)
@@ -188,7 +161,7 @@ class Supervisor:
                 raise self._failed(f"the job's JVM ended: {error}") from error
             except (*_SPARK_ERRORS, MarketSpreadError) as error:
                 failures = 1 if self.state.progress.batch_id > committed_before else failures + 1
-                self._after_failure(failures, _first_line(error))
+                self._after_failure(failures, _sentence_of(error))
         self._change(phase=Phase.PHASE_FINISHED, detail="")
 
     def _wait_for_slots(self) -> None:
@@ -295,7 +268,7 @@ class Supervisor:
         except _SPARK_ERRORS as error:
             if self._stop_by_ns is None:
                 raise
-            log_event(_log, "query.not_stopped", logging.WARNING, reason=_first_line(error))
+            log_event(_log, "query.not_stopped", logging.WARNING, reason=_sentence_of(error))
 
     def _note_commits(self, query: StreamingQuery) -> None:
         after = self.state.progress.batch_id
@@ -332,6 +305,8 @@ class Supervisor:
         self.on_change(self.state)
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def _sentence_of(error: Exception) -> str:
+    """What it says, without details; of an error in a Python worker what was raised there, behind its frames."""
+    first, *more = str(error).strip().splitlines() or [type(error).__name__]
+    raised = (line for line in more if line[:1].strip() and first.endswith("Traceback (most recent call last):"))
+    return next(raised, first)

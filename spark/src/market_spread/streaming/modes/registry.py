@@ -1,21 +1,96 @@
-"""The modes by name, and a pipeline as a running query."""
+"""The modes: how a pipeline is compiled for each, the settings of its session and its query, and how both are made."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from market_spread.common.job_contract import duration
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
-from market_spread.streaming.modes.micro_batch.mode import MICRO_BATCH
-from market_spread.streaming.modes.mode import Mode
-from market_spread.streaming.modes.real_time.compile import REAL_TIME
+from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
-BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in (REAL_TIME, MICRO_BATCH)}
+_HERE = Path(__file__).parent
+# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
+_WARM_UP_BATCH_S = 0.4
+
+
+def read_settings(path: Path, values: Mapping[str, object] | None = None) -> dict[str, str]:
+    """Spark's settings of a file: a line is `name=value`, empty or a comment. values: what stands in it as `{name}`."""
+    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    pairs = (line.partition("=") for line in lines)
+    return {name: value.format_map(values or {}) for name, _, value in pairs}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOperators:
+    """The operators of a running batch that count its rows, by their names in Spark's plan: source and state."""
+
+    scan: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """A mode.
+
+    compile: the output of a pipeline that the mode can run, as Kafka records (topic, key, value); from the records of
+    each source, and the Kafka topic of each sink and of `invalid`, by these names;
+    state_form: how the state is packed, which a checkpoint is bound to; empty if Spark's types say everything;
+    output_mode, trigger: of the query's writer; the trigger takes a duration;
+    warm_up_batch_s: length of the short batches that a new checkpoint begins with; None: it needs none;
+    live_operators: what counts the rows of the running batch; None: batches are too short for live counts.
+    """
+
+    name: str
+    session_settings: Mapping[str, str]
+    compile: Callable[[Pipeline, Mapping[str, DataFrame], Mapping[str, str]], DataFrame]
+    output_mode: str
+    trigger: str
+    source_options: Mapping[str, str] = field(default_factory=dict)
+    state_form: Callable[[Pipeline], str] = lambda _: ""
+    warm_up_batch_s: float | None = None
+    live_operators: LiveOperators | None = None
+
+
+def _micro_batch(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
+    # Imports pandas, a second of each start, of which Real-Time Mode needs nothing.
+    from market_spread.streaming.modes.micro_batch.compile import compile_pipeline
+
+    return compile_pipeline(pipeline, records, topics)
+
+
+_SHARED = read_settings(_HERE / "shared.conf")
+_MODES = (
+    # Rows pass through the query as they arrive; state and offsets are saved when a batch ends.
+    Mode(
+        name=REAL_TIME,
+        session_settings=_SHARED
+        | read_settings(_HERE / "real_time/session.conf", {"warm_up_batch_ms": round(_WARM_UP_BATCH_S * 1000)}),
+        compile=real_time.compile_pipeline,
+        state_form=real_time.state_form,
+        output_mode="update",
+        trigger="realTime",
+        warm_up_batch_s=_WARM_UP_BATCH_S,
+        live_operators=LiveOperators(scan="RealTimeStreamScan", state="StatefulStreamlineAggregate"),
+    ),
+    # One batch after the other, so a message costs little; a repeated batch gives the same output.
+    Mode(
+        name=MICRO_BATCH,
+        session_settings=_SHARED | read_settings(_HERE / "micro_batch/session.conf"),
+        # The most frames of a topic in a batch, so that with a backlog it neither outgrows the memory nor takes long.
+        source_options={"maxOffsetsPerTrigger": "5000"},
+        compile=_micro_batch,
+        output_mode="append",
+        trigger="processingTime",  # batches begin this far apart, or as soon as the previous one has ended
+    ),
+)
+BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in _MODES}
 
 # A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43.
 _SOCKET_FOLDER_BYTES_MAX = 64
@@ -71,9 +146,7 @@ def query_of(
     and `invalid`, by these names. PipelineError if the mode cannot run the pipeline.
     """
     check(pipeline, mode.name)
-    records = {
-        source.name: read_topic(spark, topics[source.name], client, mode.source_options) for source in pipeline.sources
-    }
+    records = {it.name: read_topic(spark, topics[it.name], client, mode.source_options) for it in pipeline.sources}
     writer = writer_of(mode.compile(pipeline, records, topics), checkpoint, client)
     return writer.queryName(pipeline.name).outputMode(mode.output_mode)
 

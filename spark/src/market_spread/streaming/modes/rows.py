@@ -13,7 +13,7 @@ from typing import assert_never
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from market_spread.common.wire.layout import Field, InvalidReason, Kind, Layout
+from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
 from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
@@ -90,21 +90,30 @@ def row_key(field: str) -> Column:
 def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
     """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row; a report of a malformed row.
 
-    The records of several sinks are made within the row: with a union, Spark would do everything before it once per
-    sink.
+    If a sink's messages have no room for the stamps, all have headers, which hold them. The records of several sinks
+    are made within the row: with a union, Spark would do everything before it once per sink.
     """
     stamped = rows.withColumn("emitted_us", wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
+    records = [_record(sink, topics) for sink in sinks]
+    # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.
+    stamps = F.array(*(_header(name) for name in (READ_HEADER, EMITTED_HEADER))).alias("headers")
+    headers = [] if all(sink.writes_stamps for sink in sinks) else [stamps]
     if len(sinks) == 1 and sinks[0].keep is None:
-        good = _record(sinks[0], topics)
-        return stamped.select(*(F.when(is_good(), good[name]).otherwise(bad[name]).alias(name) for name in good))
+        (good,) = records
+        chosen = (F.when(is_good(), good[name]).otherwise(bad[name]).alias(name) for name in good)
+        return stamped.select(*chosen, *headers)
     row = Row({name: F.col(name) for name in stamped.columns})
-    kept = [(is_good() if sink.keep is None else is_good() & sink.keep(row), _record(sink, topics)) for sink in sinks]
-    chosen = [(~is_good(), bad), *kept]
-    records = F.array(
-        *(F.when(keeps, F.struct(*(column.alias(name) for name, column in record.items()))) for keeps, record in chosen)
-    )
-    return stamped.select(F.explode(records).alias("record")).where("record is not null").select("record.*")
+    kept = [is_good() if sink.keep is None else is_good() & sink.keep(row) for sink in sinks]
+    cases = zip((~is_good(), *kept), (bad, *records), strict=True)
+    made = F.array(*(F.when(when, F.struct(*(value.alias(name) for name, value in it.items()))) for when, it in cases))
+    there = stamped.select(F.explode(made).alias("record"), *headers).where("record is not null")
+    return there.select("record.*", *(["headers"] if headers else []))
+
+
+def _header(stamp: str) -> Column:
+    """A header with the row's time of that name; without a value where it has none, as a window has not been read."""
+    return F.struct(F.lit(stamp).alias("key"), F.col(stamp).cast("string").cast("binary").alias("value"))
 
 
 def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:

@@ -64,9 +64,8 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
 
 
 def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
-    """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels/as_of.py)."""
-    state = pipeline.stream.state
-    if isinstance(state, AsOfJoin):
+    """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels.py)."""
+    if isinstance(state := pipeline.stream.state, AsOfJoin):
         for source, field in _fields(pipeline):
             most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.key: KEY_BYTES_MAX}.get(field.name)
             if most is not None and field.width > most:

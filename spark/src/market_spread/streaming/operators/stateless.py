@@ -69,7 +69,6 @@ class Text:
 
     @property
     def names(self) -> Names:
-        """The fields in the pattern."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.pattern) if name)
 
 
@@ -190,6 +189,11 @@ class Sink:
     messages: Layout | Text
     key: str | None = None
     keep: Callable[[Row], Any] | None = None
+
+    @property
+    def writes_stamps(self) -> bool:
+        """Whether its messages have the time at which they were emitted; records of others have it in a header."""
+        return isinstance(self.messages, Layout) and "emitted_us" in [field.name for field in self.messages.fields]
 
     @property
     def needs(self) -> Names:

@@ -10,8 +10,7 @@ import pytest
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
 from market_spread.controller.deploy.kubernetes.release import Release
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-from market_spread.controller.plan.workload import Workload
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock
 
 WORKLOAD = DEFAULT_WORKLOAD.changed(
@@ -106,6 +105,30 @@ def test_pods_are_reached_by_the_names_of_their_headless_services(rig: Rig) -> N
     assert addresses.job == "ms-job-0.ms-job.spread.svc:50051"
     assert addresses.aggregator_http == "http://ms-metrics-aggregator-0.ms-metrics-aggregator.spread.svc:8080"
     assert addresses.bootstrap_servers == "kafka:9092"
+
+
+def test_topics_have_the_prefix_of_the_release(rig: Rig) -> None:
+    without = rig.release.start().topics
+    rig.cluster.change("job", environment={**TOLD, "TOPIC_PREFIX": "trial."})
+
+    found = rig.release.start().topics
+
+    assert (without.nbbo, without.alerts) == ("nbbo", "alerts")
+    assert (found.nbbo, found.orders, found.alerts, found.decisions, found.invalid) == (
+        "trial.nbbo", "trial.orders", "trial.alerts", "trial.decisions", "trial.invalid",
+    )  # fmt: skip
+
+
+def test_release_with_a_pipeline_of_the_users_is_not_judged_as_ours(rig: Rig) -> None:
+    application = "/etc/market-spread/pipeline/fares.py:fares"
+    rig.cluster.change("job", environment={**TOLD, "MODE": "micro-batch", "APPLICATION": application})
+
+    with pytest.raises(UsageError) as raised:
+        rig.release.start()
+
+    assert str(raised.value) == (
+        f"the release's job runs {application}, and a run judges our own application: name another --release"
+    )
 
 
 def test_outside_the_cluster_pods_are_reached_on_loopback(rig: Rig) -> None:

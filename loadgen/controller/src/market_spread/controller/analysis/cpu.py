@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-_LOOKS_MAX = 120
+# Of a load there are not many more looks than this.
+LOOKS_MAX = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,6 @@ class CpuPerMessage:
     whole_us: float | None = None
     second_half_us: float | None = None
     broker_us: float | None = None
-
-
-def interval_ns(judged_ns: int) -> int:
-    """How far looks are to be apart at least, so that there are not more than some hundred."""
-    return judged_ns // _LOOKS_MAX
 
 
 def cpu_per_message(looks: Sequence[CpuReading]) -> CpuPerMessage:

@@ -77,7 +77,6 @@ class Criterion(StrEnum):
 
     @property
     def cause(self) -> Cause:
-        """Whose doing it is if it is not met."""
         return Cause.RIG if self in _OF_THE_RIG else Cause.SYSTEM
 
 
@@ -115,7 +114,6 @@ class Evidence:
     unit: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """For the result."""
         values = asdict(self)
         criterion = values.pop("criterion")
         return {"check": criterion.value, "cause": criterion.cause.value, **values}
@@ -131,13 +129,12 @@ class Assessment:
     @property
     def holds(self) -> bool | None:
         """False if anything fails, None if nothing could be said."""
-        if any(each.holds is False for each in self.evidence):
+        if self.failing:
             return False
         return True if self.known and any(each.holds for each in self.evidence) else None
 
     @property
     def failing(self) -> tuple[Evidence, ...]:
-        """What does not hold."""
         return tuple(each for each in self.evidence if each.holds is False)
 
 
@@ -150,7 +147,6 @@ class Verdicts:
     objectives: Assessment = Assessment()
 
     def to_mapping(self) -> dict[str, Any]:
-        """For the result."""
         asked = {"correct": self.correct, "valid": self.valid, "objectives": self.objectives}
         return {
             question: {"holds": assessment.holds, "evidence": [each.to_mapping() for each in assessment.evidence]}

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.steadiness import Steadiness, medians_by_second, steadiness
 from market_spread.loadgen.columns import Alerts, Bools
@@ -43,7 +42,6 @@ class Boundary:
 
     @property
     def gap_us(self) -> int:
-        """How long it was."""
         return self.end_us - self.begin_us
 
     @property
@@ -74,40 +72,31 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyHistograms:
-    """Histograms of alerts, microseconds. `steady` leaves out what met a boundary, from intended send to receipt.
+class Latencies:
+    """The alerts whose latencies are judged, and what these say of the run.
 
-    met: which of the alerts waited at one, or behind what had piled up there; level: whether the median of each second
-    kept its level.
+    met: which of the alerts waited at a boundary, or behind what had piled up there; level: whether the median of each
+    second kept its level.
     """
 
     alerts: Alerts
     met: Bools
-    end_to_end: HdrCounts
-    steady: HdrCounts
-    service: HdrCounts
-    stages: dict[str, HdrCounts]
     boundaries: tuple[Boundary, ...]
     growth: Growth
     level: Steadiness
 
 
-def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> LatencyHistograms:
+def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> Latencies:
     """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
     measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches)
-    end_to_end_us, met = measured.received_us - measured.intended_us, np.zeros(len(measured), np.bool_)
+    met = np.zeros(len(measured), np.bool_)
     for boundary in boundaries:
         met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
     level = Steadiness(unknown="there are no alerts")
     if len(measured):
-        level = steadiness(*medians_by_second(measured.intended_us, end_to_end_us))
-    return LatencyHistograms(
-        alerts=measured, boundaries=boundaries, met=met, level=level, growth=latency_growth(measured, boundaries),
-        end_to_end=HdrCounts(end_to_end_us), steady=HdrCounts(end_to_end_us[~met]),
-        service=HdrCounts(measured.received_us - measured.sent_us),
-        stages={name: HdrCounts(values_us) for name, values_us in stages_us(measured).items()},
-    )  # fmt: skip
+        level = steadiness(*medians_by_second(measured.intended_us, measured.received_us - measured.intended_us))
+    return Latencies(measured, met, boundaries, latency_growth(measured, boundaries), level)
 
 
 def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
@@ -21,16 +20,6 @@ class Achieved:
     achieved_rate_per_s: float | None
     lost: int | None
     clusters: Mapping[str, int] = field(default_factory=dict)
-
-    @staticmethod
-    def of_result(result: Mapping[str, Any]) -> "Achieved":
-        """Of a result as JSON has it."""
-        offered, achieved = result["offered_rate_per_s"], result["achieved_rate_per_s"]
-        lost, clusters = result.get("messages_lost"), result.get("latency_clusters", {}).get("latency_ns", {})
-        return Achieved(result["latency_ns"], offered, achieved, lost, clusters)
-
-
-NOTHING_ACHIEVED = Achieved({}, 0.0, None, None)
 
 
 def assess(objectives: Objectives, achieved: Achieved) -> tuple[Evidence, ...]:
@@ -53,8 +42,7 @@ def assess(objectives: Objectives, achieved: Achieved) -> tuple[Evidence, ...]:
 
 def _percentile(name: str, limit_ms: float, achieved: Achieved) -> Evidence:
     criterion = Criterion(f"latency_{name}")
-    found_ns = achieved.latency_ns.get(name)
-    if found_ns is None:
+    if (found_ns := achieved.latency_ns.get(name)) is None:
         text = f"not evaluated: there are too few alerts for {name}; the objective is {limit_ms:g} ms"
         return at_most(criterion, None, limit_ms, unit="ms", text=text)
     text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"

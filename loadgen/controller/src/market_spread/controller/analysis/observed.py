@@ -10,11 +10,12 @@ import numpy as np
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import LedgerColumns, decode_ledger
+from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.latency import Batch
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
+from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.plan.plan import RunPlan, orders_of, quotes_of
 from market_spread.controller.plan.state_partitions import path_of
 from market_spread.loadgen.columns import Alerts, Decisions
@@ -54,7 +55,7 @@ class Observed:
     measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
     workload wants all; looks: see `analysis.cpu`, of the measured load from settling on; round_trips: the best of each
-    process before, during and after it.
+    process before, during and after it. outputs_are: what that is called that the system puts out. checks: of the host.
     """
 
     started: datetime
@@ -82,6 +83,8 @@ class Observed:
     decisions: DecisionJudgement | None = None
     looks: tuple[CpuReading, ...] = ()
     round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
+    outputs_are: str = "alerts"
+    checks: tuple[HostCheck, ...] = ()
 
     @property
     def restarts(self) -> int:
@@ -90,7 +93,6 @@ class Observed:
 
     @property
     def error_text(self) -> str:
-        """The error, and the step at which it came."""
         return f"{self.error} (step: {self.failed_step})" if self.failed_step else str(self.error)
 
     @property
@@ -101,9 +103,10 @@ class Observed:
         return self.alerts[~np.isin(self.alerts.order_id, self.judgement.belated)]
 
 
-def alerts_of(ledger: LedgerColumns) -> Alerts:
-    """The alerts of measured orders."""
-    alerts = Alerts.from_rows(ledger.rows, ledger.received_us)
+def alerts_of(ledger: bytes) -> Alerts:
+    """The alerts on measured orders, in order of receipt."""
+    columns = decode_ledger(ledger)
+    alerts = Alerts.from_rows(columns.rows, columns.received_us)
     return alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]
 
 

@@ -114,6 +114,11 @@ class Result:
     self_test: Mapping[str, Any] | None = None
 
     @property
+    def outputs_are(self) -> str:
+        """What that is called which `alerts_*` count."""
+        return "outputs" if self.settings.get("source") == "system" else "alerts"
+
+    @property
     def outcome(self) -> str:
         """The verdict with its cause, in the words in which everything shows it."""
         return outcome_text(self.verdict, self.cause, latencies_void=self.latencies_void)
@@ -234,7 +239,7 @@ def figure_rows(result: Result) -> list[tuple[str, str]]:
         ("offered", f"{result.offered_rate_per_s:,.0f} messages/s for {result.duration_s:g} s"),
         ("achieved", _or_dash(result.achieved_rate_per_s, "{:,.0f} messages/s")),
         ("messages, all phases", flow_text.format(**flow) if flow else "–"),
-        ("alerts", alerts_text(result)),
+        (result.outputs_are, alerts_text(result)),
         ("latency samples", f"{result.latency_samples:,}"),
         ("malformed messages", f"{result.invalid_records:,}"),
         ("frames late", f"{result.frames_late:,} of {result.frames_sent:,}"),

@@ -49,26 +49,19 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
-    """A time in which orders were due and no alert came. Unix microseconds, by the receiver's clock.
+class Stall(Silence):
+    """A time in which orders were due and no alert of the job came, by the receiver's clock.
 
     at_boundary: it meets the end of a batch; stage: on which the orders that waited spent most of their time, and
     stage_share of it; part: what alone stood still, empty if all of the output did; of_rig: what of the rig stood still
     meanwhile and explains it, None if it is the system's own.
     """
 
-    begin_us: int
-    end_us: int
     at_boundary: bool
     stage: str
     stage_share: float
     part: str
     of_rig: Silence | None
-
-    @property
-    def duration_us(self) -> int:
-        """How long it was."""
-        return self.end_us - self.begin_us
 
 
 def stalls_of(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
@@ -198,7 +191,7 @@ def rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall], outa
     return Evidence(Criterion.RIG_STALLED, False, text, longest.duration_us / 1000, limit_ms, "ms")
 
 
-def _when(still: Silence | Stall, observed: Observed) -> str:
+def _when(still: Silence, observed: Observed) -> str:
     at_s = still.begin_us / 1e6 - observed.starts_unix_ns["measured"] / 1e9
     return f"{still.duration_us / 1e6:.1f} s, from {at_s:.1f} s of the load on"
 
@@ -250,7 +243,7 @@ def _gaps(
         still = Silence("job", begin, end)
         at_boundary = any(_shared_us(still, boundary) > 0 for boundary in boundaries)
         blamed = _blamed(still, waited, rig) if rig else None
-        yield Stall(begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
+        yield Stall("job", begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
 
 
 def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:
@@ -303,9 +296,9 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
     return replace(stall, component="receiver") if as_many(rig.received.fetch_histogram) else None
 
 
-def _explains(other: Silence | Stall, stall: Silence | Stall) -> bool:
+def _explains(other: Silence, stall: Silence) -> bool:
     return _shared_us(stall, other) >= _EXPLAINED_SHARE_MIN * stall.duration_us
 
 
-def _shared_us(stall: Silence | Stall, other: Silence | Stall | Boundary) -> int:
+def _shared_us(stall: Silence, other: Silence | Boundary) -> int:
     return min(stall.end_us, other.end_us) - max(stall.begin_us, other.begin_us)

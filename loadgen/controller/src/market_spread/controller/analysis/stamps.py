@@ -4,7 +4,7 @@ The rig stamps what is sent and received, the job what is read and emitted. How 
 status calls tell.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 
@@ -31,27 +31,19 @@ class ClockOffset:
     bound_us: float
 
 
-def offset_by(round_trips: Iterable[RoundTrip]) -> ClockOffset | None:
-    """The offset of a clock by its quickest round trip; None if there is none.
-
-    Cristian, Probabilistic clock synchronization, Distributed Computing 3 (1989); NTP's formula of four times
-    (RFC 5905, section 8). The bound holds for any asymmetry of the two ways. A clock that answers 0 does not tell.
-    """
-    told = (trip for trip in round_trips if trip.taken_unix_ns > 0 and trip.bound_ns >= 0)
-    best = min(told, key=lambda trip: trip.bound_ns, default=None)
-    return ClockOffset(best.offset_ns / 1000, best.bound_ns / 1000) if best else None
-
-
 def clock_bounds(round_trips: Mapping[str, Mapping[str, RoundTrip]]) -> dict[str, ClockOffset]:
     """For each process how far its clock was ahead of the run controller's throughout the run.
+
+    Cristian, Probabilistic clock synchronization, Distributed Computing 3 (1989). The bound holds for any asymmetry of
+    the two ways. A clock that answers 0 does not tell.
 
     `round_trips` has the best of each process in each phase (before, during, after). The offset lies within the hull of
     what the phases allow, so a clock that drifted or was moved between two of them has a bound that says so.
     """
     found: dict[str, list[ClockOffset]] = {}
     for process, trip in chain.from_iterable(of_phase.items() for of_phase in round_trips.values()):
-        if offset := offset_by([trip]):
-            found.setdefault(process, []).append(offset)
+        if trip.told_unix_ns > 0 and trip.bound_ns >= 0:
+            found.setdefault(process, []).append(ClockOffset(trip.offset_ns / 1000, trip.bound_ns / 1000))
     return {process: _hull(offsets) for process, offsets in found.items()}
 
 

@@ -11,11 +11,9 @@ from enum import Enum
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from market_spread.common.wire.codec import Int64s
-
-Floats = npt.NDArray[np.float64]
+from market_spread.controller.statistics.intervals import Floats
 
 # With fewer, noise that depends on what was before is called a change in more than 1 of 100 runs.
 POINTS_MIN = 40
@@ -62,7 +60,6 @@ class Steadiness:
     unknown: str = ""
 
     def of_kind(self, kind: Unsteady) -> LevelShift | None:
-        """The change of that kind, if there is one."""
         return next((change for change in self.changes if change.kind is kind), None)
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
-from market_spread.controller.analysis.correctness import conservation, correctness, lost
 from market_spread.controller.analysis.cpu import cpu_per_message
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, conclude
-from market_spread.controller.analysis.latency import STAGES, LatencyHistograms, latencies_of, reordered, stages_us
+from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, at_most, conclude
+from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, batches_of, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
@@ -20,12 +20,12 @@ from market_spread.controller.analysis.stalls import longest_pause_us, outage_of
 from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Unsteady
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
+from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.facts import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.plan import RunPlan, universe_of
 from market_spread.controller.plan.state_partitions import state_partition_of
-from market_spread.controller.plan.workload import WORKLOAD
-from market_spread.controller.statistics.intervals import percentiles_with_intervals
+from market_spread.controller.statistics.intervals import intervals_and_clusters
 from market_spread.loadgen.columns import Bools, Texts
 from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS
 
@@ -42,6 +42,11 @@ _SETTINGS = {
 _SENT = ("messages_sent", "quotes_sent", "orders_sent", "frames_sent", "messages_failed")
 _RECEIVED = ("alerts_duplicated", "alerts_disagreeing", "invalid_records")
 _JUDGED = ("expected", "missing", "unexpected", "wrong", "undecided")
+# Of alerts, or a system's outputs, what the judgement counts that may not be, and what is said of it.
+_FAULTS = {
+    "missing": "are missing", "unexpected": "are unexpected", "wrong": "are wrong",
+    "duplicated": "came twice without a restart",
+}  # fmt: skip
 # Latencies that it has of the parts of its orders, too.
 _BY_PART = ("latency_by_key_ns", "latency_by_state_partition_ns", "decision_latency_by_key_ns")
 # Of latencies, by their paths there, when the orders were to be sent and how long it was.
@@ -75,17 +80,10 @@ def result_of(
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     stalls, outage = stalls_of(plan, observed), outage_of(plan, observed)
     samples = _samples(plan, observed, latencies)
-    estimates = {path: percentiles_with_intervals(*each, _PERCENTILES) for path, each in samples.items()}
-    clusters = {path: {name: each.clusters for name, each in of.items()} for path, of in estimates.items()}
-    intervals = {
-        path: {
-            name: {"low_ns": each.low_ns, "high_ns": each.high_ns}
-            for name, each in of.items()
-            if each.low_ns is not None and each.high_ns is not None
-        }
-        for path, of in estimates.items()
-    }
-    latency_ns = latency_summary_ns(latencies.end_to_end) if latencies else _NO_LATENCY
+    estimates = {path: intervals_and_clusters(*each, _PERCENTILES) for path, each in samples.items()}
+    clusters = {path: of for path, (_, of) in estimates.items()}
+    summaries_ns = {path: latency_summary_ns(HdrCounts(latency_us)) for path, (_, latency_us) in samples.items()}
+    latency_ns = summaries_ns.get("latency_ns", _NO_LATENCY)
     rate_per_s = None
     if observed.alerts is not None and len(observed.alerts) and sent.messages_sent:
         # From the first message's intended send to the receipt of the last alert.
@@ -110,11 +108,10 @@ def result_of(
     counts: dict[str, Any] = {f"alerts_{count}": getattr(judgement, count, None) for count in _JUDGED}
     counts |= {f"orders_{count}": getattr(observed.decisions, count, None) for count in ("decided", "accepted")}
     counts |= {f"decisions_{kind}": getattr(observed.decisions, kind, None) for kind in DECISION_FAULTS}
-    by_part: dict[str, dict[str, LatencyNs]] = {field: {} for field in _BY_PART}
-    for path, (_, latency_us) in samples.items():
-        field, _, part = path.partition(".")
-        if field in by_part:
-            by_part[field][part] = latency_summary_ns(HdrCounts(latency_us))
+    by_part: dict[str, Any] = {
+        field: {path.removeprefix(f"{field}."): of for path, of in summaries_ns.items() if path.startswith(f"{field}.")}
+        for field in _BY_PART
+    }
     found = judgement or observed.partly
     frame_delay = HdrCounts.of_status(sent.frame_delay_histogram)
     decision_delays = HdrCounts.of_status(observed.received.decision_latency_histogram)
@@ -123,7 +120,7 @@ def result_of(
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
     decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
-        run_id=run_id, workload=workload.name, mode=workload.job.mode, settings=_settings(plan), machine=this_machine(),
+        run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),
         started=observed.started.isoformat(timespec="seconds"), duration_s=plan.duration_s,
         manifest_sha256=manifest_sha256, steps=tuple(steps), resumed=resumed, self_test=self_test,
         **asdict(conclude(verdicts)),
@@ -143,16 +140,14 @@ def result_of(
         alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
         offered_rate_per_s=plan.offered_rate_per_s, achieved_rate_per_s=achieved.achieved_rate_per_s,
         latency_ns=latency_ns,
-        latency_samples=latencies.end_to_end.count if latencies else 0,
-        negative_latencies=latencies.end_to_end.negative if latencies else 0,
-        latency_between_boundaries_ns=latency_summary_ns(latencies.steady) if latencies else _NO_LATENCY,
-        service_time_ns=latency_summary_ns(latencies.service) if latencies else _NO_LATENCY,
-        stages_ns={name: latency_summary_ns(latencies.stages[name]) if latencies else _NO_LATENCY for name in STAGES},
-        latency_by_key_ns=by_part["latency_by_key_ns"],
-        latency_by_state_partition_ns=by_part["latency_by_state_partition_ns"],
+        latency_samples=len(latencies.alerts) if latencies else 0,
+        negative_latencies=int((latencies.alerts.received_us < latencies.alerts.intended_us).sum()) if latencies else 0,
+        latency_between_boundaries_ns=summaries_ns.get("latency_between_boundaries_ns", _NO_LATENCY),
+        service_time_ns=summaries_ns.get("service_time_ns", _NO_LATENCY),
+        stages_ns={stage: summaries_ns.get(f"stages_ns.{stage}", _NO_LATENCY) for stage in STAGES},
+        **by_part,
         decision_latency_ns=latency_summary_ns(decision_delays) if observed.decisions else {},
-        decision_latency_by_key_ns=by_part["decision_latency_by_key_ns"],
-        latency_intervals={path: known for path, known in intervals.items() if known}, latency_clusters=clusters,
+        latency_intervals={path: of for path, (of, _) in estimates.items() if of}, latency_clusters=clusters,
         send_lag_ns=latency_summary_ns(HdrCounts.of_status(sent.send_lag_histogram)),
         frame_delay_ns=latency_summary_ns(frame_delay), frames_late=late_frames(plan, frame_delay),
         acknowledge_ns=latency_summary_ns(HdrCounts.of_status(sent.acknowledge_histogram)),
@@ -170,7 +165,7 @@ def result_of(
     )  # fmt: skip
 
 
-def _samples(plan: RunPlan, observed: Observed, latencies: LatencyHistograms | None) -> _Samples:
+def _samples(plan: RunPlan, observed: Observed, latencies: Latencies | None) -> _Samples:
     samples: _Samples = {}
     if latencies is not None:
         judged, due_us = latencies.alerts, latencies.alerts.intended_us
@@ -205,7 +200,7 @@ def _by_heat(plan: RunPlan, symbols: Texts) -> dict[str, Bools]:
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 
-def _lag_growing(plan: RunPlan, observed: Observed, latencies: LatencyHistograms, backlog: Backlog) -> Evidence:
+def _lag_growing(plan: RunPlan, observed: Observed, latencies: Latencies, backlog: Backlog) -> Evidence:
     """Whether the job keeps up: neither the median latency nor the backlog grows over the load."""
     criterion, growth = Criterion.LAG_GROWING, latencies.growth
     if (why := growth.not_evaluated) or not isinstance(plan.workload.load, Constant):
@@ -235,9 +230,76 @@ def _lag_growing(plan: RunPlan, observed: Observed, latencies: LatencyHistograms
 
 def _settings(plan: RunPlan) -> Mapping[str, object]:
     """Every key of the workload that says what is offered and to which job, without its part; four keep older names."""
-    document, is_market = WORKLOAD.to_mapping(plan.workload), plan.origin.get("source") == "market"
-    settings = {"load": document["load"], "decisions": document["decisions"]}
+    document, is_market = plan.workload.to_mapping(), plan.origin.get("source") == "market"
+    settings = {name: document[name] for name in ("load", "decisions", "input", "output", "check") if name in document}
     for part in ("market", "frames", "job", "warm_up"):
-        settings |= {_SETTINGS.get(f"{part}.{name}", name): value for name, value in document[part].items()}
+        settings |= {_SETTINGS.get(f"{part}.{name}", name): value for name, value in document.get(part, {}).items()}
     of_market = () if is_market else ("changing_symbols", "rejected_share", "order_share", "probes_per_s")
     return {**plan.origin, **{name: value for name, value in settings.items() if name not in ("mode", *of_market)}}
+
+
+def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
+    """Every alert as the oracle says, no message lost or made up on the way. outage: what may have ended the job."""
+    evidence: list[Evidence] = []
+    outputs = observed.outputs_are
+    if observed.error is not None and not isinstance(observed.error, RunVoidError):
+        text = str(observed.error)
+        if step := observed.failed_step:
+            # During the load when, so that it can be found in the log and on the page.
+            into_s = (observed.measured_until_unix_ns - observed.starts_unix_ns.get("measured", 0)) / 1e9
+            text += f" (step: {step}, {into_s:.1f} s into the load)" if step == "measuring" else f" (step: {step})"
+        if outage:
+            text += f"; the {outage.component} stood still meanwhile"
+        evidence.append(Evidence(Criterion.JOB_FAILED, None if outage else False, text))
+    judgement = observed.judgement or observed.partly
+    if judgement is not None:
+        for kind, said in _FAULTS.items():
+            if kind != "missing" or observed.judgement is not None:
+                count, criterion = getattr(judgement, kind), Criterion(f"alerts_{kind}")
+                evidence.append(at_most(criterion, count, 0, unit=outputs, text=f"{count or 'no'} {outputs} {said}"))
+    if (found := observed.decisions) is not None:
+        duplicated = 0 if found.duplicates_allowed else found.duplicated
+        faults = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}
+        said = ", ".join(f"{count} {name}" for name, count in faults.items() if count) or "all that came are right"
+        text = f"of the decisions on {found.orders:,} orders {said}"
+        missing = f"{found.missing or 'no'} of {found.orders:,} orders have no decision"
+        evidence += [
+            # Apart, as the rig may have lost the missing ones.
+            at_most(Criterion.DECISIONS_MISSING, found.missing, 0, unit="decisions", text=missing),
+            at_most(Criterion.DECISIONS, sum(faults.values()), 0, unit="decisions", text=text),
+        ]
+    invalid = observed.received.invalid_records
+    unreadable = {"alert": observed.received.alerts_unreadable, "decision": observed.received.decisions_unreadable}
+    others = " and ".join(f"{count:,} records were no {what}" for what, count in unreadable.items() if count)
+    others = others or "every record of the job was an alert or a decision"
+    if outputs != "alerts":
+        count = observed.received.alerts_unreadable
+        others = f"{count:,} {outputs} name no message" if count else f"all {outputs} name a message"
+    # A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those.
+    conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
+    if observed.drained and not observed.restarts:
+        sent, committed = conservation(observed)["sent"], observed.job.messages_committed
+        text = f"the job processed {committed} messages of the {sent} that were sent"
+        conserved = Evidence(Criterion.CONSERVATION, committed == sent, text, sent - committed, 0, "messages")
+    return [
+        *evidence,
+        at_most(Criterion.ALERTS_UNREADABLE, sum(unreadable.values()), 0, unit="records", text=others),
+        at_most(Criterion.MALFORMED, invalid, 0, unit="messages", text=f"{invalid or 'no'} messages were malformed"),
+        conserved,
+    ]
+
+
+def conservation(observed: Observed) -> dict[str, int]:
+    """Messages of all phases: sent = processed + invalid + in flight."""
+    sent = observed.sent_before + observed.sent.messages_sent
+    invalid = observed.received.invalid_records
+    processed = max(0, observed.job.messages_committed - invalid)
+    return {"sent": sent, "processed": processed, "invalid": invalid, "in_flight": sent - processed - invalid}
+
+
+def lost(observed: Observed) -> int | None:
+    """Messages not taken by the broker or not processed by the job, and missing alerts; None if that is not known."""
+    if observed.judgement is None or not observed.drained:
+        return None
+    in_flight = 0 if observed.restarts else max(0, conservation(observed)["in_flight"])
+    return observed.sent.messages_failed + observed.judgement.missing + in_flight

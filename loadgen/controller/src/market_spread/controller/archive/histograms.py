@@ -17,9 +17,11 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 
-_HEAD = "#[Histogram log format version 1.2]"
-_UNITS = "#[Values: microseconds; times: Unix seconds]"
-_COLUMNS = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+_HEAD = (
+    "#[Histogram log format version 1.2]", "#[BaseTime: 0.0 (seconds since epoch)]",
+    "#[Values: microseconds; times: Unix seconds]",
+    '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
 
     The log keeps counts; minimum, maximum and sum are as exact as its buckets, 0.1%.
     """
-    lines = [_HEAD, "#[BaseTime: 0.0 (seconds since epoch)]", _UNITS, _COLUMNS]
+    lines = [*_HEAD]
     for each in intervals:
         if each.histogram.count:
             start_s, length_s = each.start_unix_ns / 1e9, (each.end_unix_ns - each.start_unix_ns) / 1e9
@@ -52,10 +54,8 @@ def judged_histograms(observed: Observed, *, from_us: int) -> list[IntervalHisto
     The orders' latencies are of those due from `from_us` on, Unix microseconds; the send lag is of all of the measured
     load. Nothing without alerts.
     """
-    if (timed := observed.timed_alerts) is None:
-        return []
-    alerts = judged_alerts(timed, from_us=from_us)
-    if not len(alerts):
+    timed = observed.timed_alerts
+    if timed is None or not len(alerts := judged_alerts(timed, from_us=from_us)):
         return []
     phase = "measured"
     made = [

@@ -10,7 +10,6 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, usage_errors
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.observed import Observed, alerts_of
 from market_spread.controller.clients.services import RoundTrip
@@ -18,7 +17,7 @@ from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.run_folder.folder import RunFolder
 
-_VERSION = 3
+_VERSION = 4
 # Of each process, the field that has its last status.
 _STATUSES = {"sender": "sent", "receiver": "received", "job": "job"}
 _VALUES = (
@@ -41,7 +40,7 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
     document: dict[str, Any] = {"version": _VERSION, "environment": environment}
     document |= {name: MessageToDict(getattr(observed, field)) for name, field in _STATUSES.items()}
     document["started"] = observed.started.isoformat()
-    document |= {name: getattr(observed, name) for name in (*_VALUES, "silences", "looks", "round_trips")}
+    document |= {name: getattr(observed, name) for name in (*_VALUES, "silences", "looks", "round_trips", "checks")}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
         document["error"] = {"kind": kind, "text": str(observed.error)}
@@ -63,20 +62,12 @@ def read(folder: RunFolder) -> Observed:
             phase: {process: RoundTrip(**trip) for process, trip in of_phase.items()}
             for phase, of_phase in document.get("round_trips", {}).items()
         }
+        observed.checks = tuple(HostCheck(**each) for each in document.get("checks", ()))
         if error := document.get("error"):
             observed.error = _ERRORS[error["kind"]](error["text"])
         observed.ledger = folder.ledger.read_bytes()
         if folder.decisions_ledger.exists():
             observed.decisions_ledger = folder.decisions_ledger.read_bytes()
     if observed.ledger or observed.drained:
-        observed.alerts = alerts_of(decode_ledger(observed.ledger))
+        observed.alerts = alerts_of(observed.ledger)
     return observed
-
-
-def checks(folder: RunFolder) -> tuple[HostCheck, ...]:
-    """What was checked of the host before the run; nothing if that is not known."""
-    try:
-        known = json_object(folder.evidence.read_bytes())["environment"]["preflight"]
-        return tuple(HostCheck(**each) for each in known)
-    except (OSError, ValueError, TypeError, KeyError):
-        return ()

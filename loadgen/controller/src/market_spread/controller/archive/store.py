@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.words import counted, in_columns
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
+from market_spread.controller.run_folder.folder import State, is_locked
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
 # What the processes of a run left for themselves.
@@ -56,7 +58,7 @@ class RunStore:
                 ) from error
 
     def summaries(self) -> list[Summary]:
-        """What a list says of each run; of one that has not ended, the step that it is at."""
+        """What a list says of each run; of one that has not ended, the step that it is or was at."""
         return [self.summary(run_id) for run_id in self.run_ids()]
 
     def put(self, folder: Path) -> tuple[int, int]:
@@ -106,6 +108,9 @@ class RunStore:
             "p99_clusters": of(clusters, "p99", int),
             "step": of(state, "step", str),
         }
+        is_ours = isinstance(self._files, LocalFileSystem)  # elsewhere nobody can tell whether it goes on
+        has_ended = summary["step"] in (None, State.DONE)
+        summary["interrupted"] = is_ours and not has_ended and not is_locked(Path(self._root, run_id))
         verdict, cause, void = (summary[name] for name in ("verdict", "cause", "latencies_void"))
         summary["outcome"] = verdict and outcome_text(verdict, cause, latencies_void=bool(void))
         notes = [*([] if version in (None, SCHEMA_VERSION) else [f"schema {version}"]), *damaged[:1]]
@@ -123,6 +128,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
     def number(value: object, text: str, scale: float = 1.0) -> str:
         return text.format(value * scale) if isinstance(value, int | float) else "-"
 
+    broke_off = ", interrupted" if summary["interrupted"] else ""
     return (
         summary["run_id"],
         summary["outcome"] or "-",
@@ -132,5 +138,5 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         if isinstance(few := summary["p99_clusters"], int) and few < CLUSTERS_MIN
         else number(summary["p99_ns"], "{:,.1f}", 1e-6),
         number(summary["cpu_us_per_message"], "{:.2f}"),
-        " ".join(each for each in (str(summary["step"] or "-"), summary["note"]) if each),
+        " ".join(each for each in (f"{summary['step'] or '-'}{broke_off}", summary["note"]) if each),
     )

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 from scipy.stats import poisson
 
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
+from market_spread.controller.statistics.intervals import Floats
 
 SHIPPED = Path(__file__).with_name("measured.json")
 # What the cores of a process are a sum of: numbers of a load.

@@ -1,27 +1,50 @@
 """The commands that compare runs: `compare`, `ab` and `history`, and `sweep`, which compares rates."""
 
 import sys
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.cli.options import FILE, FOLDER, Command, folder_option, json_option
+from market_spread.controller.cli import options
+from market_spread.controller.exits import is_quiet, say
+
+if TYPE_CHECKING:
+    from market_spread.controller.compare.comparison import Comparison
+    from market_spread.controller.compare.figures import Figure
+    from market_spread.controller.views.output import Page
+
+Put = Callable[["Page", Callable[[], str]], None]
 
 
-def _page_options(command: Command) -> Command:
-    """--html and --markdown: files to write the page to, besides the terminal."""
-    page = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
-    html = click.option("--html", type=page, help="Also write the page as one HTML file, with its pictures.")
-    markdown = click.option(
-        "--markdown", type=page, help="Also write the page as Markdown, with its pictures beside it; - prints it."
+def _page_options(command: options.Command) -> options.Command:
+    """--html, --markdown and --json. The command takes `put`, which puts out its page, or else JSON, as they say."""
+    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+
+    @click.option("--html", type=kind, help="Also write the page as one HTML file, with its pictures.")
+    @click.option(
+        "--markdown", type=kind, help="Also write the page as Markdown, with its pictures beside it; - prints it."
     )
-    return html(markdown(command))
+    @options.json_option("Print it as JSON instead.")
+    @wraps(command)
+    def with_page(html: Path | None, markdown: Path | None, as_json: bool, **given: Any) -> Any:
+        from market_spread.controller.views.output import put_out
+
+        def put(page: "Page", to_json: Callable[[], str]) -> None:
+            put_out(page, html=html, markdown=markdown, instead=to_json() if as_json else None)
+
+        return command(put=put, **given)
+
+    return with_page
 
 
-def _figure_options(command: Command) -> Command:
-    """--figure and --least: what is compared, and which difference matters."""
-    figure = click.option(
+def _figure_options(command: options.Command) -> options.Command:
+    """--figure and --least: what is compared, and which difference matters. The command takes `figures`."""
+
+    @click.option(
         "--figure",
         "chosen",
         multiple=True,
@@ -29,13 +52,29 @@ def _figure_options(command: Command) -> Command:
         help="Compare this field of the result, such as latency_ns.p99; may be given several times. Append :higher or "
         ":lower to say which is better.",
     )
-    least = click.option(
+    @click.option(
         "--least",
         multiple=True,
         metavar="SHARE",
         help="Smallest difference that matters, by default 5%; latency_ns.p99=10% sets it for one figure.",
     )
-    return figure(least(command))
+    @wraps(command)
+    def with_figures(chosen: tuple[str, ...], least: tuple[str, ...], **given: Any) -> Any:
+        from market_spread.controller.compare.figures import read_figures
+
+        return command(figures=read_figures(chosen, least), **given)
+
+    return with_figures
+
+
+def _show_and_exit(comparison: "Comparison", put: Put, junit: Path | None) -> None:
+    from market_spread.controller.compare.page import comparison_json, comparison_junit, comparison_page
+    from market_spread.controller.views.output import write_text
+
+    if junit is not None:
+        write_text(junit, comparison_junit(comparison))
+    put(comparison_page(comparison), partial(comparison_json, comparison))
+    sys.exit(comparison.exit_status)
 
 
 @click.command(epilog="Example: market-spread compare runs/before runs/after --least 3%")
@@ -44,112 +83,125 @@ def _figure_options(command: Command) -> Command:
 @click.option("--skip-void", is_flag=True, help="Leave out void runs, and list them.")
 @click.option("--force", is_flag=True, help="Include runs that are void or have wrong alerts, and mark them.")
 @_page_options
-@json_option("Print the comparison as JSON instead.")
-@folder_option("--runs-folder", Path("runs"), "Folder to look up run ids in.")
+@options.junit_option
+@options.runs_folder_option("Folder to look up run ids in.")
 def compare(
     groups: tuple[str, ...],
-    chosen: tuple[str, ...],
-    least: tuple[str, ...],
+    figures: tuple["Figure", ...],
     skip_void: bool,
     force: bool,
-    html: Path | None,
-    markdown: Path | None,
-    as_json: bool,
+    put: Put,
+    junit: Path | None,
     runs_folder: Path,
 ) -> None:
-    """Compare groups of runs: is the second better or worse than the first?
+    """Compare groups of runs: which are better or worse?
 
     Each of GROUPS is a folder of runs, a quoted pattern of run folders, or run ids separated by commas; NAME= in front
     names the group. Every group is compared with the first. Runs of `ab` are compared in pairs, and a verdict needs 6
     of them; otherwise it needs 8 runs per group, made in turn.
 
-    Exit status: 0 every figure is better or the same, 1 one is worse, 2 wrong usage, 3 one is undecided or void runs
-    are included.
+    Exit status: 0 every figure is better or the same, 1 one is worse or an output is wrong, 2 wrong usage, 3 one is
+    undecided or void runs are included.
     """
     from market_spread.controller.compare.comparison import compare as compare_groups
-    from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.groups import read_groups, refuse_unbelievable, without_void
-    from market_spread.controller.compare.page import comparison_json, comparison_page
-    from market_spread.controller.views.output import put_out
 
-    figures = read_figures(chosen, least)
     found = read_groups(groups, runs_folder=runs_folder)
     if skip_void:
         found = tuple(without_void(group) for group in found)
     if not force:
         refuse_unbelievable(found)
-    comparison = compare_groups(found, figures)
-    document = comparison_json(comparison) if as_json else None
-    put_out(comparison_page(comparison), html=html, markdown=markdown, instead=document)
-    sys.exit(comparison.exit_status)
+    _show_and_exit(compare_groups(found, figures), put, junit)
 
 
 @click.command(epilog="Example: market-spread ab before.yaml after.yaml --repeats 8 -- --duration 30")
-@click.argument("workload_a", metavar="A.yaml", type=FILE)
-@click.argument("workload_b", metavar="B.yaml", type=FILE)
-@click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", metavar="A.yaml B.yaml [-- RUN_OPTIONS]", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option(
+    "--checkout",
+    "checkouts",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Given twice: run one workload, A.yaml, as it is in each of these working trees, with the files beside it.",
+)
 @click.option(
     "--repeats", type=click.IntRange(1, 1000), default=8, help="Pairs of valid runs; a verdict needs 6 or more."
 )
-@folder_option("--folder", None, "Folder for the runs, by default runs/ab-A-B. Only the runs that it lacks are made.")
+@options.runs_folder_option("Folder for the runs, by default runs/ab-A-B. Only the runs that it lacks are made.", None)
 @click.option("--seed", type=int, help="Seed of the order; random by default.")
 @_figure_options
 @_page_options
+@options.junit_option
 def ab(
-    workload_a: Path,
-    workload_b: Path,
-    run_options: tuple[str, ...],
+    words: tuple[str, ...],
+    checkouts: tuple[Path, ...],
     repeats: int,
-    folder: Path | None,
+    runs_folder: Path | None,
     seed: int | None,
-    chosen: tuple[str, ...],
-    least: tuple[str, ...],
-    html: Path | None,
-    markdown: Path | None,
+    figures: tuple["Figure", ...],
+    put: Put,
+    junit: Path | None,
 ) -> None:
-    """Run two workloads in turn, and compare them.
+    """Run two workloads or working trees in turn; compare them.
 
     Runs come in pairs of A and B, in random order within the pair, and are compared in pairs. Options
     after -- go to every run. A pair with a void run is repeated; if the runs of one workload are void more often, there
-    is no verdict. Run the same command again to resume after an interruption. Exit status: as of `compare`.
+    is no verdict. Run the same command again to resume after an interruption. The runs of a working tree are made by
+    its own .venv/bin/market-spread, if it has one. Exit status: as of `compare`.
     """
     import random
 
     from market_spread.common.clock import SystemClock
+    from market_spread.controller.archive.provenance import tree_of
     from market_spread.controller.compare.ab_session import ARMS, TakingTurns
     from market_spread.controller.compare.comparison import compare as compare_groups
-    from market_spread.controller.compare.figures import read_figures
     from market_spread.controller.compare.groups import Group, without_void
-    from market_spread.controller.compare.page import comparison_page
-    from market_spread.controller.plan.workload import read_workload
+    from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.session.subprocess import RunProcess
-    from market_spread.controller.views.output import put_out
 
-    figures = read_figures(chosen, least)
-    workloads = (workload_a, workload_b)
+    workloads, run_options = _arms(words, checkouts)
     for workload in workloads:
         read_workload(workload)
+    names = [folder.resolve().name for folder in checkouts] or [workload.stem for workload in workloads]
     taking_turns = TakingTurns.open(
-        folder or Path("runs") / f"ab-{workload_a.stem}-{workload_b.stem}",
+        runs_folder or Path("runs") / f"ab-{'-'.join(names)}",
         workloads,
         pairs=repeats,
         seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
         clock=SystemClock(),
         options=run_options,
+        trees=[tree_of(checkout) for checkout in checkouts],
     )
-    taking_turns.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True))
-    are_of_one_name = workload_a.stem == workload_b.stem
+    taking_turns.go_on(
+        {
+            arm: RunProcess(run_options, quiet=is_quiet(), checkout=checkout, name=words[0])
+            for arm, checkout in zip(ARMS, checkouts or (None, None), strict=True)
+        },
+        say,
+    )
     groups = [
-        without_void(Group(f"{arm} ({path.stem})" if are_of_one_name else path.stem, tuple(taking_turns.runs_of(arm))))
-        for arm, path in zip(ARMS, workloads, strict=True)
+        without_void(Group(f"{arm} ({name})" if len({*names}) == 1 else name, tuple(taking_turns.runs_of(arm))))
+        for arm, name in zip(ARMS, names, strict=True)
     ]
-    comparison = compare_groups(groups, figures)
-    put_out(comparison_page(comparison), html=html, markdown=markdown)
-    sys.exit(comparison.exit_status)
+    _show_and_exit(compare_groups(groups, figures), put, junit)
+
+
+def _arms(words: tuple[str, ...], checkouts: tuple[Path, ...]) -> tuple[list[Path], tuple[str, ...]]:
+    """The two workloads, and the options of their runs. UsageError if there are not two."""
+    first, *others = words
+    if checkouts:
+        if len(checkouts) != 2 or checkouts[0].resolve() == checkouts[1].resolve():
+            raise UsageError(f"--checkout {' --checkout '.join(map(str, checkouts))}; name two working trees")
+        if others and not others[0].startswith("-"):
+            raise UsageError(f"{others[0]} is a second workload; with --checkout there is one, in both working trees")
+        return [folder / first for folder in checkouts], words[1:]
+    if not others or others[0].startswith("-"):
+        raise UsageError(f"{first} is one workload; name another one, or two working trees with --checkout")
+    return [Path(first), Path(others[0])], words[2:]
 
 
 @click.command(epilog="Example: market-spread history runs --workload steady")
-@click.argument("runs_folder", metavar="[FOLDER]", type=FOLDER, default=Path("runs"))
+@options.runs_folder_argument()
 @click.option("--workload", help="Only runs of this workload, by name.")
 @click.option(
     "--anchor",
@@ -160,25 +212,16 @@ def ab(
 @_figure_options
 @_page_options
 def history(
-    runs_folder: Path,
-    workload: str | None,
-    anchor: str | None,
-    chosen: tuple[str, ...],
-    least: tuple[str, ...],
-    html: Path | None,
-    markdown: Path | None,
+    runs_folder: Path, workload: str | None, anchor: str | None, figures: tuple["Figure", ...], put: Put
 ) -> None:
-    """Show figures over the runs of a folder, and where they changed.
+    """Show figures over many runs, and where they changed.
 
-    FOLDER is `runs` by default. Each workload has its own history; void runs and those with wrong alerts are left
+    RUNS_FOLDER is `runs` by default. Each workload has its own history; void runs and those with wrong alerts are left
     out. Changes are looked for from ten runs on. Without an anchor, a change of the machine looks like one of the code.
     """
-    from market_spread.controller.compare.figures import read_figures
-    from market_spread.controller.compare.history import history_page
+    from market_spread.controller.compare.history import FigureHistories
     from market_spread.controller.compare.runs import read_runs, run_folders
-    from market_spread.controller.views.output import put_out
 
-    figures = read_figures(chosen, least)
     if not runs_folder.is_dir():
         raise UsageError(f"{runs_folder} is not a folder; name the one that holds the runs, which `run` makes")
     found, unreadable = read_runs(run_folders(runs_folder))
@@ -192,12 +235,12 @@ def history(
         of_workload = f" of the workload {workload}" if workload is not None else ""
         raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
     left_out = [run for run in there if run not in usable]
-    page = history_page(valid, figures, left_out=left_out, unreadable=unreadable, anchors=anchors)
-    put_out(page, html=html, markdown=markdown)
+    histories = FigureHistories(valid, figures, left_out, unreadable, anchors)
+    put(histories.page(), histories.to_json)
 
 
 @click.command(epilog="Example: market-spread sweep loadgen/workloads/sustained.yaml --slo p99=50ms")
-@click.argument("workload", type=FILE)
+@click.argument("workload", type=options.FILE)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--slo",
@@ -218,9 +261,10 @@ def history(
 )
 @click.option("--curve/--no-curve", default=True, help="Also try 50%, 80% and 95% of the limit.")
 @click.option("--runs-max", type=click.IntRange(1), default=40, help="Give up after this many runs.")
-@folder_option("--folder", None, "Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.")
+@options.runs_folder_option(
+    "Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.", None
+)
 @_page_options
-@json_option("Print the answer as JSON instead.")
 def sweep(
     workload: Path,
     run_options: tuple[str, ...],
@@ -233,39 +277,37 @@ def sweep(
     drift: str,
     curve: bool,
     runs_max: int,
-    folder: Path | None,
-    html: Path | None,
-    markdown: Path | None,
-    as_json: bool,
+    runs_folder: Path | None,
+    put: Put,
 ) -> None:
-    """Find the highest rate that the WORKLOAD's job holds, with an interval.
+    """Find the highest rate that a WORKLOAD's job holds.
 
-    A run holds its rate if it meets every objective, loses nothing and its backlog does not grow. The limit is the rate
-    that half of the runs hold. Options after -- go to every run, such as --duration. Run the same
-    command again to resume after an interruption.
+    The answer has an interval. A run holds its rate if it meets every objective, loses nothing and its backlog does not
+    grow. The limit is the rate that half of the runs hold. Options after -- go to every run, such as --duration. Run
+    the same command again to resume after an interruption.
 
     Exit status: 0 found, 1 even the lowest rate is broken, 2 wrong usage, 3 no answer.
     """
     from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
     from market_spread.controller.compare.figures import read_share
     from market_spread.controller.plan.objectives import Objectives
-    from market_spread.controller.plan.workload import read_workload
+    from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.session.subprocess import RunProcess
     from market_spread.controller.sweep.search import Search
     from market_spread.controller.sweep.session import Probing, search_json, search_page
-    from market_spread.controller.views.output import put_out
+    from market_spread.loadgen.recorded import Recorded
 
     objectives = Objectives.of_options(slo)
     offered = read_workload(workload)
     load = offered.load
-    if not isinstance(load, Constant):
-        raise UsageError(f"{offered.name} has no constant profile; a sweep needs one, whose rate it sets")
+    if not isinstance(load, Constant | Recorded):
+        raise UsageError(f"{offered.name} has neither a constant profile nor a recorded one, whose rate a sweep sets")
     if not low <= high <= RATE_PER_S_MAX:
         raise UsageError(f"--from {low} --to {high}; use rates that ascend, up to {RATE_PER_S_MAX}")
     if start is not None and not low <= start <= high:
         raise UsageError(f"--start {start}; use {low} to {high}, which --from and --to allow")
     search = Search(
-        start=start if start is not None else min(max(load.rate_per_s, low), high),
+        start=start if start is not None else min(max(round(load.total() * 1e9 / load.duration_ns), low), high),
         low=low,
         high=high,
         precision=read_share(precision, "--precision"),
@@ -273,10 +315,9 @@ def sweep(
         drift_share=0.0 if drift.rstrip("%") == "0" else read_share(drift, "--drift"),
         curve=curve,
     )
-    place = folder or Path("runs") / f"sweep-{workload.stem}"
+    place = runs_folder or Path("runs") / f"sweep-{workload.stem}"
     probing = Probing.open(place, workload, search, objectives, options=run_options)
-    found = probing.go_on(RunProcess(run_options), lambda line: click.echo(line, err=True), runs_max=runs_max)
+    found = probing.go_on(RunProcess(run_options, quiet=is_quiet()), say, runs_max=runs_max)
     points = probing.points()
-    document = search_json(found, points, objectives) if as_json else None
-    put_out(search_page(workload.stem, found, points, objectives), html=html, markdown=markdown, instead=document)
+    put(search_page(workload.stem, found, points, objectives), partial(search_json, found, points, objectives))
     sys.exit(3 if found.is_contradictory else 0 if found.held else 1)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.cli.options import FILE, folder_option, json_option, rate_option, symbols_option
+from market_spread.controller.cli.options import FILE, json_option, rate_option, runs_folder_option, symbols_option
 
 
 @click.command(epilog="Example: market-spread plan --rate 3000000 --symbols 35000")
@@ -25,15 +25,15 @@ from market_spread.controller.cli.options import FILE, folder_option, json_optio
 def plan(
     workload: Path | None, machine: str, core_speed: float, measured: Path | None, as_json: bool, **changes: Any
 ) -> None:
-    """Plan partitions, processes and machines for a load, from measured costs.
+    """Plan partitions, processes and machines for a load.
 
-    Mode, frames and probes are those of the WORKLOAD, by default of quick with frames of up to 900 messages and 5 ms.
-    Each figure has an interval, and says what it follows from and what it does not know.
+    The costs are measured ones. Mode, frames and probes are those of the WORKLOAD, by default of quick with frames of
+    up to 900 messages and 5 ms. Each figure has an interval, and says what it follows from and what it does not know.
     """
     from market_spread.controller.capacity.costs import SHIPPED, Model, read
     from market_spread.controller.capacity.plan import MACHINES, Planner
-    from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-    from market_spread.controller.plan.workload import Overrides, overridden, read_workload
+    from market_spread.controller.plan.reading import Overrides, overridden, read_workload
+    from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
     from market_spread.controller.views.output import put_out
 
     if machine not in MACHINES:
@@ -46,13 +46,15 @@ def plan(
 
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")
-@click.option("--rate", type=int, required=True, help="Rate of the runs you want to trust, messages/s.")
-@click.option("--duration", type=float, default=20.0, help="Seconds of load at each rate.")
-@folder_option("--runs-folder", Path("runs"), "Folder of the runs that will show the result.")
+@click.option(
+    "--rate", type=int, required=True, help="Rate of the runs you want to trust, messages per second, 1 to 5,000,000."
+)
+@click.option("--duration", type=float, default=20.0, help="Seconds of load at each rate, 0.001 to 604,800.")
+@runs_folder_option("Folder of the runs that will show the result.")
 @click.option(
     "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."
 )
-@json_option("Print what was found as JSON on standard output.")
+@json_option()
 def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 
@@ -64,13 +66,15 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate; with
     --anchor that of a run.
     """
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.text import Text
 
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
-    from market_spread.controller.exits import interrupt_once
+    from market_spread.controller.exits import interrupt_once, is_quiet
     from market_spread.controller.selftest.session import NullStack, anchor_plan, look_at, record_table, self_test
     from market_spread.controller.session.execute import carry_out, processes_of
+    from market_spread.controller.views.output import print_result
 
     if anchor:
         plan = anchor_plan(rate, duration)
@@ -79,11 +83,11 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
         made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt)
         sys.exit(made.verdict.exit_status)
     interrupt_once()
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=is_quiet())
     look = partial(look_at, runs_folder=runs_folder, java=find_java(java_home()), console=console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
-    console.print(record_table(record))
-    console.print(record.sentence, soft_wrap=True, highlight=False)
     if as_json:
         click.echo(record.to_json(), nl=False)
+    else:
+        print_result(Group(record_table(record), Text(record.sentence)))
     sys.exit(0 if record.holds else 1)

@@ -2,59 +2,92 @@
 
 import json
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError
-from market_spread.common.job_contract import APPLICATIONS, REJECTED_DECISIONS
+from market_spread.common.job_contract import APPLICATIONS, MICRO_BATCH, MODES, REJECTED_DECISIONS
 from market_spread.common.logs import show_warnings
 from market_spread.common.wire.layout import BUCKETS_MAX
+from market_spread.controller.cli import options
+from market_spread.controller.cli.authoring import init, systems
 from market_spread.controller.cli.comparing import ab, compare, history, sweep
 from market_spread.controller.cli.machine import plan, selftest
-from market_spread.controller.cli.options import FILE, FOLDER, folder_option, json_option, rate_option, symbols_option
-from market_spread.controller.exits import Commands, interrupt_once
+from market_spread.controller.cli.options import FILE, FOLDER
+from market_spread.controller.exits import Commands, interrupt_once, say
 
 if TYPE_CHECKING:
     from market_spread.common.kafka.client import KafkaBroker
+    from market_spread.controller.analysis.result import Result
     from market_spread.controller.deploy.local.command import BackgroundStack
 
-_duration = click.option("--duration", "duration_s", type=float, help="Seconds of measured load.")
+# The commands as the help lists them, by what a user is about to do.
+SECTIONS = {
+    "Run": ("run", "replay", "generate", "check", "list", "show", "export"),
+    "Compare": ("compare", "ab", "sweep", "history"),
+    "Serve": ("ui", "up", "status", "down"),
+    "Author": ("systems", "init", "describe", "pipeline"),
+    "Operate": ("setup", "plan", "selftest", "topics", "probe"),
+}
+
+_duration = options.workload_option("--duration", "duration_s", float, "Seconds of measured load, 0.001 to 604,800.")
 _bootstrap_servers = click.option("--bootstrap-servers", required=True, help="Addresses of the broker, HOST:PORT,...")
+_prefix = click.option("--prefix", default="", help="Goes before the name of each topic.")
 _monitored = click.option(
     "--monitored", is_flag=True, help="Expose Kafka and Spark to Prometheus as well, and write a prometheus.yml."
 )
-_up_folder = folder_option("--folder", Path(".market-spread"), "Folder for logs, data and the list of processes.")
-_runs_folder = folder_option("--runs-folder", Path("runs"), "Folder for run documents.")
-_as_json = json_option("Print the result as JSON on standard output.")
+_up_folder = click.option(
+    "--folder", type=FOLDER, default=".market-spread", help="Folder for logs, data and process ids."
+)
+_runs_folder = options.runs_folder_option("Folder for run documents.")
+_as_json = options.json_option()
 _port = partial(click.option, "--port", type=click.IntRange(0, 65535), default=0, show_default="a free one")
 
 
+class _Sections(Commands):
+    """The commands in sections, a line each."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [
+            (f"{section if name == names[0] else '':9}{name}", self.commands[name].get_short_help_str(80))
+            for section, names in SECTIONS.items()
+            for name in names
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 @click.group(
-    cls=Commands,
+    cls=_Sections,
     epilog="Example: market-spread run loadgen/workloads/quick.yaml",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
 )
 @click.version_option(package_name="market-spread-controller", prog_name="market-spread")
-def main() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Results and errors alone, no progress.")
+def main(quiet: bool) -> None:  # which is_quiet asks for
     """Run Market Spread, and measure how fast it is.
 
-    Exit status: 0 passed, 1 failed, 2 wrong usage or configuration, 3 void (the run says nothing).
+    Exit status: 0 passed, 1 failed, 2 wrong usage, 3 void (something else spoiled the run).
     """
     show_warnings()
 
 
-for command in (compare, ab, sweep, plan, history, selftest):
+for command in (systems, init, compare, ab, sweep, plan, history, selftest):
     main.add_command(command)
 
 
 @main.command(epilog="Example: market-spread setup")
 def setup() -> None:
-    """Find Java, download the pinned jars and archive the classes of the JVMs of broker and job, once."""
+    """Find Java, fetch the pinned jars, prepare the JVMs, once.
+
+    The classes of the JVMs of broker and job are archived, so that they start faster.
+    """
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.deploy.local.jvms import local_jvms
@@ -62,18 +95,16 @@ def setup() -> None:
     java, jars = find_java(java_home()), JarCache()
     fetched = jars.fetch(java)
     local_jvms(java, jars, checked=True)
-    click.echo(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned", err=True)
+    say(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned")
 
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
 @click.argument("workload", type=FILE, required=False)
-@rate_option
+@options.rate_option
 @_duration
-@click.option("--mode", help="Mode of the job: real-time or micro-batch.")
-@symbols_option
-@click.option(
-    "--frame-size", "frame_messages", type=int, help="Maximum messages per frame; 1 sends each message alone."
-)
+@options.workload_option("--mode", "mode", click.Choice(MODES), "Mode of the job.")
+@options.symbols_option
+@options.workload_option("--frame-size", "frame_messages", int, "Messages per frame (a Kafka record), 1 to 100,000.")
 @click.option("--keep-input", is_flag=True, help="Keep what was sent and what was received, for `check`.")
 @click.option("--keep", is_flag=True, help="Keep serving the metrics page after the run, until Ctrl-C.")
 @click.option("--resume", metavar="RUN_ID", help="Resume an interrupted run instead of starting a WORKLOAD.")
@@ -86,8 +117,10 @@ def setup() -> None:
 )
 @click.option("--release", default="market-spread", help="Name of the release.")
 @click.option("--namespace", default="default", help="Namespace of the release.")
-@click.option("--context", help="Context of the kubeconfig.  [default: the current one]")
+@click.option("--context", show_default="the current one", help="Context of the kubeconfig.")
 @click.option("--in-cluster", is_flag=True, help="Running inside the cluster: connect to the pods directly.")
+@click.option("--yes-load", metavar="HOST", multiple=True, help="Send load to this host, which is another machine.")
+@options.junit_option
 @_runs_folder
 @_as_json
 def run(
@@ -101,15 +134,18 @@ def run(
     namespace: str,
     context: str | None,
     in_cluster: bool,
+    yes_load: tuple[str, ...],
+    junit: Path | None,
     runs_folder: Path,
     as_json: bool,
     **changes: Any,
 ) -> None:
-    """Run the WORKLOAD and judge every alert.
+    """Run a WORKLOAD, and judge every alert.
 
-    Starts everything it needs and stops it afterwards. The run document goes into a folder of its own below the runs
-    folder. The metrics page is served during the run and then saved there as metrics.html. Ctrl-C ends the load early,
-    drains, and prints what there is.
+    Of a system of yours every output is judged. Starts everything it needs and stops it afterwards. The run document
+    goes into a folder of its own below the runs folder. The metrics page is served during the run and then saved there
+    as metrics.html. Ctrl-C ends the measured load early, drains, and prints what there is; before that load it ends the
+    run at once.
 
     With --resume, a run interrupted before its load was drained starts again in its folder; one interrupted later is
     judged from what is on disk.
@@ -118,15 +154,27 @@ def run(
     batch time and partitions are the release's, and the workload must ask for the same.
     """
     from market_spread.controller.plan.plan import plan_of_workload
-    from market_spread.controller.plan.workload import Overrides, read_workload
+    from market_spread.controller.plan.reading import Overrides, read_workload
+    from market_spread.controller.plan.system import SystemWorkload, require_allowed
     from market_spread.controller.session.execute import carry_out
     from market_spread.controller.session.execute import resume as carry_on
+    from market_spread.controller.views.junit import junit_of_run
+    from market_spread.controller.views.output import write_text
+
+    def end(result: "Result") -> NoReturn:
+        if junit is not None:
+            write_text(junit, junit_of_run(result))
+        sys.exit(result.verdict.exit_status)
 
     if resume is not None and workload is None:
-        sys.exit(carry_on(resume, runs_folder=runs_folder, as_json=as_json).verdict.exit_status)
+        end(carry_on(resume, runs_folder=runs_folder, as_json=as_json))
     if workload is None or resume is not None:
-        raise click.UsageError("name a WORKLOAD, or a run with --resume")
+        raise UsageError("name a WORKLOAD, or a run with --resume")
     plan = plan_of_workload(read_workload(workload, Overrides(**changes)))
+    if isinstance(plan.workload, SystemWorkload):
+        require_allowed(plan.workload, yes_load)
+        if target == "kubernetes" or keep_input or monitored:
+            raise UsageError("--target kubernetes, --keep-input and --monitored are for our own application so far")
     environment_of = None
     if target == "kubernetes":
         from market_spread.controller.deploy.kubernetes.release import release_of
@@ -143,7 +191,7 @@ def run(
         monitored=monitored,
         environment_of=environment_of,
     )
-    sys.exit(result.verdict.exit_status)
+    end(result)
 
 
 @main.command(epilog="Example: market-spread replay --nbbo nbbo.msg --orders orders.msg --format fixish")
@@ -156,7 +204,9 @@ def run(
     default="native",
     help="Format of the files: ours, or the reference's binary one.",
 )
-@click.option("--rate", type=int, default=20_000, help="Messages per second, first of quotes, then of orders.")
+@click.option(
+    "--rate", type=int, default=20_000, help="Messages per second, first of quotes, then of orders, 1 to 10,000,000."
+)
 @_runs_folder
 @_as_json
 def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
@@ -180,9 +230,9 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
 @click.argument("workload", type=FILE)
 @click.option("--nbbo", type=FILE, required=True, help="File for the initial and the measured quotes; overwritten.")
 @click.option("--orders", type=FILE, required=True, help="File for the measured orders; overwritten.")
-@rate_option
+@options.rate_option
 @_duration
-@symbols_option
+@options.symbols_option
 @click.option(
     "--start",
     type=int,
@@ -195,7 +245,7 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: An
     They are in the native format. The same workload and start give the same bytes.
     """
     from market_spread.controller.plan.plan import generate as write_messages
-    from market_spread.controller.plan.workload import Overrides, read_workload
+    from market_spread.controller.plan.reading import Overrides, read_workload
 
     offered = read_workload(workload, Overrides(**changes))
     initial_count, quote_count, order_count = write_messages(offered, nbbo=nbbo, orders=orders, start_unix_ns=start)
@@ -213,34 +263,39 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: An
 @click.option(
     "--allow-duplicates", is_flag=True, help="Do not count a second alert for an order as a fault, as after a restart."
 )
-def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_duplicates: bool) -> None:
-    """Check recorded alerts against the quotes and orders that led to them.
+@_as_json
+def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_duplicates: bool, as_json: bool) -> None:
+    """Check recorded alerts against the quotes and orders.
 
     Exit status: 0 all correct, 1 some missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
     """
-    from rich.console import Console
-
     from market_spread.controller.cli.checking import judgement_table, verdict_of
+    from market_spread.controller.views.output import print_result
     from market_spread.loadgen.oracle.oracle import check_files
 
     judgement = check_files(
         nbbo, orders, alerts, warm_up_judged=not without_warm_up, duplicates_allowed=allow_duplicates
     )
-    Console().print(judgement_table(judgement), soft_wrap=True, highlight=False)
+    if as_json:
+        verdict = {"verdict": verdict_of(judgement).value, "void_reason": judgement.void_reason}
+        click.echo(json.dumps(verdict | asdict(judgement), indent=2))
+    else:
+        print_result(judgement_table(judgement))
     sys.exit(verdict_of(judgement).exit_status)
 
 
 @main.command(epilog="Example: market-spread describe word_count")
 @click.argument("application")
-def describe(application: str) -> None:
+@_as_json
+def describe(application: str, as_json: bool) -> None:
     """Show the steps of a pipeline, and which modes run it.
 
-    APPLICATION is one of ours (market_spread, word_count, counting, pass_through, sequence_window) or a file of your
-    own and the function in it that returns the pipeline, for example folder/totals.py:totals.
+    APPLICATION is one of ours (market_spread, word_count), or a file of your own and the function in it that returns
+    the pipeline, for example folder/totals.py:totals.
     """
     from market_spread.controller.session.pipeline import describe as describe_pipeline
 
-    click.echo(describe_pipeline(application))
+    click.echo(describe_pipeline(application, as_json=as_json))
 
 
 @main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
@@ -252,21 +307,27 @@ def describe(application: str) -> None:
     metavar="SOURCE=FILE",
     help="Use the lines of the file as messages of the source. May be given once for each source.",
 )
-@click.option("--mode", type=click.Choice(["real-time", "micro-batch"]), default="micro-batch", help="Mode of the job.")
-def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
-    """Run a pipeline on files, with a broker of its own, and print what reaches its sinks.
+@click.option("--mode", type=click.Choice(MODES), default=MICRO_BATCH, help="Mode of the job.")
+@options.json_option("Print each record as JSON, with its sink and its value.")
+def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool) -> None:
+    """Run a pipeline on files, and print what it puts out.
 
-    APPLICATION is named as for `describe`. A line of output is a sink and a record, separated by a tab; unreadable
-    messages are reported by the sink `invalid`. Everything stops when all input is committed.
+    It has a broker of its own. APPLICATION is named as for `describe`. A line of output is a sink and a record,
+    separated by a tab; unreadable messages are reported by the sink `invalid`. Everything stops when all input is
+    committed.
     """
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.session.pipeline import inputs_of, run_pipeline
 
-    def say(line: str) -> None:
+    def told(line: str) -> None:
         """For a person who waits; output that goes into a file or a pipe is output alone."""
         if sys.stderr.isatty():
-            click.echo(line, err=True)
+            say(line)
+
+    def show(sink: str, value: bytes) -> None:
+        text = value.decode(errors="backslashreplace")
+        click.echo(json.dumps({"sink": sink, "value": text}) if as_json else sink.encode() + b"\t" + value)
 
     interrupt_once()
     records = run_pipeline(
@@ -276,52 +337,52 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str) -> None:
         java=find_java(java_home()),
         jars=JarCache(),
         clock=SystemClock(),
-        show=lambda sink, value: click.echo(sink.encode() + b"\t" + value),
-        say=say,
+        show=show,
+        say=told,
     )
-    say(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
+    told(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 
 
 @main.command(epilog="Example: market-spread ui runs")
-@click.argument("runs_folder", type=FOLDER, default=Path("runs"))
+@options.runs_folder_argument()
 @_port(help="Port of the page on the loopback interface.")
 def ui(runs_folder: Path, port: int) -> None:
     """Serve the metrics pages of finished runs, until Ctrl-C.
 
-    RUNS_FOLDER is the folder of runs, by default `runs`.
+    RUNS_FOLDER is `runs` by default.
     """
     from market_spread.common.processes import stop_event_on_signals
     from market_spread.controller.session.metrics_page import serve_pages
 
-    serve_pages(
-        runs_folder,
-        port=port,
-        clock=SystemClock(),
-        say=lambda line: click.echo(line, err=True),
-        stop_event=stop_event_on_signals,
-    )
+    serve_pages(runs_folder, port=port, clock=SystemClock(), say=say, stop_event=stop_event_on_signals)
 
 
 @main.command(name="list", epilog="Example: market-spread list runs")
-@click.argument("store", default="runs")
+@options.runs_folder_argument(click.STRING)
 @_as_json
-def list_runs(store: str, as_json: bool) -> None:
-    """List the runs of a STORE: a folder, or an address that fsspec knows, such as s3://bucket/runs."""
+def list_runs(runs_folder: str, as_json: bool) -> None:
+    """List the runs of a folder or another store.
+
+    RUNS_FOLDER is `runs` by default: a folder, or an address that fsspec knows, such as s3://bucket/runs.
+    """
     from market_spread.controller.archive.store import RunStore, listing
 
-    summaries = RunStore(store).summaries()
+    summaries = RunStore(runs_folder).summaries()
     click.echo(json.dumps(summaries, indent=2) if as_json else listing(summaries))
 
 
 @main.command(epilog="Example: market-spread show 20260101-120000-quick")
 @click.argument("run_id")
-@click.option("--store", default="runs", help="Store that has the run: a folder or an address.")
-@_as_json
-def show(run_id: str, store: str, as_json: bool) -> None:
-    """Show the run document of a run, or its result.json with --json. One of another schema is marked."""
+@options.runs_folder_option("Folder that has the run, or its address.", "runs", click.STRING)
+@options.json_option("Print its result.json instead.")
+def show(run_id: str, runs_folder: str, as_json: bool) -> None:
+    """Show the run document of a run.
+
+    One of another schema is marked.
+    """
     from market_spread.controller.archive.store import RunStore
 
-    runs = RunStore(store)
+    runs = RunStore(runs_folder)
     click.echo(runs.text(run_id, "result.json" if as_json else "run.md"), nl=False)
     if note := runs.summary(run_id)["note"]:
         click.echo(f"{run_id}: {note}", err=True)
@@ -332,7 +393,7 @@ def show(run_id: str, store: str, as_json: bool) -> None:
 @click.argument("target")
 @_runs_folder
 def export(run_id: str, target: str, runs_folder: Path) -> None:
-    """Copy a run document into another store.
+    """Copy a run document into another folder or store.
 
     TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. Working files of the processes
     (checkpoint, topics) are not copied.
@@ -353,7 +414,8 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
     "--decisions", type=click.Choice(list(APPLICATIONS)), default=REJECTED_DECISIONS,
     help="all: also the topic decisions, for a job that sends every decision.",
 )  # fmt: skip
-def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str) -> None:
+@_prefix
+def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str, prefix: str) -> None:
     """Create the topics nbbo, orders, alerts and invalid.
 
     Existing topics are kept if they have the right number of partitions. For a broker with a login or TLS, set the
@@ -363,8 +425,9 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
 
     broker = _broker(bootstrap_servers)
     ensure_topics(
-        broker, partitions=partitions, decisions=decisions, replicas=replicas, clock=SystemClock(), say=click.echo
-    )
+        broker, partitions=partitions, decisions=decisions, replicas=replicas, clock=SystemClock(), say=click.echo,
+        prefix=prefix,
+    )  # fmt: skip
 
 
 @main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
@@ -389,15 +452,16 @@ def services(addresses: tuple[str, ...]) -> None:
 
 @probe.command(epilog="Example: market-spread probe kafka --bootstrap-servers 127.0.0.1:9092")
 @_bootstrap_servers
-def kafka(bootstrap_servers: str) -> None:
+@_prefix
+def kafka(bootstrap_servers: str, prefix: str) -> None:
     """Write a record into a topic of its own and read it back.
 
     For a broker with a login or TLS, set the MARKET_SPREAD_KAFKA_* variables.
     """
     from market_spread.controller.clients.probe import PROBE_TOPIC, kafka_round_trip
 
-    offset = kafka_round_trip(_broker(bootstrap_servers))
-    click.echo(f"a record went to {PROBE_TOPIC} and came back (offset {offset})")
+    offset = kafka_round_trip(_broker(bootstrap_servers), prefix + PROBE_TOPIC)
+    click.echo(f"a record went to {prefix}{PROBE_TOPIC} and came back (offset {offset})")
 
 
 def _broker(bootstrap_servers: str) -> "KafkaBroker":
@@ -414,16 +478,17 @@ def _broker(bootstrap_servers: str) -> "KafkaBroker":
 @_port(help="Port of the broker on the loopback interface.")
 @_monitored
 @_up_folder
-def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
-    """Start the processes without a run, and leave them running.
+@_as_json
+def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json: bool) -> None:
+    """Start the processes without a run, and leave them up.
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
     from market_spread.common.jvm.jars import JarCache
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.deploy.local.command import BackgroundStack
-    from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
-    from market_spread.controller.plan.workload import read_workload
+    from market_spread.controller.plan.reading import read_workload
+    from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 
     standing = BackgroundStack(folder, clock=SystemClock())
     java, jars = find_java(java_home()), JarCache()
@@ -432,11 +497,11 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path) -> None:
         workload=read_workload(workload) if workload else DEFAULT_WORKLOAD,
         java=java,
         jars=jars,
-        say=lambda line: click.echo(line, err=True),
+        say=say,
         broker_port=port,
         monitored=monitored,
     )
-    _show(standing)
+    _show(standing, as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread down")
@@ -455,25 +520,27 @@ def down(folder: Path) -> None:
 
 @main.command(epilog="Example: market-spread status")
 @_up_folder
-def status(folder: Path) -> None:
+@_as_json
+def status(folder: Path, as_json: bool) -> None:
     """Show the processes that `up` started, and their state.
 
     Exit status: 0 all healthy or none started, 1 one has ended, has failed or does not answer.
     """
     from market_spread.controller.deploy.local.command import BackgroundStack
 
-    _show(BackgroundStack(folder, clock=SystemClock()))
+    _show(BackgroundStack(folder, clock=SystemClock()), as_json=as_json)
 
 
-def _show(standing: "BackgroundStack") -> None:
+def _show(standing: "BackgroundStack", *, as_json: bool) -> None:
     """Print the state of the processes, and exit with the status for it."""
     from market_spread.controller.deploy.local.command import status_lines
 
     statuses = standing.statuses()
-    if not statuses:
-        click.echo("nothing is up; bring it up with: market-spread up")
-        return
-    click.echo("\n".join(status_lines(statuses)))
+    if as_json:
+        click.echo(json.dumps([asdict(status) for status in statuses], indent=2))
+    else:
+        nothing = ["nothing is up; bring it up with: market-spread up"]
+        click.echo("\n".join(status_lines(statuses) if statuses else nothing))
     sys.exit(0 if all(status.well for status in statuses) else 1)
 
 

@@ -1,25 +1,63 @@
 """Options that several commands have."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
+
+from market_spread.common.errors import MarketSpreadError, RunFailedError
 
 Command = Callable[..., Any]
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
-rate_option = click.option("--rate", "rate_per_s", type=int, help="Messages per second, quotes and orders together.")
-symbols_option = click.option("--symbols", type=int, help="Symbols in the market, 350 to 100,000.")
+
+def workload_option(name: str, taken_as: str, kind: Any, meaning: str) -> Callable[[Command], Command]:
+    """An option that changes what the WORKLOAD says."""
+    return click.option(name, taken_as, type=kind, show_default="that of the WORKLOAD", help=meaning)
 
 
-def folder_option(name: str, default: Path | None, meaning: str) -> Callable[[Command], Command]:
-    """An option that names a folder."""
-    return click.option(name, type=FOLDER, default=default, help=meaning)
+rate_option = workload_option(
+    "--rate", "rate_per_s", int, "Messages per second, quotes and orders together, 1 to 10,000,000."
+)
+symbols_option = workload_option("--symbols", "symbols", int, "Symbols in the market, 350 to 100,000.")
 
 
-def json_option(meaning: str) -> Callable[[Command], Command]:
+def runs_folder_argument(kind: click.ParamType[Any] = FOLDER) -> Callable[[Command], Command]:
+    """The folder that all of a command is about."""
+    return click.argument("runs_folder", metavar="[RUNS_FOLDER]", type=kind, default="runs")
+
+
+def runs_folder_option(
+    meaning: str, default: Path | str | None = Path("runs"), kind: click.ParamType[Any] = FOLDER
+) -> Callable[[Command], Command]:
+    """--runs-folder, the folder that a command finds runs in or puts them into."""
+    return click.option("--runs-folder", metavar="RUNS_FOLDER", type=kind, default=default, help=meaning)
+
+
+def json_option(meaning: str = "Print the result as JSON on standard output.") -> Callable[[Command], Command]:
     """--json, which a command takes as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=meaning)
+
+
+def junit_option(command: Command) -> Command:
+    """--junit, into which a command that ends without a result writes why."""
+
+    @click.option("--junit", type=FILE, help="Also write JUnit XML: failures, and errors if void or undecided.")
+    @wraps(command)
+    def with_junit(junit: Path | None, **given: Any) -> Any:
+        try:
+            return command(junit=junit, **given)
+        except MarketSpreadError as error:
+            if junit is not None:
+                from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
+                from market_spread.controller.views.output import write_text
+
+                ended = FAILURE if error.exit_status == RunFailedError.exit_status else ERROR
+                write_text(junit, junit_xml("market-spread", [Case("command", "has a result", str(error), ended)]))
+            raise
+
+    return with_junit

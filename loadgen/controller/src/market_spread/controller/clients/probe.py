@@ -2,18 +2,16 @@
 
 import secrets
 from collections.abc import Sequence
-from contextlib import closing
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, REASON_KEY, channel_to
 from market_spread.common.kafka.client import KafkaBroker
 
 PROBE_TOPIC = "market-spread-probe"
 _ROUND_TRIP_S = 20.0
-_POLL_S = 0.5
 
 
 def named_addresses(texts: Sequence[str]) -> dict[str, str]:
@@ -31,6 +29,8 @@ def service_problem(address: str) -> str | None:
         try:
             answer, call = check.with_call(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S, wait_for_ready=True)
         except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                return f"nothing answers at {address} within {DEADLINE_S:g} s; is the address right, and does it run?"
             return f"{error.code().name}: {error.details()}"
     if answer.status == health_pb2.HealthCheckResponse.SERVING:
         return None
@@ -39,16 +39,16 @@ def service_problem(address: str) -> str | None:
     return ": ".join([status, *reasons])
 
 
-def kafka_round_trip(broker: KafkaBroker) -> int:
+def kafka_round_trip(broker: KafkaBroker, topic: str = PROBE_TOPIC) -> int:
     """Write a record into a topic of its own and read it back; its offset. RunFailedError if it does not come back."""
-    broker.create_topics({PROBE_TOPIC: 1})
     value = secrets.token_bytes(16)
-    (begin,) = broker.end_offsets([PROBE_TOPIC]).values()
-    broker.write({PROBE_TOPIC: [value]}, within_s=_ROUND_TRIP_S)
-    with closing(broker.consumer()) as consumer:
-        consumer.assign({(PROBE_TOPIC, 0): begin})
-        for _ in range(round(_ROUND_TRIP_S / _POLL_S)):
-            for record in consumer.poll(_POLL_S).get((PROBE_TOPIC, 0), []):
-                if record.value == value:
-                    return record.offset
-    raise RunFailedError(f"a record written to {PROBE_TOPIC} did not come back within {_ROUND_TRIP_S:g} s")
+    try:
+        broker.create_topics({topic: 1})
+        begin = broker.end_offsets([topic])
+        broker.write({topic: [value]}, within_s=_ROUND_TRIP_S)
+        for _, record in broker.records(broker.end_offsets([topic]), begin):
+            if record.value == value:
+                return record.offset
+    except RunVoidError as error:  # here it is no run that this spoils: the broker is not well
+        raise RunFailedError(str(error)) from error
+    raise RunFailedError(f"a record written to {topic} did not come back")

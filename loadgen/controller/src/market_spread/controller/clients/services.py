@@ -1,6 +1,6 @@
 """Calls to the processes of a run, each with a deadline, each error as one of ours."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from copy import deepcopy
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from typing import Any, TypeVar, cast
 import grpc
 from google.protobuf.message import Message
 
-from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
-from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS
+from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS, Topics
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
@@ -23,35 +23,29 @@ from market_spread.v1.limits_pb2 import RunLimits
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """A call and its answer: sent and received by the caller's clock, taken and answered by the other's. Unix ns."""
+    """A call by the caller's clock, when it was sent and answered, and what the other's clock told. Unix ns."""
 
     sent_unix_ns: int
-    taken_unix_ns: int
-    answered_unix_ns: int
+    told_unix_ns: int
     received_unix_ns: int
-
-    @staticmethod
-    def of_status(sent_unix_ns: int, unix_ns: int, received_unix_ns: int) -> "RoundTrip":
-        """One whose answer has one time, taken at some moment between call and answer."""
-        return RoundTrip(sent_unix_ns, unix_ns, unix_ns, received_unix_ns)
 
     @property
     def bound_ns(self) -> int:
         """How wrong `offset_ns` can be at most, however the way out and the way back share the time."""
-        away_ns = self.received_unix_ns - self.sent_unix_ns
-        return -(-(away_ns - (self.answered_unix_ns - self.taken_unix_ns)) // 2)
+        return -(-(self.received_unix_ns - self.sent_unix_ns) // 2)
 
     @property
     def offset_ns(self) -> int:
         """How far the other clock is ahead, if the way out takes as long as the way back."""
-        return (self.taken_unix_ns - self.sent_unix_ns + self.answered_unix_ns - self.received_unix_ns) // 2
+        return (2 * self.told_unix_ns - self.sent_unix_ns - self.received_unix_ns) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """Where the running processes are reached.
 
-    replicas: the job's replicas besides the first, or its standby; more_senders: the senders besides the first.
+    replicas: the job's replicas besides the first, or its standby; more_senders: the senders besides the first; topics:
+    those of the job, if it is the market's.
     """
 
     bootstrap_servers: str
@@ -63,8 +57,10 @@ class Addresses:
     replicas: tuple[str, ...] = ()
     more_senders: tuple[str, ...] = ()
     is_standby: bool = False
+    topics: Topics = TOPICS
 
 
+_POLL_S, JOB_STARTS_WITHIN_S = 0.1, 180
 _RETRY_NS = 1_000_000_000
 # A process that stands still is judged by how long it did, not by a deadline; one that has died is noticed elsewhere.
 _PATIENCE_NS = 60_000_000_000
@@ -133,6 +129,17 @@ class JobClient:
         absent.phase, absent.detail = pb.Phase.PHASE_STARTING, str(reason)
         return absent
 
+    def wait_for_job(self, look: Callable[[pb.JobStatusResponse], object], *, or_first_batch: bool = False) -> None:
+        """Until it runs, or has at least done a batch. RunFailedError if it does not. look: told each other status."""
+        for _ in polls(self._clock, JOB_STARTS_WITHIN_S, every_s=_POLL_S):
+            status = self.job_status()
+            if status.phase == pb.Phase.PHASE_RUNNING or (or_first_batch and status.batch_id >= 0):
+                return
+            look(status)
+            if status.phase == pb.Phase.PHASE_FAILED:
+                break
+        raise RunFailedError(f"the job did not start: {status.detail}")
+
     def _as_one(self, statuses: list[pb.JobStatusResponse], silent: int) -> pb.JobStatusResponse | None:
         """All who answer as one; None if no one does that works, or could."""
         if self._has_standby:
@@ -154,7 +161,7 @@ class JobClient:
         took_ns = self._clock.monotonic_ns() - sent_ns
         best = self._round_trips.get(process)
         if best is None or took_ns < best.received_unix_ns - best.sent_unix_ns:
-            self._round_trips[process] = RoundTrip.of_status(sent_unix_ns, status.unix_ns, sent_unix_ns + took_ns)
+            self._round_trips[process] = RoundTrip(sent_unix_ns, status.unix_ns, sent_unix_ns + took_ns)
         return status
 
     def _status_or_last(self, process: str, method: Callable[..., Status], request: Message) -> Status:
@@ -198,7 +205,6 @@ class JobClient:
         raise failures[0]
 
     def close(self) -> None:
-        """Disconnect."""
         for channel in self._channels:
             channel.close()
 
@@ -214,7 +220,8 @@ class Clients(JobClient):
         self._channels += [*senders, receiver]
         self._senders = [SenderStub(sender) for sender in senders]
         self._receiver = ReceiverStub(receiver)
-        self._decisions_topic = TOPICS.decisions if decisions == ALL_DECISIONS else ""
+        self.topics = addresses.topics
+        self._decisions_topic = self.topics.decisions if decisions == ALL_DECISIONS else ""
 
     def start_sending(
         self,
@@ -225,8 +232,12 @@ class Clients(JobClient):
         frame_messages: int,
         start_unix_ns: int = 0,
         limits: RunLimits | None = None,
+        topics: Sequence[str] = (),
     ) -> int:
-        """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds."""
+        """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds.
+
+        topics: those of a load of records, which names its own.
+        """
         requests = [
             pb.StartSendingRequest(
                 run_id=run_id,
@@ -235,9 +246,10 @@ class Clients(JobClient):
                 start_unix_ns=start_unix_ns,
                 linger_us=linger_us,
                 frame_messages=frame_messages,
-                nbbo_topic=TOPICS.nbbo,
-                orders_topic=TOPICS.orders,
+                nbbo_topic="" if topics else self.topics.nbbo,
+                orders_topic="" if topics else self.topics.orders,
                 limits=limits,
+                topics=topics,
             )
             for part in load.slices(len(self._senders))
         ]
@@ -259,26 +271,32 @@ class Clients(JobClient):
         for sender in self._senders:
             _call("sender", sender.Stop, pb.StopSendingRequest(), 30)
 
-    def describe_topics(self) -> pb.DescribeTopicsResponse:
-        """What the topics hold."""
-        topics = [TOPICS.nbbo, TOPICS.orders, TOPICS.alerts, TOPICS.invalid, self._decisions_topic]
-        request = pb.DescribeTopicsRequest(topics=filter(None, topics), nbbo_topic=TOPICS.nbbo)
+    def describe_topics(self, topics: Sequence[str] = ()) -> pb.DescribeTopicsResponse:
+        """What the topics hold; those of the market unless others are named."""
+        if topics:
+            return _call("sender", self._senders[0].DescribeTopics, pb.DescribeTopicsRequest(topics=topics), 60)
+        its = self.topics
+        ours = [its.nbbo, its.orders, its.alerts, its.invalid, self._decisions_topic]
+        request = pb.DescribeTopicsRequest(topics=filter(None, ours), nbbo_topic=its.nbbo)
         return _call("sender", self._senders[0].DescribeTopics, request, 60)
 
     def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[pb.PartitionOffset] = ()) -> None:
         """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
-        request = pb.StartReceivingRequest(
-            run_id=run_id,
-            alerts_topic=TOPICS.alerts,
-            invalid_topic=TOPICS.invalid,
-            decisions_topic=self._decisions_topic,
-            warm_up_order_id_min=warm_up_order_id_min,
-            begin=begin,
+        self.start_receiving_by(
+            pb.StartReceivingRequest(
+                run_id=run_id,
+                alerts_topic=self.topics.alerts,
+                invalid_topic=self.topics.invalid,
+                decisions_topic=self._decisions_topic,
+                warm_up_order_id_min=warm_up_order_id_min,
+                begin=begin,
+            )
         )
+
+    def start_receiving_by(self, request: pb.StartReceivingRequest) -> None:
         _call("receiver", self._receiver.Start, request, 30)
 
     def receiver_status(self) -> pb.ReceiverStatusResponse:
-        """What the receiver has received."""
         return self._status_or_last("receiver", self._receiver.Status, pb.ReceiverStatusRequest())
 
     def drain_receiver(self, timeout_s: float) -> None:
@@ -286,7 +304,6 @@ class Clients(JobClient):
         _call("receiver", self._receiver.Drain, pb.DrainReceiverRequest(), timeout_s)
 
     def stop_receiving(self) -> None:
-        """End the ledger."""
         _call("receiver", self._receiver.Stop, pb.StopReceivingRequest(), 30)
 
     def ledger(self, run_id: str, name: str) -> bytes:

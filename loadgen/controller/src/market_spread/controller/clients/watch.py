@@ -23,7 +23,6 @@ class Silence:
 
     @property
     def duration_us(self) -> int:
-        """How long it was."""
         return self.end_us - self.begin_us
 
 

@@ -3,7 +3,7 @@
 They take turns in pairs, within a pair in an order drawn by lot: whatever drifts on the machine is as likely for one of
 a pair as for the other. Each run keeps its place beside its result, so the pairs outlast copies of the runs.
 
-    FOLDER/ab.json     how many pairs, the session, the seed of its order, and the options of every run
+    FOLDER/ab.json     how many pairs, the session, the seed of its order, the working trees, the options of every run
     FOLDER/a.yaml      the first workload as it was when the first run was made; FOLDER/b.yaml the second
     FOLDER/a/, b/      the runs of each, and in each run's folder its place, pair.json
 
@@ -14,13 +14,14 @@ import json
 import random
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.runs import Place, RecordedRun, runs_below
+from market_spread.controller.plan.reading import standalone
 from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.views.output import write_text
@@ -49,20 +50,30 @@ class TakingTurns:
 
     @staticmethod
     def open(
-        folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, clock: Clock, options: Sequence[str] = ()
+        folder: Path,
+        workloads: Sequence[Path],
+        *,
+        pairs: int,
+        seed: int,
+        clock: Clock,
+        options: Sequence[str] = (),
+        trees: Sequence[str] = (),
     ) -> "TakingTurns":
-        """The folder, new or to be gone on with. UsageError if it was begun with other workloads or options of runs.
+        """The folder, new or to be gone on with. UsageError if it was begun with other workloads, options or trees.
 
-        pairs may be another number than before. seed: of a new folder; one that was begun keeps its own.
+        pairs may be another number than before. seed: of a new folder; one that was begun keeps its own. trees: the
+        states of the working trees, if they are what is compared.
         """
         session = uuid.uuid4().hex
-        if begun := begin_or_go_on(folder / PLAN_FILE, dict(zip(ARMS, workloads, strict=True)), options, seed=int):
-            if not isinstance(begun.get("session"), str):
-                raise UsageError(
-                    f"{folder} was begun by an earlier version, which kept no pairs; name another --folder"
-                )
+        texts = dict(zip(ARMS, map(standalone, workloads), strict=True))
+        if begun := begin_or_go_on(folder / PLAN_FILE, texts, options, seed=int, session=str):
+            for before, now in zip(begun.get("trees", ()), trees, strict=False):
+                if before != now:
+                    raise UsageError(
+                        f"{folder} has runs of {before}, and the tree is at {now}; name another --runs-folder"
+                    )
             seed, session = begun["seed"], begun["session"]
-        plan = {"pairs": pairs, "session": session, "seed": seed, "options": list(options)}
+        plan = {"pairs": pairs, "session": session, "seed": seed, "trees": list(trees), "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")
         return TakingTurns(folder, pairs, seed, session, clock)
 
@@ -93,10 +104,10 @@ class TakingTurns:
             return None
         return Place(self.session, number + 1, order_of(self.seed, number + 1)[0])
 
-    def go_on(self, carry_out: CarryOut, say: Callable[[str], None]) -> None:
+    def go_on(self, carry_outs: Mapping[str, CarryOut], say: Callable[[str], None]) -> None:
         """Make the runs that are missing. RunVoidError after three void ones in a row.
 
-        A pair that was begun before, more than PAIR_AGE_S_MAX ago, is given up.
+        carry_outs: by arm. A pair that was begun before, more than PAIR_AGE_S_MAX ago, is given up.
         """
         void_in_a_row, begun = 0, self.begun()
         give_up = begun is not None and self.clock.unix_ns() / 1e9 - begun.started_s > PAIR_AGE_S_MAX
@@ -105,7 +116,7 @@ class TakingTurns:
         while (place := self.next_place(give_up=give_up)) is not None:
             give_up = False
             say(f"pair {self.whole_pairs() + 1} of {self.pairs}: {place.arm}")
-            made = self._run_at(place, carry_out)
+            made = self._run_at(place, carry_outs[place.arm])
             void_in_a_row = void_in_a_row + 1 if made.is_void else 0
             if made.is_void:
                 say(f"  void: {made.void_reasons[0]}; the pair is made again")

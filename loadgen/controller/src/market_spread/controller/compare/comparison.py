@@ -106,14 +106,17 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """0 every figure is the same or better, 1 one is worse, 3 one is undecided or a run is not to be believed."""
+        """0 every figure the same or better, 1 one worse or an output wrong, 3 one undecided or not to be believed."""
+        if any(run.wrong_reasons and not run.is_void for group in self.groups[1:] for run in group.runs):
+            return 1
         return 3 if self.is_forced else {Direction.WORSE: 1, Direction.UNDECIDED: 3}.get(self.change, 0)
 
 
 def compare(groups: Sequence[Group], figures: Sequence[Figure]) -> Comparison:
-    """Every group after the first against the first. Figures that no run has are left out."""
+    """Every group after the first against the first. Figures that no run has are left out, unless they were chosen."""
     first, *others = groups
-    there = [figure for figure in figures if any(figure.path in run.figures for group in groups for run in group.runs)]
+    had = {path for group in groups for run in group.runs for path in run.figures}
+    there = [figure for figure in figures if figure.is_chosen or figure.path in had]
     contrasts = []
     for other in others:
         pairs, obstacle = pairs_of(first, other), _void_obstacle(first, other)

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.compare.runs import SCHEMA_VERSIONS, RecordedRun, is_run, read_runs, run_folders
+from market_spread.controller.compare.runs import RecordedRun, is_run, read_runs, run_folders
 
 _PATTERN = set("*?[")
 NOT_THERE = "-"
@@ -147,12 +147,9 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
 
 
 def marks_of(group: Group) -> tuple[str, ...]:
-    """Which of its runs failed, but for wrong alerts, which are told elsewhere, or are of an older schema."""
-    marks, of = [], f"of {len(group.runs)} runs of {group.name}"
-    if failed := [run for run in group.runs if run.lag_reasons or (run.verdict == "failed" and not run.wrong_reasons)]:
-        reason = next(iter((*failed[0].lag_reasons, *failed[0].reasons)), "it gives no reason")
-        marks.append(f"{len(failed)} {of} failed: {reason}")
-    if old := [run for run in group.runs if run.schema_version != SCHEMA_VERSIONS[-1]]:
-        versions = " and ".join(sorted({str(run.schema_version) for run in old}))
-        marks.append(f"{len(old)} {of} have results of schema {versions}, which other rules may have judged")
-    return tuple(marks)
+    """Which of its runs failed, but for wrong alerts, which are told elsewhere."""
+    failed = [run for run in group.runs if run.lag_reasons or (run.verdict == "failed" and not run.wrong_reasons)]
+    if not failed:
+        return ()
+    reason = next(iter((*failed[0].lag_reasons, *failed[0].reasons)), "it gives no reason")
+    return (f"{len(failed)} of {len(group.runs)} runs of {group.name} failed: {reason}",)

@@ -1,9 +1,11 @@
 """The history of a figure over many runs of one workload: where it changed, and what the runs were made with there."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
 from market_spread.controller.views.output import Page, Sentences, Table
 
+SCHEMA_VERSION = 1
 _BARS = "▁▂▃▄▅▆▇█"
 _COURSE_MAX = 40
 _FACTS_MAX = 6
@@ -37,7 +40,6 @@ class ChangePoint:
 
     @property
     def is_better(self) -> bool:
-        """Whether it went into the right direction."""
         return (self.shift > 0) == self.figure.higher_is_better
 
 
@@ -106,48 +108,86 @@ def by_anchor(
     return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
 
 
-def history_page(
-    runs: Sequence[RecordedRun],
-    figures: Sequence[Figure],
-    *,
-    left_out: Sequence[RecordedRun] = (),
-    unreadable: Sequence[str] = (),
-    anchors: Sequence[RecordedRun] = (),
-) -> Page:
+@dataclass(frozen=True, slots=True)
+class FigureHistories:
     """The histories of all workloads of the runs. left_out: runs that are not among them, since they are void or have
     wrong alerts; unreadable: of those that cannot be read, a sentence each.
 
     anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
     """
-    memory_min = MEMORY_MIN
-    if anchors:
-        runs, figures = by_anchor(runs, anchors, figures)
-        memory_min = 0.0
-    parts: list[Table | Sentences] = []
-    changes = 0
-    for workload in sorted({run.workload for run in runs}):
-        of_it = [run for run in runs if run.workload == workload]
-        courses = courses_of(of_it, figures, memory_min=memory_min)
-        found = sorted((change for course in courses for change in course.changes), key=lambda each: each.run.started)
-        changes += len(found)
-        title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
-        parts.append(_table(title, courses))
-        nothing = "no change that matters"
-        if len(of_it) < 2 * SEGMENT_MIN:
-            nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
-        said = tuple(map(_sentence, found)) or (nothing,)
-        parts.append(Sentences((*said, *marks_of(Group(workload, tuple(of_it))))))
-    for why, is_void in (("as void", True), ("for wrong alerts", False)):
-        if of_it := [run for run in left_out if run.is_void is is_void]:
-            reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
-            first = f"the first is {of_it[0].run_id}: {reason}"
-            parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
-    if unreadable:
-        parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
-    if not anchors:
-        remedy = "between these runs make market-spread selftest --anchor --rate RATE, and show them with --anchor null"
-        parts.append(Sentences((f"a change of the machine looks like one of the code here: {remedy}",)))
-    return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts))
+
+    runs: Sequence[RecordedRun]
+    figures: Sequence[Figure]
+    left_out: Sequence[RecordedRun] = ()
+    unreadable: Sequence[str] = ()
+    anchors: Sequence[RecordedRun] = ()
+
+    def page(self) -> Page:
+        """For a person."""
+        figures, courses_of_workloads = self._courses()
+        parts: list[Table | Sentences] = []
+        changes = 0
+        for workload, of_it, courses in courses_of_workloads:
+            shown = {course.figure for course in courses}
+            lacking = [f"no run has {figure.path}" for figure in figures if figure.is_chosen and figure not in shown]
+            found = sorted((at for course in courses for at in course.changes), key=lambda each: each.run.started)
+            changes += len(found)
+            title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
+            parts.append(_table(title, courses))
+            nothing = "no change that matters"
+            if len(of_it) < 2 * SEGMENT_MIN:
+                nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
+            said = tuple(map(_sentence, found)) or (nothing,)
+            parts.append(Sentences((*said, *lacking, *marks_of(Group(workload, tuple(of_it))))))
+        for why, is_void in (("as void", True), ("for wrong alerts", False)):
+            if of_it := [run for run in self.left_out if run.is_void is is_void]:
+                reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
+                first = f"the first is {of_it[0].run_id}: {reason}"
+                parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
+        if self.unreadable:
+            parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in self.unreadable)))
+        if not self.anchors:
+            made = "between these runs make market-spread selftest --anchor --rate RATE"
+            remedy = f"{made}, and show them with --anchor null"
+            parts.append(Sentences((f"a change of the machine looks like one of the code here: {remedy}",)))
+        return Page("", f"{counted(changes, 'change')} in {counted(len(self.runs), 'run')}", tuple(parts))
+
+    def to_json(self) -> str:
+        """For programs, versioned by `schema_version`. Values are the result's or by the anchor's."""
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "workloads": [
+                {"workload": workload, "figures": [_course_json(course, of_it) for course in courses]}
+                for workload, of_it, courses in self._courses()[1]
+            ],
+            "left_out": [run.run_id for run in self.left_out],
+            "unreadable": list(self.unreadable),
+        }
+        return json.dumps(document, indent=2) + "\n"
+
+    def _courses(self) -> tuple[Sequence[Figure], list[tuple[str, list[RecordedRun], tuple[Course, ...]]]]:
+        """The figures, by the anchor's if there are some; and each workload with its runs and their courses."""
+        runs, figures, memory_min = self.runs, self.figures, MEMORY_MIN
+        if self.anchors:
+            runs, figures = by_anchor(runs, self.anchors, figures)
+            memory_min = 0.0
+        workloads = {
+            name: [run for run in runs if run.workload == name] for name in sorted({it.workload for it in runs})
+        }
+        courses = (courses_of(of_it, figures, memory_min=memory_min) for of_it in workloads.values())
+        return figures, [(*each, of_it) for each, of_it in zip(workloads.items(), courses, strict=True)]
+
+
+def _course_json(course: Course, runs: Sequence[RecordedRun]) -> dict[str, Any]:
+    path = course.figure.path
+    return {
+        "path": path,
+        "values": {run.run_id: run.figures[path] for run in runs if run.figures.get(path, 0.0) > 0},
+        "changes": [
+            {"run_id": at.run.run_id, "before": at.before, "after": at.after, "shift": at.shift}
+            for at in course.changes
+        ],
+    }
 
 
 def _table(title: str, courses: Sequence[Course]) -> Table:

@@ -12,6 +12,7 @@ from market_spread.controller.compare.figures import PERCENTILES, Figure
 from market_spread.controller.compare.groups import Group, differences_of, warnings_of
 from market_spread.controller.statistics.inference import ConfidenceInterval
 from market_spread.controller.views.charts import COLOURS, Axis, Chart, linear_axis
+from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
 from market_spread.controller.views.output import Page, Picture, Sentences, Table
 
 SCHEMA_VERSION = 2
@@ -76,6 +77,26 @@ def comparison_json(comparison: Comparison) -> str:
         "warnings": list(warnings_of(comparison.groups)),
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def comparison_junit(comparison: Comparison) -> str:
+    """A case for each figure; in a comparison that was forced, an error more: nothing in it counts."""
+    ends = {Direction.WORSE: FAILURE, Direction.UNDECIDED: ERROR}
+    cases = [
+        Case(f"{contrast.other.name} against {contrast.first.name}", judged.figure.path, _sentence(judged), ended)
+        for contrast in comparison.contrasts
+        for judged in contrast.judged
+        for ended in [ends.get(judged.change)]
+    ]
+    marked = FAILURE if comparison.exit_status == 1 else ERROR
+    forced = [Case("runs", "believable", _marks(comparison.groups)[0], marked)] if comparison.is_forced else []
+    return junit_xml("market-spread.compare", [*forced, *cases])
+
+
+def _sentence(judged: Judged) -> str:
+    title, change, *values, shift, interval, _, p = _figure_row(judged)
+    reason = judged.note and f": {judged.note}"
+    return f"{title}: {' -> '.join(values)}, shift {shift} ({interval}), p {p}, {change}{reason}"
 
 
 def _figure_json(judged: Judged) -> dict[str, Any]:

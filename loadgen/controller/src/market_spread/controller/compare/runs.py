@@ -11,14 +11,12 @@ from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.schema import value_of
 from market_spread.controller.analysis.evidence import Criterion, Verdict
-from market_spread.controller.analysis.objectives import NOTHING_ACHIEVED, Achieved
+from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.analysis.result import SCHEMA_VERSION
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.run_folder.manifest import flat
 
 PAIR_FILE = "pair.json"
-# Version 2 has no causes: what it calls void is void, and nothing more is read into it. What is read of 3 is as in 4.
-SCHEMA_VERSIONS = (2, 3, 4)
-
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
 
 
@@ -32,7 +30,6 @@ class Place:
     interrupted: bool = False
 
     def write(self, folder: Path) -> None:
-        """Keep it with the run in the folder."""
         (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n")
 
 
@@ -66,9 +63,8 @@ class RecordedRun:
     wrong_reasons: tuple[str, ...]
     figures: Mapping[str, float]
     facts: Mapping[str, str]
-    achieved: Achieved = NOTHING_ACHIEVED
+    achieved: Achieved
     place: Place | None = None
-    schema_version: int = SCHEMA_VERSIONS[-1]
 
     @property
     def started_s(self) -> float:
@@ -111,22 +107,22 @@ def read_run(folder: Path) -> RecordedRun:
     """The run of a folder. UsageError if its result cannot be read."""
     path = RunFolder(folder).result
     result = _document(path)
-    version = result.get("schema_version")
-    if type(version) is not int or version not in SCHEMA_VERSIONS:
-        known = f"{SCHEMA_VERSIONS[0]} to {SCHEMA_VERSIONS[-1]}"
-        raise UsageError(f"{path} has schema_version {version!r}; this version reads {known}")
+    if (version := result.get("schema_version")) != SCHEMA_VERSION:
+        raise UsageError(f"{path} has schema_version {version!r}; this version reads {SCHEMA_VERSION}")
     wrong = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
     with usage_errors(f"{path} is no result of a run", "leave the folder out", wrong):
         return _run_of(folder, result)
 
 
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
-    verdict, reasons, achieved = Verdict(result["verdict"]), tuple(result["reasons"]), Achieved.of_result(result)
+    verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
+    rates = result["offered_rate_per_s"], result["achieved_rate_per_s"], result["messages_lost"]
+    clusters = result["latency_clusters"].get("latency_ns", {})
+    achieved = Achieved(result["latency_ns"], *rates, clusters)
     for each in (result["run_id"], result["workload"], *reasons):
         if not isinstance(each, str):
             raise TypeError(f"{each!r} is no text")
-    rates = (achieved.offered_rate_per_s, achieved.achieved_rate_per_s, achieved.lost)
-    for value in (*achieved.latency_ns.values(), *rates, *achieved.clusters.values()):
+    for value in (*achieved.latency_ns.values(), *rates, *clusters.values()):
         if value is not None and type(value) not in (int, float):
             raise TypeError(f"{value!r} is no number")
     datetime.fromisoformat(result["started"]).timestamp()
@@ -136,7 +132,7 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     }
     behind = [each["text"] for of in failing.values() for each in of if each["check"] in _BEHIND]
     void = reasons if verdict is Verdict.VOID else [each["text"] for each in failing["valid"]]
-    latencies_void = verdict is Verdict.VOID or bool(result.get("latencies_void"))
+    latencies_void = verdict is Verdict.VOID or result["latencies_void"]
     return RecordedRun(
         run_id=result["run_id"],
         folder=folder,
@@ -155,7 +151,6 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
         facts=_facts(folder, result),
         achieved=achieved,
         place=read_place(folder),
-        schema_version=result["schema_version"],
     )
 
 

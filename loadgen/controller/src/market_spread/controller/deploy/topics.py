@@ -2,41 +2,51 @@
 
 from collections.abc import Callable
 
-from market_spread.common.clock import Clock
-from market_spread.common.errors import RunVoidError
-from market_spread.common.job_contract import ALL_DECISIONS, TOPICS
+from market_spread.common.clock import Clock, polls
+from market_spread.common.errors import BrokerAwayError, UsageError
+from market_spread.common.job_contract import ALL_DECISIONS, TOPICS, Topics
 from market_spread.common.kafka.client import KafkaBroker
 
 # A broker that was installed together with us may still be starting.
 WAIT_S = 60.0
-_POLL_NS = 2_000_000_000
+_POLL_S = 2.0
 
 
-def topic_partitions(partitions: int, decisions: str) -> dict[str, int]:
+def topic_partitions(partitions: int, decisions: str, topics: Topics = TOPICS) -> dict[str, int]:
     """The topics and their numbers of partitions: what the job reads has so many, what leaves has one.
 
     The receiver reads all of it anyway, and one partition keeps the decisions of a symbol in the order of their making.
     """
-    outputs = [TOPICS.alerts, TOPICS.invalid] + ([TOPICS.decisions] if decisions == ALL_DECISIONS else [])
-    return {TOPICS.nbbo: partitions, TOPICS.orders: partitions, **dict.fromkeys(outputs, 1)}
+    outputs = [topics.alerts, topics.invalid] + ([topics.decisions] if decisions == ALL_DECISIONS else [])
+    return {topics.nbbo: partitions, topics.orders: partitions, **dict.fromkeys(outputs, 1)}
 
 
 def ensure_topics(
-    broker: KafkaBroker, *, partitions: int, decisions: str, replicas: int, clock: Clock, say: Callable[[str], None]
+    broker: KafkaBroker,
+    *,
+    partitions: int,
+    decisions: str,
+    replicas: int,
+    clock: Clock,
+    say: Callable[[str], None],
+    prefix: str = "",
 ) -> None:
-    """Make those of the topics that are not there. UsageError if one has another number of partitions.
+    """Make those of the topics that are not there, each with the prefix.
 
-    RunVoidError if no broker answers within a minute.
+    UsageError if one has another number of partitions, or if no broker answers within a minute.
     """
-    wanted = topic_partitions(partitions, decisions)
-    deadline_ns = clock.monotonic_ns() + round(WAIT_S * 1e9)
-    while True:
+    topics = TOPICS.prefixed(prefix)
+    wanted = topic_partitions(partitions, decisions, topics)
+    away: BrokerAwayError | None = None
+    for _ in polls(clock, WAIT_S, every_s=_POLL_S):
         try:
-            made = broker.create_topics(wanted, replicas=replicas, appended=(TOPICS.alerts,))
+            made = broker.create_topics(wanted, replicas=replicas, appended=(topics.alerts,))
             break
-        except RunVoidError:
-            if clock.monotonic_ns() > deadline_ns:
-                raise
-            clock.sleep_ns(_POLL_NS)
+        except BrokerAwayError as error:
+            if away is None:
+                say(f"{error} Waiting for {WAIT_S:.0f} s")
+            away = error
+    else:
+        raise UsageError(str(away)) from away
     for topic, count in wanted.items():
         say(f"{topic}: {'made' if topic in made else 'is there'}, {count} partition{'s' if count > 1 else ''}")

@@ -5,6 +5,8 @@ Names ending in `_per_s` or `_share` are made of counts by `Rates`; the others a
 
 import os
 import re
+import socket
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 _TICKS_PER_S = float(os.sysconf("SC_CLK_TCK"))
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
+# Runs are counted by sockets of this name: anyone on the machine sees them, and they end with their process.
+_RUN = "@market-spread-run-"
 # Threads are many, and read more rarely than processes.
 _THREADS_EVERY = 5
 _NUMBER = re.compile(r"^(\w+):? +(\d+)", re.MULTILINE)
@@ -45,17 +49,21 @@ _RATE_NAMES = {
     "pressure_cpu_s": "pressure_cpu_share", "pressure_io_s": "pressure_io_share",
     "pressure_memory_s": "pressure_memory_share",
 }  # fmt: skip
-
-
 _MEMORY_NAMES = {
     "MemAvailable": "memory_mem_available_bytes", "Dirty": "memory_dirty_bytes", "SwapFree": "memory_swap_free_bytes",
 }  # fmt: skip
-_SWAP_NAMES = {name: name for name in ("pswpin", "pswpout", "pgmajfault")}
 _TCP_NAMES = {
     "InSegs": "tcp_in_segs", "OutSegs": "tcp_out_segs", "RetransSegs": "tcp_retrans_segs", "InErrs": "tcp_in_errs",
     "ListenDrops": "tcp_listen_drops", "TCPTimeouts": "tcp_timeouts", "TCPBacklogDrop": "tcp_backlog_drop",
     "TCPRcvQDrop": "tcp_rcv_qdrop",
 }  # fmt: skip
+
+
+def sign_of_run() -> socket.socket:
+    """A sign that a run goes on here, until it is closed: those on the machine count it among the `runs`."""
+    sign = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sign.bind(f"{_RUN}{uuid.uuid4().hex}".replace("@", "\0"))
+    return sign
 
 
 class MachineCounters:
@@ -73,7 +81,7 @@ class MachineCounters:
         counts = {
             **_cpu_times(stat),
             **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
-            **_named(_text(self._proc / "vmstat"), _SWAP_NAMES),
+            **_named(_text(self._proc / "vmstat"), {name: name for name in ("pswpin", "pswpout", "pgmajfault")}),
             **self._pressure(),
             **_netstat(self._proc / "net" / "snmp", "Tcp"),
             **_netstat(self._proc / "net" / "netstat", "TcpExt"),
@@ -84,16 +92,17 @@ class MachineCounters:
             counts |= _named(throttling, {"throttled_usec": "throttled_s"}, 1e-6)
             counts |= _named(throttling, {"nr_throttled": "throttled_periods"})
         levels = _named(_text(self._proc / "meminfo"), _MEMORY_NAMES, 1024)
+        levels["runs"] = _text(self._proc / "net" / "unix").count(_RUN)
         return counts, levels | _named(stat, {"procs_running": "running"})
 
     def _pressure(self) -> dict[str, float]:
         kinds = ("cpu", "io", "memory")
-        some = {kind: line for kind in kinds for line in _lines(self._proc / "pressure" / kind)[:1]}
+        some = {kind: line for kind in kinds for line in _text(self._proc / "pressure" / kind).splitlines()[:1]}
         return {f"pressure_{kind}_s": int(line.rpartition("total=")[2]) / 1e6 for kind, line in some.items()}
 
     def _network(self) -> dict[str, float]:
         received = sent = dropped = 0
-        for line in _lines(self._proc / "net" / "dev")[2:]:
+        for line in _text(self._proc / "net" / "dev").splitlines()[2:]:
             fields = line.partition(":")[2].split()
             received, sent = received + int(fields[0]), sent + int(fields[8])
             dropped += int(fields[3]) + int(fields[11])
@@ -175,13 +184,9 @@ def _add(totals: dict[str, float], **more: float) -> None:
 
 def _netstat(path: Path, protocol: str) -> dict[str, float]:
     """Counts of a file that has a line of names and a line of values for each protocol."""
-    of_protocol = [line.split() for line in _lines(path) if line.startswith(f"{protocol}: ")]
+    of_protocol = [line.split() for line in _text(path).splitlines() if line.startswith(f"{protocol}: ")]
     counted = dict(zip(*of_protocol, strict=False)) if len(of_protocol) == 2 else {}
     return {ours: int(counted[name]) for name, ours in _TCP_NAMES.items() if name in counted}
-
-
-def _lines(path: Path) -> list[str]:
-    return _text(path).splitlines()
 
 
 def _text(path: Path) -> str:

@@ -43,7 +43,6 @@ class Host:
         self._root = root
 
     def sections(self) -> dict[str, Section]:
-        """Those of the manifest."""
         return {name: getattr(self, name)() for name in ("cpu", "kernel", "memory", "clock", "limits")}
 
     def cpu(self) -> Section:
@@ -81,7 +80,6 @@ class Host:
         }
 
     def memory(self) -> Section:
-        """Size, swap, and huge pages."""
         sizes = dict(re.findall(r"^(\w+): *(\d+)", self.read("proc/meminfo") or "", re.MULTILINE))
         return {
             "total_kb": int(sizes["MemTotal"]) if "MemTotal" in sizes else None,
@@ -115,8 +113,7 @@ class Host:
 
     def turbo(self) -> str | None:
         """`on` or `off`."""
-        off = self.read("sys/devices/system/cpu/intel_pstate/no_turbo")
-        if off is not None:
+        if (off := self.read("sys/devices/system/cpu/intel_pstate/no_turbo")) is not None:
             return "off" if off == "1" else "on"
         boost = self.read("sys/devices/system/cpu/cpufreq/boost")
         return None if boost is None else "on" if boost == "1" else "off"

@@ -41,7 +41,6 @@ class HostCheck:
 
     @property
     def sentence(self) -> str:
-        """What differs."""
         return f"{self.name} is {self.found}, wanted is {self.wanted}"
 
 
@@ -61,8 +60,7 @@ def check_host(host: Host, wanted: MachineKeys, preflight: str) -> tuple[HostChe
 
 def require_passed(checks: tuple[HostCheck, ...], preflight: str, say: Callable[[str], None]) -> None:
     """Say what differs. UsageError with all of it with `preflight: strict`."""
-    differing = [check for check in checks if check.holds is False]
-    if not differing:
+    if not (differing := [check for check in checks if check.holds is False]):
         return
     sentence = "; ".join(check.sentence for check in differing)
     if preflight == "strict":
@@ -81,7 +79,8 @@ def _tuning(seen: Mapping[str, Section]) -> dict[str, tuple[bool | None, str, st
     if smt is None:
         smt, smt_is_off = siblings and f"on: CPUs {siblings} share a core", str(siblings) == "0"
     # The rest of the system has the hyper-threads of core 0, and everything else is kept for the run.
-    isolation = bool(isolated), f"isolated: {isolated or 'none'}", f"all but {siblings} isolated"
+    found = f"all but {isolated}" if isolated else "all, as none is isolated"
+    isolation = bool(isolated), found, f"{siblings} alone, all others isolated"
     tsc_is_reliable = bool(cpu["tsc_reliable"]) or "tsc=reliable" in str(kernel["command_line"])
 
     def equals(found: Scalar, wanted: str) -> tuple[bool | None, str, str]:

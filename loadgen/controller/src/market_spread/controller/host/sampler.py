@@ -41,6 +41,7 @@ class Sampler:
         self._rates = Rates()
         self._rows: list[Row] = []
         self._told: dict[str, Values] = {}
+        self._last_second = 0
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -58,19 +59,20 @@ class Sampler:
             self._told[component] = values
 
     def close(self) -> None:
-        """End; everything is with the operating system then. Idempotent; nothing happens before `start`."""
+        """End; everything that was told is with the operating system then. Idempotent; nothing before `start`."""
         if self._thread is None:
             return
         self._ending.set()
         self._thread.join(_CLOSE_S)
         self._thread = None
+        # A second has one sample: what was told after the last one goes into the second behind it.
+        self._add_told(max(self.clock.unix_ns() // _SECOND_NS, self._last_second + 1))
         with suppress(OSError):
             self._flush()
             self._writer.close()
             self._file.close()
 
     def sample(self) -> None:
-        """Look once."""
         unix_ns = self.clock.unix_ns()
         monotonic_s = self.clock.monotonic_ns() / 1e9
         second = unix_ns // _SECOND_NS
@@ -80,10 +82,8 @@ class Sampler:
             if counters is None or counters.pid != pid:
                 counters = self._known[component] = ProcessCounters(pid, descendants=pid != self.machine.own_pid)
             self._take(second, monotonic_s, component, *counters.read())
-        with self._lock:
-            told, self._told = self._told, {}
-        for component, values in told.items():
-            self._add(second, component, values.items())
+        self._add_told(second)
+        self._last_second = second
         # Steps of the clock show as a change of the distance between the two.
         self._add(second, "controller", [("unix_minus_monotonic_ms", (unix_ns / 1e9 - monotonic_s) * 1000)])
 
@@ -99,6 +99,12 @@ class Sampler:
                     with suppress(OSError):
                         self._flush()
             due_ns += _SECOND_NS
+
+    def _add_told(self, second: int) -> None:
+        with self._lock:
+            told, self._told = self._told, {}
+        for component, values in told.items():
+            self._add(second, component, values.items())
 
     def _take(self, second: int, monotonic_s: float, component: str, cumulative: Values, levels: Values) -> None:
         rates = self._rates.of(component, cumulative, monotonic_s)

@@ -9,12 +9,17 @@ from typing import Any
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import AnyProfile, Constant
-from market_spread.common.load.source import Load, find_source
+from market_spread.common.load.source import AnyLoad, Load, RecordLoad, find_source
+from market_spread.common.user_functions import load_function
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Orders, Quotes
 from market_spread.loadgen.files.native import write_native
 from market_spread.loadgen.market.parameters import MARKET, SEQUENCE_MAX, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import Universe, universe
+from market_spread.loadgen.messages import MESSAGES, MessageParameters
+from market_spread.loadgen.recorded import Recorded
 
 # How far a run's first number is behind the newest one that was seen: of the last frames not all need be looked at.
 _SEQUENCE_ROOM = 1_000_000
@@ -39,9 +44,15 @@ class PlannedLoad:
         """The parameters as they travel."""
         return json.dumps(self.parameters)
 
-    def open(self, start_unix_ns: int) -> Load:
+    def open_any(self, start_unix_ns: int) -> AnyLoad:
         """The same load as the sender's, for the same start."""
         return find_source(self.source)(self.parameters, start_unix_ns)
+
+    def open(self, start_unix_ns: int) -> Load:
+        """The same, of quotes and orders."""
+        load = self.open_any(start_unix_ns)
+        assert not isinstance(load, RecordLoad)
+        return load
 
     def slices(self, count: int) -> list["PlannedLoad"]:
         """The load for so many senders together, each its slice of the symbols. UsageError if it cannot be cut."""
@@ -54,6 +65,10 @@ class PlannedLoad:
     def with_parameters(self, **parameters: object) -> "PlannedLoad":
         """The load with these parameters instead of its own."""
         return PlannedLoad(self.source, {**self.parameters, **parameters})
+
+
+# In place of the initial quotes, in a plan that has none.
+NO_LOAD = PlannedLoad("", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,7 @@ class RunPlan:
         return self.warm_up is None
 
     def opened(self, starts_unix_ns: Mapping[str, int]) -> dict[str, Load]:
-        """The loads of those phases that have a start, in the order in which they are sent."""
+        """The loads of those phases that have a start, in the order in which they are sent; not of a system's plan."""
         phases = (phase for phase in PHASES if phase in starts_unix_ns)
         return {phase: getattr(self, phase).open(starts_unix_ns[phase]) for phase in phases}
 
@@ -88,7 +103,7 @@ class RunPlan:
         """
         if newest_sequence == 0:
             return self
-        if self.warm_up is None:
+        if self.warm_up is None or self.initial is NO_LOAD:
             raise UsageError("the topics hold quotes already, and a recording cannot follow them; make the topics anew")
         first = -(-(newest_sequence + _SEQUENCE_ROOM) // _SEQUENCE_ROOM) * _SEQUENCE_ROOM
         warm_up_first = first + self.initial.open(0).messages
@@ -119,7 +134,9 @@ def universe_of(workload: Workload) -> Universe:
 
 
 def plan_of_workload(workload: Workload) -> RunPlan:
-    """The plan of a synthetic market."""
+    """The plan of a synthetic market, or of messages for a system of the user's."""
+    if isinstance(workload, SystemWorkload):
+        return _plan_of_system(workload)
 
     def load(phase: Phase, profile: AnyProfile) -> PlannedLoad:
         parameters = MarketParameters(
@@ -147,27 +164,35 @@ def plan_of_workload(workload: Workload) -> RunPlan:
     )
 
 
-def plan_of_recording(
-    workload: Workload, *, nbbo: Path, orders: Path, rate_per_s: int, origin: Mapping[str, Any]
-) -> RunPlan:
-    """The plan of a replay: all quotes of a native file, then all orders of another one, at a rate.
+def _plan_of_system(workload: SystemWorkload) -> RunPlan:
+    """The plan of a run with a system of the user's: its messages to warm it up, then the load that is measured.
 
-    origin: where the files come from, for the result.
+    UsageError if a file or function that it names is not there, before anything is started.
     """
-    files = {
-        "nbbo": str(nbbo),
-        "orders": str(orders),
-        "buckets": workload.market.partitions,
-        "profile": {"profile": "constant", "messages_per_s": rate_per_s},
-    }
-    return RunPlan(
+    for finds in (*(each.finds for each in workload.output), *map(workload.finds, workload.input)):
+        finds.finder()
+    for reference in filter(None, (workload.check, *(each.reads for each in workload.output))):
+        load_function(reference)
+
+    def load(profile: AnyProfile | Recorded, first_number: int, after: int = 0) -> PlannedLoad:
+        parameters = MessageParameters(
+            inputs=workload.input, profile=profile, seed=workload.seed, first_number=first_number, after=after
+        )
+        return PlannedLoad("messages", MESSAGES.to_mapping(parameters))
+
+    warm_up: Constant | Recorded = Constant(workload.load.highest_per_s, workload.warm_up.duration_s)
+    if isinstance(workload.load, Recorded):
+        warm_up = workload.load.between(0, workload.warm_up.duration_s, workload.input)
+    plan = RunPlan(
         workload=workload,
-        initial=PlannedLoad("recorded", {"part": "initial", **files}),
-        warm_up=None,
-        measured=PlannedLoad("recorded", {"part": "orders", **files}),
+        initial=NO_LOAD,
+        warm_up=load(warm_up, WARM_UP_ORDER_ID_MIN),
+        measured=load(workload.load, 0, warm_up.total()),
         probe_symbols=frozenset(),
-        origin={"source": "recorded", **origin},
+        origin={"source": "system", "system": workload.system.kind},
     )
+    plan.measured.open_any(0)
+    return plan
 
 
 def quotes_of(load: Load) -> Iterator[Quotes]:
@@ -192,6 +217,8 @@ def generate(workload: Workload, *, nbbo: Path, orders: Path, start_unix_ns: int
     if not _INITIAL_BEFORE_NS <= start_unix_ns <= _START_UNIX_NS_MAX:
         raise UsageError(f"--start {start_unix_ns}; use {_INITIAL_BEFORE_NS} to {_START_UNIX_NS_MAX}, Unix nanoseconds")
     plan = plan_of_workload(workload)
+    if plan.initial is NO_LOAD:
+        raise UsageError("the workload names a system of yours, and has no quotes and orders; name one of the market")
     initial = plan.initial.open(start_unix_ns - _INITIAL_BEFORE_NS)
     measured = plan.measured.open(start_unix_ns)
     quote_blocks = chain(initial.blocks(), measured.blocks())

@@ -1,14 +1,11 @@
 """A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
-from pathlib import Path
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import (
     APPLICATIONS,
     BATCH_S_DEFAULT,
@@ -187,6 +184,15 @@ class Workload:
     ] = "warn"
     machine: MachineKeys = field(default_factory=MachineKeys)
 
+    def to_mapping(self) -> dict[str, Any]:
+        """What its file holds."""
+        return WORKLOAD.to_mapping(self)
+
+    @property
+    def subject(self) -> str:
+        """What is under test, in a word or two: the mode of our job."""
+        return self.job.mode
+
     def changed(self, **keys: Any) -> "Workload":
         """The workload with other keys, which are not checked: `changed(name="other", job={"batch_s": 30})`."""
         parts = {name: replace(getattr(self, name), **part) for name, part in keys.items() if isinstance(part, dict)}
@@ -270,26 +276,6 @@ def _linger_ms(info: ValidationInfo) -> float:
 WORKLOAD = Schema(Workload)
 
 
-def _option(key: str, option: str) -> Any:
-    return field(default=None, metadata={"key": key, "option": option})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
-    """What the command line changes of a workload; None leaves it."""
-
-    rate_per_s: int | None = _option("load.messages_per_s", "--rate")
-    duration_s: float | None = _option("load.duration_s", "--duration")
-    mode: str | None = _option("job.mode", "--mode")
-    symbols: int | None = _option("market.symbols", "--symbols")
-    frame_messages: int | None = _option("frames.messages", "--frame-size")
-
-
-def read_workload(path: Path, overrides: Overrides | None = None) -> Workload:
-    """The workload of a file. UsageError naming every error with its line, and what would be right."""
-    return overridden(WORKLOAD.read_yaml(path, "workload", "name"), overrides or Overrides())
-
-
 def run_limits(workload: Workload) -> RunLimits:
     """What the run is judged by, as all who show it are told.
 
@@ -332,32 +318,13 @@ def in_words(limits: RunLimits) -> str:
     )
 
 
-def to_yaml(workload: Workload) -> str:
-    """The file of which `read_workload` makes the same workload."""
-    return yaml.safe_dump(WORKLOAD.to_mapping(workload), sort_keys=False)
-
-
-def overridden(workload: Workload, overrides: Overrides) -> Workload:
-    """The workload with what the command line says, checked as a file is. UsageError if that does not fit."""
-    given = {each: value for each in fields(overrides) if (value := getattr(overrides, each.name)) is not None}
-    if not given:
-        return workload
-    if not (isinstance(workload.load, Constant) or (overrides.rate_per_s is overrides.duration_s is None)):
-        raise UsageError("--rate and --duration need a workload with a constant profile; edit the workload instead")
-    mapping = WORKLOAD.to_mapping(workload)
-    for each, value in given.items():
-        part, _, name = each.metadata["key"].partition(".")
-        mapping[part][name] = value
-    if mapping["job"]["mode"] != workload.job.mode:
-        del mapping["job"]["batch_s"]
-    if overrides.duration_s is not None:
-        mapping["warm_up"]["settle_s"] = max(0, min(workload.warm_up.settle_s, overrides.duration_s / 4))
-        longest_ms = max(Limits().stall_ms, overrides.duration_s * 1000)
-        mapping["limits"]["stall_ms"] = min(workload.limits.stall_ms, longest_ms)
-    try:
-        return WORKLOAD.read(mapping)
-    except UsageError as error:
-        sentence = str(error)
-        for each in given:
-            sentence = sentence.replace(f"{each.metadata['key']}=", f"{each.metadata['option']} ")
-        raise UsageError(sentence) from None
+# Where none is named: the job and the frames of loadgen/workloads/quick.yaml.
+DEFAULT_WORKLOAD = Workload(
+    name="default",
+    seed=1,
+    load=Constant(20_000, 60),
+    market=MarketKeys(symbols=350, partitions=1),
+    frames=FrameKeys(messages=200, linger_ms=2),
+    job=JobKeys(),
+    warm_up=WarmUpKeys(batches=12, duration_s=8, settle_s=5),
+)

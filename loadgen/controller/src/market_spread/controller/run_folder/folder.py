@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError, usage_errors
 
 VERSION = 1
+_LOCK = ".lock"
 
 
 class RunFolder:
@@ -85,7 +86,6 @@ class State:
         self.write()
 
     def fail(self, error: str) -> None:
-        """Note why the newest step failed."""
         self.error = error
         self.write()
 
@@ -116,15 +116,34 @@ def gather_logs(processes: Path, logs: Path) -> None:
 
 @contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
-    """Have the run for this process alone. UsageError if another process carries it out."""
-    descriptor = os.open(folder.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Have the run for this process alone; of one that was refused before it began no folder stays.
+
+    UsageError if another process carries it out.
+    """
+    descriptor = os.open(folder.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        try:
+            yield
+        finally:
+            if os.listdir(folder.path) == [_LOCK]:
+                shutil.rmtree(folder.path)
     except BlockingIOError as error:
         raise UsageError(f"the run {folder.run_id} is going on in another process; wait for its end") from error
     finally:
         os.close(descriptor)
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process of this machine carries out the run of the folder."""
+    try:
+        with (folder / _LOCK).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def new_run_folder(runs_folder: Path, name: str) -> Path:
@@ -132,44 +151,40 @@ def new_run_folder(runs_folder: Path, name: str) -> Path:
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}"
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
         folder = runs_folder / (stem + suffix)
-        try:
+        with usage_errors(f"the run's folder {folder} cannot be made"), suppress(FileExistsError):
             folder.mkdir(parents=True)
             return folder.resolve()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UsageError(f"the run's folder {folder} cannot be made: {error.strerror}") from error
     raise UsageError(f"{runs_folder} has 99 runs of this second; wait a moment")
 
 
 def begin_or_go_on(
-    plan_file: Path, workloads: Mapping[str, Path], options: Sequence[str], **kinds: type
+    plan_file: Path, workloads: Mapping[str, str], options: Sequence[str], **kinds: type
 ) -> dict[str, Any] | None:
     """The plan of the folder; None if there was none, and the folder is begun: who called has to write its plan.
 
-    It keeps the workloads as they were at first. workloads: by their names in the folder. kinds: of what the plan must
-    have besides its options. UsageError if it was begun with other workloads or options of runs, or is damaged.
+    It keeps the workloads as they were at first. workloads: their texts, by their names in the folder. kinds: of what
+    the plan must have besides its options. UsageError if it was begun with other workloads or options of runs, or is
+    damaged.
     """
     folder = plan_file.parent
     if not plan_file.exists():
-        with usage_errors(f"{folder} cannot be made", "name another --folder"):
+        with usage_errors(f"{folder} cannot be made", "name another --runs-folder"):
             folder.mkdir(parents=True, exist_ok=True)
             for name, workload in workloads.items():
-                write_whole(folder / f"{name}.yaml", workload.read_text())
+                write_whole(folder / f"{name}.yaml", workload)
         return None
     for name, workload in workloads.items():
         kept = folder / f"{name}.yaml"
-        if not kept.exists() or kept.read_text() != workload.read_text():
-            what = f"{workload} as {name}" if len(workloads) > 1 else workload
-            raise UsageError(f"{folder} was begun with another workload than {what}; name another --folder")
+        if not kept.exists() or kept.read_text() != workload:
+            raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
     try:
         plan = json_object(plan_file.read_bytes())
         if any(type(plan[key]) is not kind for key, kind in {"options": list, **kinds}.items()):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{plan_file} is damaged; name another --folder") from error
+        raise UsageError(f"{plan_file} is damaged; name another --runs-folder") from error
     before = list(map(str, plan["options"]))
     if before != list(options):
         given = " ".join(before) or "(none)"
-        raise UsageError(f"{folder} was begun with the run options {given}; use them, or another --folder")
+        raise UsageError(f"{folder} was begun with the run options {given}; use them, or another --runs-folder")
     return plan

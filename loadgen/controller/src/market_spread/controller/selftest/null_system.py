@@ -15,7 +15,7 @@ from market_spread.common.config import from_environment
 from market_spread.common.errors import DeadlineError
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.job_contract import TOPICS
-from market_spread.common.kafka.client import Consumer, Partition, Producer
+from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.process.service import ServiceConfig, run_main, serving
 from market_spread.common.processes import cpu_us, stop_event_on_signals
 from market_spread.common.telemetry.recorder import Recorder
@@ -83,7 +83,6 @@ class NullSystem:
             heapq.heappush(self._waiting, (read_us + self.hold_us(order_id), order_id, row.tobytes()))
 
     def hold_us(self, order_id: int) -> int:
-        """How long the order's alert is held back."""
         return self._delay_us if is_held(order_id) else 0
 
     def emit_due(self) -> int:
@@ -103,7 +102,6 @@ class NullSystem:
 
     @property
     def waiting(self) -> int:
-        """Alerts that are held back."""
         return len(self._waiting)
 
 
@@ -117,8 +115,8 @@ class _Loop(JobServicer):
         self._positions: dict[Partition, int] = {
             (topic, number): 0 for topic in (TOPICS.nbbo, TOPICS.orders) for number in range(config.partitions)
         }
-        self._consumer = Consumer(config.bootstrap_servers, client_id="null", security=config)
-        self._producer = Producer(config.bootstrap_servers, client_id="null", security=config)
+        broker = KafkaBroker(config.bootstrap_servers, "null", config)
+        self._consumer, self._producer = broker.consumer(), broker.producer()
         self._system = system(self._send, clock=clock, delay_us=config.delay_us)
 
     def run(self) -> None:

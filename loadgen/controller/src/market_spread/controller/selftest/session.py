@@ -14,7 +14,6 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
@@ -22,14 +21,14 @@ from market_spread.controller.archive.provenance import code, packages
 from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, looked_at
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.host.facts import Host
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
-from market_spread.controller.plan.workload import Overrides, overridden
+from market_spread.controller.plan.reading import Overrides, overridden
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.run_folder.folder import RunFolder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
 from market_spread.controller.session.capture import Capture, finish
-from market_spread.controller.session.lifecycle import require_room
+from market_spread.controller.session.execute import require_room
 from market_spread.controller.session.run import Run
 from market_spread.controller.views.progress import live_progress
 
@@ -105,7 +104,7 @@ def carry_out(
     result = finish(folder, plan, observed, state=capture.state)
     looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict)
     if observed.alerts is not None and environment.witnessed.exists():
-        witnessed = alerts_of(decode_ledger(environment.witnessed.read_bytes()))
+        witnessed = alerts_of(environment.witnessed.read_bytes())
         from_us = judged_from_unix_ns(plan, observed) // 1000
         looked = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
     return replace(looked, verdict=result.verdict, reasons=result.reasons), observed, result

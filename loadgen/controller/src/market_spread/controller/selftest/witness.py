@@ -11,7 +11,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.documents import write_whole
 from market_spread.common.job_contract import TOPICS
-from market_spread.common.kafka.client import Consumer
+from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.process.entry import run_main
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.wire.layout import ALERT
@@ -32,7 +32,7 @@ def serve(config: WitnessConfig) -> None:
     """Read until a signal. It shares no code with the receiver's stamps, nor a process with the null system."""
     stop, clock = stop_event_on_signals(), SystemClock()
     seen: list[tuple[bytes, int, int]] = []
-    with closing(Consumer(config.bootstrap_servers, client_id="witness")) as consumer:
+    with closing(KafkaBroker(config.bootstrap_servers, "witness").consumer()) as consumer:
         consumer.assign({(TOPICS.alerts, 0): 0})
         while not stop.is_set():
             found = consumer.poll(_POLL_S)

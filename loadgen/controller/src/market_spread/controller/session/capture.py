@@ -3,8 +3,7 @@
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from market_spread.common.clock import Clock
@@ -22,16 +21,16 @@ from market_spread.controller.archive.self_test_record import beside
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.host import timeline
-from market_spread.controller.host.counters import MachineCounters
+from market_spread.controller.host.counters import MachineCounters, sign_of_run
 from market_spread.controller.host.facts import Host, this_machine
 from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
 from market_spread.controller.host.sampler import Row, Sampler
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.workload import WORKLOAD, to_yaml
+from market_spread.controller.plan.reading import to_yaml
+from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.run_folder.folder import RunFolder, State
 from market_spread.controller.run_folder.manifest import Manifest, Section, flat
 from market_spread.controller.views import report
-from market_spread.controller.views.run_page import manifest_of, markdown
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +66,7 @@ class Capture:
         self._plan = plan
         self._environment = environment
         self._host = environment.host()
+        self._ending = ExitStack()
         machine = MachineCounters(cgroup=Host().cgroup())
         self._sampler = Sampler(folder.samples, clock=clock, processes=environment.process_ids, machine=machine)
 
@@ -82,6 +82,8 @@ class Capture:
             path = self.folder.path / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         write_whole(self.folder.workload, to_yaml(self._plan.workload))
+        if self._host is not None:
+            self._ending.enter_context(sign_of_run())
         self._sampler.start()
 
     def follow(self, progress: RunProgress) -> None:
@@ -101,7 +103,7 @@ class Capture:
 
     def describe(self, addresses: Addresses) -> None:
         """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
-        settings = WORKLOAD.to_mapping(self._plan.workload)
+        settings = self._plan.workload.to_mapping()
         sections: dict[str, Section] = {
             "code": provenance.code(),
             "packages": provenance.packages(),
@@ -110,6 +112,8 @@ class Capture:
             "data": provenance.data_section(self._plan),
             "measurement": _MEASUREMENT,
         }
+        if isinstance(workload := self._plan.workload, SystemWorkload):
+            sections["system_code"] = provenance.state_of(Path(workload.system.folder))
         try:
             sections |= self._environment.sections(addresses)
         except (MarketSpreadError, OSError, LookupError) as error:
@@ -127,20 +131,20 @@ class Capture:
     def ending(self, observed: Observed) -> None:
         """Keep what the processes leave, before they are ended."""
         self._keep(observed)
+        self._sampler.close()  # the timeline is made of what it has written
         self._environment.capture(self.folder.logs)
 
     def close(self) -> None:
         """End sampling. Idempotent."""
+        self._ending.close()
         self._sampler.close()
 
     def _keep(self, observed: Observed) -> None:
-        evidence = {**self._environment.evidence(), "preflight": [asdict(check) for check in self.checks]}
-        observation.write(self.folder, observed, evidence)
+        observed.checks = self.checks
+        observation.write(self.folder, observed, self._environment.evidence())
 
 
-def finish(
-    folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State, checks: tuple[HostCheck, ...] = ()
-) -> Result:
+def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State) -> Result:
     """Write everything but the report, which shows the verdict that this gives; needs no process of the run.
 
     OSError if something cannot be written.
@@ -153,8 +157,8 @@ def finish(
     components = tuple(sorted({component for component, _ in series.names} - _OUTSIDE))
     from_s, to_s = observed.starts_unix_ns.get("measured", 0) / 1e9, observed.measured_until_unix_ns / 1e9
     cores, pushes = this_machine()["cores"], push_gaps(folder.metrics)
-    seen = Seen(series, components, cores, from_s, to_s, *pushes, preflight=checks)
-    manifest = manifest_of(folder)
+    seen = Seen(series, components, cores, from_s, to_s, *pushes)
+    manifest = report.manifest_of(folder)
     result = result_of(
         plan,
         observed,
@@ -166,7 +170,7 @@ def finish(
         self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
     )
     result.write(folder.path)
-    write_whole(folder.document, markdown(folder, plan, result, series))
+    write_whole(folder.document, report.markdown(folder, plan, result, series))
     folder.samples.unlink(missing_ok=True)
     return result
 

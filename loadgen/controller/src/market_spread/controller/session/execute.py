@@ -1,28 +1,47 @@
-"""What `run` and `replay` have in common: a plan is carried out in view of the user, who may end it early.
+"""A run in view of the user, who may end it early: its folder, progress, notes and result, around its environment.
 
 An interrupted run is resumed: judged from disk if everything is there, otherwise started again in its folder.
 """
 
+import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from market_spread.common.clock import SystemClock
+from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
-from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
+from market_spread.controller.analysis.observed import Observed, RunProgress, judge
 from market_spread.controller.analysis.result import Result
+from market_spread.controller.archive import observation, provenance
+from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
-from market_spread.controller.exits import sentence_of
+from market_spread.controller.exits import is_quiet, sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
-from market_spread.controller.plan.workload import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, State
-from market_spread.controller.session.lifecycle import judge_again, launch, require_room
+from market_spread.controller.plan.reading import read_workload
+from market_spread.controller.plan.system import SystemWorkload
+from market_spread.controller.plan.workload import in_words, run_limits
+from market_spread.controller.run_folder.folder import RunFolder, State, gather_logs, locked, new_run_folder
+from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.session.capture import Capture, finish, write_report
+from market_spread.controller.session.metrics_page import RunNotes, export_page, show_page, verdict_note, with_notes
+from market_spread.controller.session.run import Run
+from market_spread.controller.session.system_run import SystemRun
+from market_spread.controller.views.output import print_result
+from market_spread.controller.views.progress import live_progress, result_table
+from market_spread.loadgen.files.native import write_native
+
+# Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
+_WORKING_BYTES = 200_000_000
+_BYTES_PER_MESSAGE = 200
 
 
 def carry_out(
@@ -42,10 +61,10 @@ def carry_out(
     resumed: the folder of a run that is begun again in it; environment_of: where it is carried out, by the run's id and
     folder; on processes of its own unless told.
     """
-    console, interrupted = Console(stderr=True), threading.Event()
+    console, interrupted, loaded = Console(stderr=True, quiet=is_quiet()), threading.Event(), threading.Event()
 
     def interrupt() -> None:
-        if interrupted.is_set():  # the second Ctrl-C
+        if interrupted.is_set() or not loaded.is_set():  # the second Ctrl-C, or there is nothing to judge yet
             raise KeyboardInterrupt
         set_in_handler(interrupted)
         console.print("ending the run early; once more ends it at once")
@@ -60,9 +79,11 @@ def carry_out(
             clock=SystemClock(),
             console=console,
             interrupted=interrupted,
+            on_load=loaded.set,
             keep_input=keep_input,
             keep=(lambda: stop_event_on_signals().wait()) if keep else None,
             resumed=resumed,
+            print_result=None if as_json else print_result,
         )
     except OSError as error:
         raise RunVoidError(f"the run broke off: {sentence_of(error)}") from error
@@ -76,7 +97,8 @@ def resume(run_id: str, *, runs_folder: Path, as_json: bool) -> Result:
     folder, plan, can_be_judged = interrupted_run(runs_folder, run_id)
     if not can_be_judged:
         return carry_out(plan, runs_folder=runs_folder, as_json=as_json, resumed=folder)
-    result = judge_again(folder, plan, clock=SystemClock(), console=Console(stderr=True))
+    console, shown_by = Console(stderr=True, quiet=is_quiet()), None if as_json else print_result
+    result = judge_again(folder, plan, clock=SystemClock(), console=console, print_result=shown_by)
     if as_json:
         click.echo(result.to_json(), nl=False)
     return result
@@ -104,12 +126,14 @@ def processes_of(
     """What makes the processes of a run on this machine, of that kind unless they are the usual ones."""
     # Only then are the processes' own distributions needed: the image of the run controller has none of them.
     from market_spread.controller.deploy.local.stack import LocalStack
+    from market_spread.controller.deploy.local.system_stack import SystemStack
 
     java = find_java(java_home())
 
     def environment(run_id: str, folder: Path) -> Environment:
         require_room(folder, plan)
-        return (kind or LocalStack)(
+        usual: Callable[..., Environment] = SystemStack if isinstance(plan.workload, SystemWorkload) else LocalStack
+        return (kind or usual)(
             folder=folder / "processes",
             java=java,
             jars=JarCache(),
@@ -121,3 +145,163 @@ def processes_of(
         )
 
     return environment
+
+
+def launch(
+    plan: RunPlan,
+    *,
+    environment_of: Callable[[str, Path], Environment],
+    runs_folder: Path,
+    clock: Clock,
+    console: Console,
+    interrupted: threading.Event,
+    keep_input: bool = False,
+    keep: Callable[[], object] | None = None,
+    resumed: RunFolder | None = None,
+    on_load: Callable[[], object] = lambda: None,
+    print_result: Callable[[RenderableType], object] | None = None,
+) -> Result:
+    """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.
+
+    environment_of: makes the environment, from the run's id and its folder, but starts nothing.
+    keep_input: also write all quotes and the measured orders as they were sent, beside the ledger of alerts.
+    keep: called at the end, while the metrics page is still served; it goes on when this returns.
+    resumed: the folder of a run that is begun again in it, with what an earlier attempt has left deleted.
+    on_load: called from the begin of the measured load on, once or more: before, a run has nothing to show.
+    print_result: where the result goes, if not to the console with the progress.
+    """
+    folder = resumed or RunFolder(new_run_folder(runs_folder, plan.workload.name))
+    run_id = folder.run_id
+    pages: list[str] = []
+
+    def line(text: str) -> None:
+        console.print(text, soft_wrap=True, highlight=False)
+
+    with locked(folder):
+        environment = environment_of(run_id, folder.path)
+        capture = Capture(folder, plan, environment, clock=clock)
+        capture.check_host(line)
+        capture.begin()
+        notes = RunNotes(run_id, clock=clock)
+
+        def started(addresses: Addresses) -> None:
+            notes.start(addresses.aggregator)
+            pages.append(addresses.aggregator_http)
+            line(f"metrics page: {addresses.aggregator_http}")
+            if (hint := environment.how_to_watch(folder.path, addresses)) is not None:
+                line(hint)
+
+        with _ended(environment, capture, notes):
+            limits = run_limits(plan.workload)
+            notes.say("title", f"{plan.workload.name}: {plan.workload.load.highest_per_s:,} messages/s")
+            notes.say("limits", plan.workload.name, in_words(limits), limits=limits)
+            with live_progress(console, clock) as show:
+
+                def shown(progress: RunProgress) -> None:
+                    if progress.phase == "measuring":
+                        on_load()
+                    notes.follow(progress)
+                    capture.follow(progress)
+                    show(progress)
+
+                run = (SystemRun if isinstance(plan.workload, SystemWorkload) else Run)(
+                    plan, environment, run_id=run_id, clock=clock, show=shown, interrupted=interrupted,
+                    on_started=started, on_ready=capture.describe, on_drained=capture.drained,
+                )  # fmt: skip
+                observed = run.carry_out()
+            capture.ending(observed)
+            environment.stop_all_but_aggregator()
+            result = finish(folder, plan, observed, state=capture.state)
+            notes.tell(verdict_note(run_id, plan, observed, result, unix_ns=clock.unix_ns()))
+            notes.close()
+            if keep_input:
+                write_input(folder.path, run.plan, observed)
+            (print_result or partial(console.print, highlight=False))(result_table(result))
+            line(f"\n[dim]{folder.result}[/dim]")
+            if loss := notes.loss:
+                line(f"{loss}; the page has the verdict when the aggregator has ended")
+            show_page(lambda: export_page(pages[0], run_id, folder.path), console)
+            line(f"[dim]{write_report(folder, plan, observed, result, clock=clock)}[/dim]")
+            capture.state.enter(State.DONE)
+            if keep is not None:
+                line(f"metrics page: {pages[0]} (until Ctrl-C)")
+                keep()
+        if notes.waiting:  # nobody else writes the log any more
+            show_page(lambda: with_notes(folder, notes.waiting, clock=clock), console)
+        return result
+
+
+@contextmanager
+def _ended(environment: Environment, capture: Capture, notes: RunNotes) -> Iterator[None]:
+    """Ends all three whatever happens. An error has the step at which it came, and is noted."""
+    try:
+        yield
+    except (MarketSpreadError, OSError) as error:
+        sentence = f"{error} (step: {capture.state.step})"
+        with suppress(OSError):
+            capture.state.fail(sentence)
+        if isinstance(error, MarketSpreadError):
+            raise type(error)(sentence) from error
+        raise
+    finally:
+        notes.close()
+        capture.close()
+        environment.stop()
+
+
+def judge_again(
+    folder: RunFolder,
+    plan: RunPlan,
+    *,
+    clock: Clock,
+    console: Console,
+    print_result: Callable[[RenderableType], object] | None = None,
+) -> Result:
+    """Judge, capture and report what is on disk; no process is started. Shows the result, as `launch` does.
+
+    UsageError if this version draws other messages than were sent: it would judge by orders that nobody saw.
+    """
+    with locked(folder):
+        # Without a manifest it broke off before anything was sent.
+        sections = Manifest.read(folder.manifest).sections if folder.manifest.exists() else None
+        if sections is not None and sections.get("data") != provenance.data_section(plan):
+            commit = sections.get("code", {}).get("git_commit") or "another version"
+            raise UsageError(
+                f"{folder.run_id} cannot be judged by this version, which draws other messages than {commit} did; "
+                "resume it with that one, or start it anew"
+            )
+        state = State(folder.state, clock=clock, can_be_judged=True)
+        state.enter(State.JUDGING)
+        if not folder.logs.exists():
+            gather_logs(folder.processes, folder.logs)
+        observed = observation.read(folder)
+        judge(plan, observed)
+        result = finish(folder, plan, observed, state=state)
+        (print_result or partial(console.print, highlight=False))(result_table(result))
+        console.print()
+        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
+        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
+        path = write_report(folder, plan, observed, result, clock=clock)
+        console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
+        state.enter(State.DONE)
+    return result
+
+
+def require_room(folder: Path, plan: RunPlan) -> None:
+    """UsageError if the disk cannot hold what the broker keeps of the run, and what the processes write."""
+    messages = plan.workload.load.total() + plan.workload.load.highest_per_s * plan.workload.warm_up.duration_s
+    needed_bytes = _WORKING_BYTES + messages * _BYTES_PER_MESSAGE
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes:
+        raise UsageError(
+            f"No space left on device: {folder} has {free_bytes / 1e6:,.0f} MB free, "
+            f"the run needs {needed_bytes / 1e6:,.0f} MB; make room or name another --runs-folder"
+        )
+
+
+def write_input(folder: Path, plan: RunPlan, observed: Observed) -> None:
+    """Quotes and orders for `market-spread check`: made again from the plan, with the times when its loads began."""
+    loads = plan.opened(observed.starts_unix_ns)
+    write_native(folder / "nbbo.messages", (block.quotes.rows for load in loads.values() for block in load.blocks()))
+    if "measured" in loads:
+        write_native(folder / "orders.messages", (block.orders.rows for block in loads["measured"].blocks()))

@@ -18,6 +18,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
+from market_spread.common.words import counted
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, too_few_clusters
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
@@ -69,6 +70,12 @@ class RunNotes:
         with self._something:
             return tuple(self._waiting)
 
+    @property
+    def loss(self) -> str:
+        """What the aggregator did not take, as a sentence; empty if it took all. After `close`."""
+        lost = len(self.waiting) + self.dropped
+        return f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s" if lost else ""
+
     def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
         """Note it as of now. kind: title, phase, event, or limits with what the run is judged by."""
         self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, limits=limits))
@@ -91,7 +98,6 @@ class RunNotes:
             self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
 
     def start(self, address: str) -> None:
-        """Begin to send."""
         channel = self._ending.enter_context(channel_to(address))
         thread = threading.Thread(target=self._run, args=(MetricsStub(channel),), name="notes", daemon=True)
         thread.start()

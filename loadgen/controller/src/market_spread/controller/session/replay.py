@@ -5,16 +5,16 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
 import numpy as np
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.result import Result
-from market_spread.controller.plan.defaults import DEFAULT_WORKLOAD
+from market_spread.controller.exits import say
 from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, MS_MAX, Limits, VoidLimits
-from market_spread.controller.plan.plan import RunPlan, plan_of_recording
+from market_spread.controller.plan.plan import PlannedLoad, RunPlan
+from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session.execute import carry_out
 from market_spread.loadgen.columns import symbol_codes
 from market_spread.loadgen.files.fixish import convert_fixish
@@ -39,11 +39,11 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
     with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as converted_folder:
         converted = convert_fixish(nbbo, orders, Path(converted_folder))
         problems = converted.problems
-        click.echo(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders", err=True)
+        say(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders")
         for problem in problems[:_PROBLEMS_SHOWN]:
-            click.echo(f"left out: {problem}", err=True)
+            say(f"left out: {problem}")
         if len(problems) > _PROBLEMS_SHOWN:
-            click.echo(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all", err=True)
+            say(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all")
         plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
         result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
         # What the messages do not tell is kept with the run: the original order ids, and what was left out.
@@ -55,7 +55,10 @@ def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_
 
 
 def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
-    """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed."""
+    """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed.
+
+    origin: where they come from, for the result.
+    """
     symbols = np.empty(0, np.int64)
     for decoded in read_native(nbbo, NBBO):
         symbols = np.union1d(symbols, symbol_codes(decoded.texts("symbol")))
@@ -85,6 +88,12 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
             stolen_share=1, foreign_share=1, throttled_share=1, missing_share=1, drift_share=DRIFT_SHARE_MAX
         ),
     )
-    return plan_of_recording(
-        workload, nbbo=nbbo.resolve(), orders=orders.resolve(), rate_per_s=rate_per_s, origin=origin
+    how = {"buckets": workload.market.partitions, "messages_per_s": rate_per_s}
+    return RunPlan(
+        workload=workload,
+        initial=PlannedLoad("recorded", {"file": str(nbbo.resolve()), "layout": NBBO.name, **how}),
+        warm_up=None,
+        measured=PlannedLoad("recorded", {"file": str(orders.resolve()), "layout": ORDER.name, **how}),
+        probe_symbols=frozenset(),
+        origin={"source": "recorded", **origin},
     )

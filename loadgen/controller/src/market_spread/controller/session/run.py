@@ -11,24 +11,22 @@ from typing import Any
 import psutil
 
 from market_spread.common.clock import Clock, polls
-from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.job_contract import ALL_DECISIONS, TOPICS
+from market_spread.common.errors import DeadlineError, MarketSpreadError, RunVoidError, UsageError
+from market_spread.common.job_contract import ALL_DECISIONS
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
-from market_spread.controller.analysis.cpu import CpuReading, interval_ns
+from market_spread.controller.analysis.cpu import LOOKS_MAX, CpuReading
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
-from market_spread.controller.clients.services import Addresses, Clients, Partition, sent_ends
+from market_spread.controller.clients.services import JOB_STARTS_WITHIN_S, Addresses, Clients, Partition, sent_ends
 from market_spread.controller.clients.watch import Watch
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
-_POLL_NS = 250_000_000
-_START_TIMEOUT_S = 180
+POLL_S = 0.25
 _DRAIN_TIMEOUT_S = 300
 _SEND_AHEAD_NS = 500_000_000
-_INPUTS = (TOPICS.nbbo, TOPICS.orders)
+_WORKING_OFF = "working off the warm-up"
 
 
 @dataclass(eq=False)
@@ -57,6 +55,7 @@ class Run:
         self._begun_ns = self.clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
         self._watch = Watch(clock=self.clock)
+        self._topics: tuple[str, ...] = ()  # that the load goes to, if it is not the market's
 
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
@@ -72,12 +71,17 @@ class Run:
             self._show("judging")
             self._collect(clients, observed)
             self.on_drained(observed)
-            judge(self.plan, observed)
+            self._judge(observed)
         except UsageError:
             raise
         except MarketSpreadError as error:
             self._note(error, observed)
             self._salvage(clients, observed)
+        except KeyboardInterrupt:
+            if not self.environment.is_new:  # its sender lives on
+                with suppress(MarketSpreadError):
+                    clients.stop_sending()
+            raise
         finally:
             clients.close()  # ends the calls of those that watch
             self._watch.close()
@@ -95,11 +99,11 @@ class Run:
             self._begin_behind(clients, observed)
         self._send("initial", clients, observed, "loading the initial quotes")
         initial_ends = dict(self._ends)
-        self._wait_for_job(clients, lambda job: job.batch_id >= 0 or job.phase == Phase.PHASE_RUNNING)
+        clients.wait_for_job(self._starting, or_first_batch=True)
         self.on_ready(addresses)
         if self.plan.warm_up is not None:
             self._send("warm_up", clients, observed, "warming up")
-        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
+        clients.wait_for_job(self._starting)
         self._wait_until_ready(clients, observed, initial_ends)
 
     def _begin_behind(self, clients: Clients, observed: Observed) -> None:
@@ -112,21 +116,22 @@ class Run:
         if other.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING):
             raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
         clients.stop_receiving()
-        self._wait_for_job(clients, lambda job: job.phase == Phase.PHASE_RUNNING)
-        held = clients.describe_topics()
-        inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in _INPUTS}
+        clients.wait_for_job(self._starting)
+        held, nbbo = clients.describe_topics(), clients.topics.nbbo
+        sources = (nbbo, clients.topics.orders)
+        inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in sources}
         if any(inputs.values()):
             say = "waiting for what the topics hold"
             self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
             held = clients.describe_topics()  # what was in them may have led to alerts
-        partitions = sum(end.topic == TOPICS.nbbo for end in held.ends)
+        partitions = sum(end.topic == nbbo for end in held.ends)
         if partitions != (wanted := self.plan.workload.market.partitions):
             raise UsageError(
-                f"the topic {TOPICS.nbbo} has {partitions} partitions and the workload {wanted}; "
+                f"the topic {nbbo} has {partitions} partitions and the workload {wanted}; "
                 "change market.partitions of the workload, or make the topics anew"
             )
         self.plan = self.plan.behind(held.newest_sequence)
-        outputs = [end for end in held.ends if end.topic not in _INPUTS]
+        outputs = [end for end in held.ends if end.topic not in sources]
         clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN, outputs)
         job = clients.job_status()
         observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
@@ -159,7 +164,7 @@ class Run:
             clients.drain_job(self._ends, _DRAIN_TIMEOUT_S)
             clients.drain_receiver(60)
 
-        self._watch.ask_broker(clients.describe_topics)
+        self._watch.ask_broker(lambda: clients.describe_topics(self._topics))
         self._look_on_while(drain, clients, observed, "draining")
         observed.round_trips["after"] = clients.take_round_trips()
         observed.drained = True
@@ -169,7 +174,7 @@ class Run:
         pool = ThreadPoolExecutor(1)
         working = pool.submit(work)
         pool.shutdown(wait=False)  # it ends with its calls, at the latest when the clients are closed
-        while wait([working], _POLL_NS / 1e9).not_done:
+        while wait([working], POLL_S).not_done:
             self.environment.check_alive()
             self._look(clients, observed, say)
         self._look(clients, observed, say)
@@ -182,14 +187,17 @@ class Run:
             with suppress(MarketSpreadError):
                 observed.received = clients.receiver_status()
                 self._collect(clients, observed)
-                judge(self.plan, observed)
+                self._judge(observed)
 
     def _collect(self, clients: Clients, observed: Observed) -> None:
         observed.silences = self._watch.silences()
         observed.ledger = clients.ledger(self.run_id, "alerts")
-        observed.alerts = alerts_of(decode_ledger(observed.ledger))
+        observed.alerts = alerts_of(observed.ledger)
         if self.plan.workload.decisions == ALL_DECISIONS:
             observed.decisions_ledger = clients.ledger(self.run_id, "decisions")
+
+    def _judge(self, observed: Observed) -> None:
+        judge(self.plan, observed)
 
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
@@ -201,6 +209,7 @@ class Run:
             frame_messages=self.plan.workload.frames.messages if phase != "initial" else 200,
             start_unix_ns=self.clock.unix_ns() + _SEND_AHEAD_NS,
             limits=run_limits(self.plan.workload),
+            topics=self._topics,
         )
         stopped = False
         while True:
@@ -216,7 +225,7 @@ class Run:
             if self.interrupted.is_set() and not stopped:
                 clients.stop_sending()
                 stopped = True
-            self.clock.sleep_ns(_POLL_NS)
+            self.clock.sleep_ns(round(POLL_S * 1e9))
         for key, end in sent_ends([status]).items():
             self._ends[key] = max(self._ends.get(key, 0), end)
         if phase != "measured":
@@ -230,7 +239,7 @@ class Run:
         job, start_ns = observed.job, observed.starts_unix_ns["measured"]
         from_ns = start_ns + round(self.plan.workload.warm_up.settle_s * 1e9)
         to_ns = start_ns + round(self.plan.duration_s * 1e9)
-        due_ns = observed.looks[-1].unix_ns + max(interval_ns(to_ns - from_ns), 1) if observed.looks else from_ns
+        due_ns = observed.looks[-1].unix_ns + max((to_ns - from_ns) // LOOKS_MAX, 1) if observed.looks else from_ns
         if due_ns <= job.counted_unix_ns <= to_ns:
             look = CpuReading(
                 unix_ns=job.counted_unix_ns,
@@ -243,35 +252,28 @@ class Run:
             )
             observed.looks = (*observed.looks, look)
 
-    def _wait_for_job(self, clients: Clients, ready: Callable[[JobStatusResponse], bool]) -> None:
-        for _ in polls(self.clock, _START_TIMEOUT_S, every_s=_POLL_NS / 1e9):
-            if ready(status := clients.job_status()):
-                return
-            self.environment.check_alive()
-            self._show("starting", job=status)
-            if status.phase == Phase.PHASE_FAILED:
-                break
-        raise RunFailedError(f"the job did not start: {status.detail}")
+    def _starting(self, job: JobStatusResponse) -> None:
+        self.environment.check_alive()
+        self._show("starting", job=job)
 
     def _wait_until_ready(self, clients: Clients, observed: Observed, initial_ends: Mapping[Partition, int]) -> None:
         """Until a committed batch covers the initial quotes, each bucket's probe has answered, and no backlog is left.
 
         The short batches take less than the warm-up sends; measured orders would wait behind what piled up.
         """
-        timeout_s = 3 * self.plan.workload.job.batch_s + _START_TIMEOUT_S
-        for _ in polls(self.clock, timeout_s, every_s=_POLL_NS / 1e9):
+        timeout_s = 3 * self.plan.workload.job.batch_s + JOB_STARTS_WITHIN_S
+        # A drain ends a long batch, for which a replay would wait: its short ones were over before its quotes came.
+        self._look_on_while(lambda: clients.drain_job(initial_ends, timeout_s), clients, observed, _WORKING_OFF)
+        for _ in polls(self.clock, timeout_s, every_s=POLL_S):
             if self.interrupted.is_set():
                 return
             self.environment.check_alive()
-            job, receiver = clients.job_status(), _receiving(clients.receiver_status())
-            self._show("working off the warm-up", receiver=receiver, job=job)
-            committed = {(end.topic, end.partition): end.offset for end in job.committed}
+            job, receiver = clients.job_status(), receiving(clients.receiver_status())
+            self._show(_WORKING_OFF, receiver=receiver, job=job)
             if silent := self.plan.probe_symbols - set(receiver.warm_up_symbols):
                 what = f"no alert came for the probes {', '.join(sorted(silent))}"
             elif (backlog := observed.sent_before - job.messages_processed) > 0:
                 what = f"{backlog} messages of the warm-up were not processed"
-            elif any(committed.get(key, 0) < end for key, end in initial_ends.items()):
-                what = "nothing was committed"
             else:
                 return
         raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
@@ -279,7 +281,7 @@ class Run:
     def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
         sender = clients.sender_status()
         self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
-        observed.received, observed.job = _receiving(clients.receiver_status()), clients.job_status()
+        observed.received, observed.job = receiving(clients.receiver_status()), clients.job_status()
         observed.job_restarts = self.environment.job_restarts
         self._show(say, sender=sender, receiver=observed.received, job=observed.job, sent_before=observed.sent_before)
         return sender
@@ -300,7 +302,7 @@ class Run:
                 observed.error = cause
 
 
-def _receiving(status: ReceiverStatusResponse) -> ReceiverStatusResponse:
+def receiving(status: ReceiverStatusResponse) -> ReceiverStatusResponse:
     """The status of a receiver that receives. RunVoidError if it has given up, though its process lives on."""
     if status.phase == Phase.PHASE_FAILED:
         raise RunVoidError(f"the receiver failed: {status.detail}")

@@ -11,6 +11,8 @@ from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.processes import call_on_signals
 from market_spread.controller.deploy.local.process import ending_with_parent
 
+_STANDARD_ERROR = 2
+
 
 class CarryOut(Protocol):
     """Carries out a run of a workload, whose folder is then below runs_folder. Its verdict is in its document.
@@ -24,18 +26,31 @@ class CarryOut(Protocol):
 class RunProcess:
     """Carries out runs by the command, with some options more. Use it from the main thread."""
 
-    def __init__(self, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, options: Sequence[str] = (), *, quiet: bool = False, checkout: Path | None = None, name: str = ""
+    ) -> None:
+        """quiet: neither their progress nor their results are shown; otherwise both are on standard error.
+
+        checkout: the working tree whose own command makes them, if it has one in its environment; name: of the workload
+        there, which is run instead of a copy: another version may not know all that this one writes.
+        """
+        self._workload = None if checkout is None else checkout / name
+        own = None if checkout is None else (checkout / ".venv" / "bin" / "market-spread").absolute()
+        is_there = own is not None and own.exists()
+        self._command = [str(own)] if is_there else [sys.executable, "-m", "market_spread.controller.cli.main"]
         self._options = tuple(options)
+        self._quiet = quiet
         self._process: subprocess.Popen[bytes] | None = None
         self._interrupted = False
 
     def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
         call_on_signals(self._interrupt)
-        command = [sys.executable, "-m", "market_spread.controller.cli.main", "run", str(workload)]
-        command += ["--runs-folder", str(runs_folder), *options, *self._options]
+        command = [*self._command, *(["--quiet"] if self._quiet else [])]
+        command += ["run", str(self._workload or workload), "--runs-folder", str(runs_folder), *options, *self._options]
         # A session of its own, so that Ctrl-C reaches the run once, through here.
+        output = subprocess.DEVNULL if self._quiet else _STANDARD_ERROR  # the other one is for what is said of all runs
         self._process = subprocess.Popen(
-            [*ending_with_parent(), *command], stdin=subprocess.DEVNULL, start_new_session=True
+            [*ending_with_parent(), *command], stdin=subprocess.DEVNULL, stdout=output, start_new_session=True
         )
         status = self._process.wait()
         if self._interrupted:

@@ -14,11 +14,10 @@ from functools import cache, lru_cache
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 from scipy import signal
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.statistics.intervals import Floats
 
 SEGMENT_MIN = 5
 PERMUTATIONS = 499
@@ -91,7 +90,7 @@ def _without_change(logs: Floats, memory_min: float, rng: np.random.Generator) -
 
 
 @lru_cache(maxsize=8)
-def _splits(count: int) -> tuple[Places, Places]:
+def _splits(count: int) -> tuple[Int64s, Int64s]:
     """All ways to take two neighbouring parts of a series, the first from its begin: to at, and from there to to.
 
     The second need not reach to the end: so a change that goes back again is found, too.
@@ -101,7 +100,7 @@ def _splits(count: int) -> tuple[Places, Places]:
     return at[legal], to[legal]
 
 
-def _best_split(logs: Floats) -> tuple[Floats, Places]:
+def _best_split(logs: Floats) -> tuple[Floats, Int64s]:
     """By series the largest energy distance of two parts, by its mean distance, and where the second begins."""
     at, to = _splits(logs.shape[1])
     distances = np.abs(logs[:, :, np.newaxis] - logs[:, np.newaxis, :])

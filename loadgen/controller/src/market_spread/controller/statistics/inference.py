@@ -7,10 +7,9 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-Floats = npt.NDArray[np.float64]
+from market_spread.controller.statistics.intervals import Floats
 
 # All signs of so many pairs are tried; of more pairs, a draw of as many.
 _EXACT_PAIRS_MAX = 12
@@ -29,7 +28,6 @@ class ConfidenceInterval:
     high: float | None
 
     def lies_within(self, limit: float) -> bool:
-        """Whether all of it is between -limit and limit."""
         return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
 
 

@@ -6,7 +6,6 @@ observations, Annals of Statistics 17 (1989), with the non-overlapping blocks of
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,52 +26,32 @@ _SEED = 20_240_229
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PercentileEstimate:
-    """A percentile, nanoseconds, with its 95% interval; and how many clusters of time the samples not below it form.
-
-    The value is None where it is of a tail that too few clusters support, the interval wherever they are too few, and
-    where the time has too few blocks.
-    """
-
-    value_ns: int | None
-    low_ns: int | None
-    high_ns: int | None
-    clusters: int
-
-
-def percentiles_with_intervals(
+def intervals_and_clusters(
     intended_us: Int64s, latency_us: Int64s, names: Iterable[str]
-) -> dict[str, PercentileEstimate]:
-    """Percentiles of latencies (n,) by their intended times (n,), microseconds, in any order; names as `p99.9`.
+) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """95% intervals of percentiles, and how many clusters of time the samples not below each form; names as `p99.9`.
 
-    Values are those of `HdrCounts.percentile`; one without 10 samples above it is left out. From p95 on a value needs
-    10 clusters not below it, and so does any interval. That is of a block bootstrap: blocks of 5 s, 1,000 draws,
-    always the same. ValueError if a name is none of a percentile.
+    Of latencies (n,) by their intended times (n,), microseconds, in any order. A percentile without 10 samples above it
+    has neither; an interval, from `low_ns` to `high_ns`, needs 10 clusters and 10 blocks. It is that of a block
+    bootstrap: blocks of 5 s, 1,000 draws, always the same.
     """
     total = HdrCounts(latency_us)
     percents = {name: percent for name in names if total.supports(percent := _percent(name))}
     if not percents:
-        return {}
+        return {}, {}
     order = np.argsort(intended_us, kind="stable")
     age_us, latency_us = intended_us[order] - intended_us[order[0]], latency_us[order]
     buckets = bucket_indices(np.clip(latency_us, 0, HIGHEST_US))
-    values_us = total.percentiles(list(percents.values()))
-    value_buckets = bucket_indices(np.minimum(values_us, HIGHEST_US))
-    blocks = -(-int(age_us[-1]) // BLOCK_US)
-    interval_ns = _bootstrap(age_us, blocks, buckets, total.max_us) if blocks >= BLOCKS_MIN else None
-    found: dict[str, PercentileEstimate] = {}
-    for (name, percent), value_us, value_bucket in zip(percents.items(), values_us, value_buckets, strict=True):
-        clusters = count_clusters(age_us[buckets >= value_bucket])
-        enough = clusters >= CLUSTERS_MIN
-        low_ns, high_ns = interval_ns(percent) if enough and interval_ns else (None, None)
-        value_ns = value_us * 1000 if enough or percent < _TAIL_FROM else None
-        found[name] = PercentileEstimate(value_ns, low_ns, high_ns, clusters)
-    return found
+    lowest = bucket_indices(np.minimum(total.percentiles(list(percents.values())), HIGHEST_US))
+    clusters = {name: count_clusters(age_us[buckets >= of]) for name, of in zip(percents, lowest, strict=True)}
+    if (blocks := -(-int(age_us[-1]) // BLOCK_US)) < BLOCKS_MIN:
+        return {}, clusters
+    interval_ns = _bootstrap(age_us, blocks, buckets, total.max_us)
+    return {name: interval_ns(percents[name]) for name, n in clusters.items() if n >= CLUSTERS_MIN}, clusters
 
 
 def is_of_tail(name: str) -> bool:
-    """Whether the percentile, as `p99.9`, is one that needs clusters to be shown. ValueError if it is none."""
+    """Whether the percentile, as `p99.9`, is one that needs clusters to be shown."""
     return _percent(name) >= _TAIL_FROM
 
 
@@ -90,16 +69,10 @@ def count_clusters(times_us: Int64s) -> int:
 
 
 def _percent(name: str) -> float:
-    try:
-        percent = float(name.removeprefix("p"))
-    except ValueError:
-        percent = 0.0
-    if not name.startswith("p") or not 0 < percent < 100:
-        raise ValueError(f"{name!r} names no percentile; use one as p50 or p99.9")
-    return percent
+    return float(name.removeprefix("p"))
 
 
-def _bootstrap(age_us: Int64s, blocks: int, buckets: Int64s, max_us: int) -> Callable[[float], tuple[int, int]]:
+def _bootstrap(age_us: Int64s, blocks: int, buckets: Int64s, max_us: int) -> Callable[[float], dict[str, int]]:
     """The 2.5th to 97.5th percentile of the drawn percentiles, by percentile, each from a histogram of whole blocks."""
     of_block = np.minimum(age_us // BLOCK_US, blocks - 1)
     of_bucket = np.bincount(buckets)
@@ -111,11 +84,11 @@ def _bootstrap(age_us: Int64s, blocks: int, buckets: Int64s, max_us: int) -> Cal
     drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=DRAWS).astype(np.float64)
     samples = drawn @ below[-1]
 
-    def interval_ns(percent: float) -> tuple[int, int]:
+    def interval_ns(percent: float) -> dict[str, int]:
         slots = _first_reaching(np.maximum(1, np.floor(percent * samples / 100 + 0.5)), below, drawn)
         values = np.sort(np.minimum(highest_values(used[slots]), max_us))
         low, high = np.percentile(values, [2.5, 97.5], method="inverted_cdf")
-        return 1000 * int(low), 1000 * int(high)
+        return {"low_ns": 1000 * int(low), "high_ns": 1000 * int(high)}
 
     return interval_ns
 

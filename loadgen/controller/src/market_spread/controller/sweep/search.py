@@ -70,6 +70,7 @@ def limit_of(counts: Mapping[int, tuple[int, int]], drift_share: float) -> Limit
     tails = (1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2
     low, middle, high = np.interp(tails, by_limit.cumsum() - by_limit / 2, limits)
     drift = -special.ndtri(tails[0]) * np.log1p(drift_share)
+    agree = rates[held > 0].min() < middle < rates[broken > 0].max()
     return Limit(
         rate=float(np.exp(middle)),
         low=float(np.exp(middle - np.hypot(middle - low, drift))),
@@ -77,9 +78,7 @@ def limit_of(counts: Mapping[int, tuple[int, int]], drift_share: float) -> Limit
         search_low=float(np.exp(low)),
         search_high=float(np.exp(high)),
         spread=float(np.exp((weights.sum(axis=1) * np.log(_SPREADS)).sum() / weights.sum())),
-        is_bracketed=bool(
-            rates[held > 0].min() < middle < rates[broken > 0].max() and high - low < np.log(_BRACKET_RATIO_MAX)
-        ),
+        is_bracketed=bool(agree and high - low < np.log(_BRACKET_RATIO_MAX)),
     )
 
 
@@ -110,10 +109,11 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A run at a rate, and what it says."""
+    """A run at a rate, what it says, and why, in the first sentence that speaks for it; empty if the rate is held."""
 
     rate: int
     outcome: RateOutcome
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +206,16 @@ class _Ends:
     """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
-        outcomes: dict[int, list[RateOutcome]] = defaultdict(list)
+        tried: dict[int, list[RateOutcome]] = defaultdict(list)
         for trial in trials:
-            outcomes[trial.rate].append(trial.outcome)
-        self.counts = {
-            rate: (of.count(RateOutcome.HELD), of.count(RateOutcome.BROKEN)) for rate, of in outcomes.items()
-        }
-        self.void = {rate for rate, of in outcomes.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
+            tried[trial.rate].append(trial.outcome)
+        self.counts = {rate: (of.count(RateOutcome.HELD), of.count(RateOutcome.BROKEN)) for rate, of in tried.items()}
+        self.void = {rate for rate, of in tried.items() if len(of) == of.count(RateOutcome.VOID) >= VOID_MAX}
         good = {rate for rate, (held, broken) in self.counts.items() if held > broken}
         bad = {rate for rate, (held, broken) in self.counts.items() if held < broken} | self.void
         settled_floor = max((rate for rate in good if self.counts[rate][0] > 1), default=0)
         self.ceiling = min((rate for rate in bad if rate > settled_floor), default=None)
-        below = {rate for rate in outcomes if self.ceiling is None or rate < self.ceiling}
+        below = {rate for rate in tried if self.ceiling is None or rate < self.ceiling}
         self.floor = max(below & good, default=None)
         # A rate between the ends that must be tried again: its runs say both, or were void.
         undecided = below - good - bad

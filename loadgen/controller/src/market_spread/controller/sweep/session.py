@@ -20,6 +20,7 @@ from market_spread.controller.analysis.objectives import assess
 from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.plan.reading import standalone
 from market_spread.controller.run_folder.folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step, round_rate
@@ -31,19 +32,11 @@ SCHEMA_VERSION = 1
 _IN_PICTURE = ("p50", "p99", "p99.9")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """An outcome, and why, in the first sentence that speaks for it; empty if it is held."""
-
-    outcome: RateOutcome
-    reason: str = ""
-
-
-def judge(run: RecordedRun, objectives: Objectives) -> Finding:
+def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
     """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few alerts tell of one."""
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
-        return Finding(outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
+        return Trial(rate, outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
     evidence = assess(objectives, run.achieved)
     for each in evidence:
         if each.holds is None and each.unit == "ms":
@@ -51,13 +44,12 @@ def judge(run: RecordedRun, objectives: Objectives) -> Finding:
                 f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few alerts for it; "
                 "make the runs longer with -- --duration, or have more probes in the workload"
             )
-    return next(
-        (Finding(RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False), Finding(RateOutcome.HELD)
-    )
+    broken = (Trial(rate, RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False)
+    return next(broken, Trial(rate, RateOutcome.HELD))
 
 
 # The runs at a rate, by their start, and what each says; and those of all rates that were tried, ascending.
-JudgedRuns = Sequence[tuple[RecordedRun, Finding]]
+JudgedRuns = Sequence[tuple[RecordedRun, Trial]]
 Points = Mapping[int, JudgedRuns]
 
 
@@ -77,7 +69,7 @@ class Probing:
 
         Search and objectives may be others than before: what the runs say is found out anew from their documents.
         """
-        begin_or_go_on(folder / PLAN_FILE, {"workload": workload}, options)
+        begin_or_go_on(folder / PLAN_FILE, {"workload": standalone(workload)}, options)
         document = {"search": asdict(search), "objectives": asdict(objectives), "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(document, indent=2) + "\n")
         return Probing(folder, search, objectives)
@@ -86,12 +78,12 @@ class Probing:
         """All rates that were tried, ascending."""
         rates = sorted(int(path.name) for path in (self.folder / "rates").glob("*") if path.name.isdecimal())
         runs = {rate: runs_below(self._runs_at(rate)) for rate in rates}
-        return {rate: [(run, judge(run, self.objectives)) for run in of] for rate, of in runs.items() if of}
+        return {rate: [(run, judge(rate, run, self.objectives)) for run in of] for rate, of in runs.items() if of}
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
         """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
         while True:
-            made = [(run, Trial(rate, of.outcome)) for rate, runs in self.points().items() for run, of in runs]
+            made = [each for runs in self.points().values() for each in runs]
             made.sort(key=lambda each: (each[0].started, each[0].run_id))
             step = next_step(self.search, [trial for _, trial in made])
             if isinstance(step, RateLimit):
@@ -106,8 +98,8 @@ class Probing:
             there = runs_below(folder)
             if len(there) == before:
                 raise RunVoidError(f"the run left no result in {folder}; run the same command again")
-            finding = judge(there[-1], self.objectives)
-            say(f"  {finding.outcome.value}: {finding.reason}" if finding.reason else f"  {finding.outcome.value}")
+            trial = judge(step.rate, there[-1], self.objectives)
+            say(f"  {trial.outcome.value}: {trial.reason}" if trial.reason else f"  {trial.outcome.value}")
 
     def _runs_at(self, rate: int) -> Path:
         return self.folder / "rates" / str(rate)
@@ -134,9 +126,9 @@ def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str
         "objectives": objectives.text,
         **asdict(found),
         "runs": [
-            {"rate": rate, "run_id": run.run_id, "outcome": finding.outcome.value, "reason": finding.reason}
-            for rate, runs in points.items()
-            for run, finding in runs
+            {"rate": trial.rate, "run_id": run.run_id, "outcome": trial.outcome.value, "reason": trial.reason}
+            for runs in points.values()
+            for run, trial in runs
         ],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -147,10 +139,8 @@ def _answer(found: RateLimit) -> str:
     if found.is_contradictory:
         return "has no limit that its runs agree on"
     if limit is not None:
-        return (
-            f"holds {round_rate(limit.rate):,} messages/s "
-            f"(95% interval {round_rate(limit.low):,} to {round_rate(limit.high):,})"
-        )
+        rate, low, high = map(round_rate, (limit.rate, limit.low, limit.high))
+        return f"holds {rate:,} messages/s (95% interval {low:,} to {high:,})"
     return f"holds {found.held:,} messages/s or more" if found.held else "holds no rate that was tried"
 
 
@@ -195,14 +185,14 @@ def _sentences(found: RateLimit, points: Points) -> tuple[str, ...]:
         said.append(
             f"not bracketed: by its runs the limit may be anywhere from {round_rate(limit.search_low):,} to "
             f"{round_rate(limit.search_high):,} messages/s; allow more of them with --repeats, make them longer with "
-            "-- --duration, or search again at another hour with another --folder"
+            "-- --duration, or search again at another hour with another --runs-folder"
         )
     if found.held:
         said.append(f"{found.held:,} messages/s: {_counts(points[found.held])}")
     if found.broken is None:
         said.append("no higher rate was tried: it is the highest that --to allows")
     else:
-        reason = next((finding.reason for _, finding in points[found.broken] if finding.reason), "")
+        reason = next((trial.reason for _, trial in points[found.broken] if trial.reason), "")
         said.append(f"{found.broken:,} messages/s: {_counts(points[found.broken])}; {reason}")
     if found.is_rig_bound:
         said.append("the runs at the upper end are void, so the system may hold more than the rig can show here")
@@ -210,12 +200,12 @@ def _sentences(found: RateLimit, points: Points) -> tuple[str, ...]:
 
 
 def _counts(runs: JudgedRuns) -> str:
-    counts = Counter(finding.outcome for _, finding in runs)
+    counts = Counter(trial.outcome for _, trial in runs)
     return ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in RateOutcome if counts[outcome])
 
 
 def _verdict(runs: JudgedRuns) -> RateOutcome:
-    counts = Counter(finding.outcome for _, finding in runs)
+    counts = Counter(trial.outcome for _, trial in runs)
     if counts[RateOutcome.HELD] > counts[RateOutcome.BROKEN]:
         return RateOutcome.HELD
     return RateOutcome.BROKEN if counts[RateOutcome.BROKEN] else RateOutcome.VOID
@@ -239,6 +229,6 @@ def _median_ms(runs: JudgedRuns, percentile: str) -> float | None:
 
 def _median(runs: JudgedRuns, path: str, divisor: float = 1.0) -> float | None:
     """Over the runs that were judged; over the void ones if there are no others."""
-    judged = [run for run, finding in runs if finding.outcome is not RateOutcome.VOID] or [run for run, _ in runs]
+    judged = [run for run, trial in runs if trial.outcome is not RateOutcome.VOID] or [run for run, _ in runs]
     values = [run.figures[path] for run in judged if path in run.figures]
     return float(np.median(values)) / divisor if values else None

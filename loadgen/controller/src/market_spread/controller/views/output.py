@@ -143,25 +143,39 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
     """Show the page on standard output, and write it to the files. UsageError if one cannot be written.
 
     markdown: `-` puts Markdown on standard output; the pictures of a file are beside it, as `<name>.svg`,
-    `<name>-2.svg` and so on. instead: what is printed in the place of the page.
+    `<name>-2.svg` and so on; beside a device or a pipe there are none. instead: what is printed in the place of the
+    page.
     """
     if html is not None:
         write_text(html, html_view(page))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
         names: dict[int, str] = {}
-        for number, picture in enumerate((part for part in page.parts if isinstance(part, Picture)), 1):
-            names[id(picture)] = f"{markdown.stem}.svg" if number == 1 else f"{markdown.stem}-{number}.svg"
-            write_text(markdown.with_name(names[id(picture)]), picture.svg)
-        write_text(markdown, markdown_view(page, lambda picture: names[id(picture)]))
+        target = markdown.resolve()  # through a link, the text is there
+        pictures = [part for part in page.parts if isinstance(part, Picture)]
+        if markdown.exists() and not markdown.is_file():
+            pictures = []
+        for number, picture in enumerate(pictures, 1):
+            names[id(picture)] = f"{target.stem}.svg" if number == 1 else f"{target.stem}-{number}.svg"
+            write_text(target.with_name(names[id(picture)]), picture.svg)
+        write_text(markdown, markdown_view(page, lambda picture: names.get(id(picture))))
     if instead is not None:
         click.echo(instead, nl=False)
     elif markdown == _STANDARD_OUTPUT:
         click.echo(markdown_view(page), nl=False)
     else:
-        console = Console()
-        if not console.is_terminal:  # a file or a pipe has no width, and tables are easier to read unbroken
-            console = Console(width=max(_UNBROKEN_COLUMNS, console.width))
-        console.print(terminal_view(page), highlight=False)
+        print_result(terminal_view(page))
+
+
+def print_result(result: RenderableType) -> None:
+    """Print it on standard output. A file or a pipe has no width: there lines are neither broken nor filled up."""
+    console = Console()
+    if console.is_terminal:
+        console.print(result, highlight=False)
+        return
+    console = Console(width=max(_UNBROKEN_COLUMNS, console.width))
+    with console.capture() as captured:
+        console.print(result, soft_wrap=True, highlight=False)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def write_text(path: Path, text: str) -> None:

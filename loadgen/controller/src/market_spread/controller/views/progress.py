@@ -93,7 +93,7 @@ def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
         parts.append(f"offered {rates[0]:>9,.0f}/s  processed {rates[1]:>9,.0f}/s")
     if progress.receiver is not None:
         alerts = progress.receiver.alerts + progress.receiver.warm_up_alerts
-        parts.append(f"alerts {alerts:>7,}  latency {_latency_so_far(progress.receiver.latency_histogram)}")
+        parts.append(f"alerts {alerts:>7,} in all  latency {_latency_so_far(progress.receiver.latency_histogram)}")
     elif progress.job is not None and progress.job.detail:
         parts.append(progress.job.detail)
     return "  ".join(parts)
@@ -118,7 +118,7 @@ def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
 
 
 def _latency_so_far(encoded: bytes) -> str:
-    histogram = HdrCounts.decode(encoded) if encoded else HdrCounts()
+    histogram = HdrCounts.of_status(encoded)
     if not histogram.count:
         return "none yet"
     # What it has of a tail is mostly the last standstill; a percentile of it is shown when its clusters are counted.

@@ -1,18 +1,24 @@
-"""The report of a run: one file that opens without a server, its data inside."""
+"""What is left of a run to read: its document, Markdown; and its report, one file that opens without a server."""
 
 import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.controller.analysis.evidence import Criterion
 from market_spread.controller.analysis.latency import Boundary
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows, unanswered
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host.timeline import Timeline
+from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
-from market_spread.controller.views.run_page import anomalies, manifest_of
+from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.run_json import Range, as_json, copy_of, data_json
 from market_spread.metrics_aggregator.page import report_file
@@ -26,6 +32,18 @@ _PRESSURE = {
     "waited for CPU": "pressure_cpu_share", "for disk": "pressure_io_share", "for memory": "pressure_memory_share",
     "throttled": "throttled_share", "stolen": "cpus_stolen",
 }  # fmt: skip
+# What voids nothing, and is to be known where it was found.
+_SAID = (Criterion.PREFLIGHT, Criterion.SLOWER_BETWEEN, Criterion.CPU_UNSTEADY)
+_MACHINE = (
+    ("cpu", "model"), ("cpu", "threads"), ("cpu", "cores"), ("cpu", "governor"), ("cpu", "turbo"), ("cpu", "smt"),
+    ("memory", "total_kb"), ("memory", "transparent_huge_pages"), ("clock", "source"), ("kernel", "release"),
+    ("kernel", "command_line"), ("kernel", "vm.swappiness"), ("limits", "cgroup_cpu_max"), ("limits", "affinity"),
+)  # fmt: skip
+_VERSIONS = (
+    ("code", "version"), ("code", "git_commit"), ("code", "git_dirty"), ("spark", "version"), ("jvm_job", "version"),
+    ("packages", "pyspark"), ("packages", "kafka-python"), ("packages", "grpcio"), ("packages", "numpy"),
+    ("packages", "pyarrow"),
+)  # fmt: skip
 
 
 def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *, clock: Clock) -> str:
@@ -81,3 +99,89 @@ def _chart(timeline: Timeline, lines: dict[str, tuple[str, str]]) -> dict[str, A
         for row, total, count in zip(rows, totals.tolist(), counts.tolist(), strict=True):
             row.append(round(total / count, 4) if count else None)
     return {"lines": list(known), "width_s": width, "rows": rows}
+
+
+def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timeline) -> str:
+    """The document, from the result, the manifest and the timeline."""
+    manifest = manifest_of(folder)
+    steps = [f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None]
+    source, command = plan.origin.get("source"), "market-spread run workload.yaml"
+    if source != "market":
+        command = f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {source} files"
+    latencies = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
+    parts = [
+        f"# Run {result.run_id}",
+        f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
+        "## Purpose",
+        plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
+        "## Commands",
+        f"```sh\n{command}\n```",
+        f"The workload is beside this document as it was run. Steps: {', '.join(steps)}.",
+        "## Verdicts",
+        *(_verdict(name, result) for name in ("correct", "valid", "objectives")),
+        "## Figures",
+        markdown_table(LATENCY_HEAD, latencies),
+        f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
+        "together: an interval takes a run of more than 45 s. “– (6 clusters)”: not evaluated, for a tail takes "
+        f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed.",
+        markdown_table(("figure", ""), figure_rows(result)),
+        "## Out of the ordinary",
+        "\n".join(f"* {each}" for each in anomalies(result, timeline)) or "Nothing.",
+        "## Machine",
+        _facts(manifest, _MACHINE),
+        "## Versions",
+        _facts(manifest, _VERSIONS),
+        f"Manifest: `{result.manifest_sha256 or 'none'}`, all of it in `manifest.json`.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def anomalies(result: Result, timeline: Timeline) -> list[str]:
+    """What a reader of the figures should know besides the verdicts."""
+    found = [
+        each["text"]
+        for assessment in result.verdicts.values()
+        for each in assessment["evidence"]
+        if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
+    ]
+    found += unanswered(result)
+    if result.negative_latencies:
+        found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
+    if result.job_restarts:
+        found.append(f"the job was started again {result.job_restarts} times")
+    if result.resumed:
+        found.append(f"the run was resumed {result.resumed} times")
+    for component in ("job", "broker"):
+        pauses = timeline.series(component, "gc_pause_ms")
+        if len(pauses) and (longest_ms := pauses.values.max()) > 100:
+            at = datetime.fromtimestamp(int(pauses.unix_s[pauses.values.argmax()]), UTC)
+            told = f"collected for {longest_ms:.0f} ms within a second, at {at:%H:%M:%S} UTC"
+            found.append(f"the {component}'s JVM {told}")
+    return found
+
+
+def _verdict(name: str, result: Result) -> str:
+    assessment = result.verdicts[name]
+    words = {True: "yes", False: "no", None: "not known" if assessment["evidence"] else "none asked for"}
+    title = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}[name]
+    rows = [
+        (each["check"].replace("_", " "), {True: "holds", False: "**fails**", None: "–"}[each["holds"]], each["text"])
+        for each in assessment["evidence"]
+    ]
+    table = markdown_table(("check", "", "evidence"), rows) if rows else ""
+    return f"### {title}: {words[assessment['holds']]}\n\n{table}".rstrip()
+
+
+def _facts(manifest: Manifest | None, wanted: Iterable[tuple[str, str]]) -> str:
+    if manifest is None:
+        return "There is no manifest: the run ended before its processes were there."
+    found = [(f"{section} {name}", manifest.sections.get(section, {}).get(name)) for section, name in wanted]
+    return markdown_table(("", ""), [(name, "not known" if each is None else f"`{each}`") for name, each in found])
+
+
+def manifest_of(folder: RunFolder) -> Manifest | None:
+    """The run's manifest; None if it has none that can be used."""
+    try:
+        return Manifest.read(folder.manifest)
+    except UsageError:
+        return None

@@ -54,7 +54,6 @@ class Draw:
         return Draw(*(np.concatenate([getattr(each, of.name) for each in draws], axis=-1) for of in fields(Draw)))
 
     def part(self, which: Flags) -> "Draw":
-        """Some of the messages."""
         at = np.flatnonzero(which)
         return Draw(*(getattr(self, field.name).take(at, axis=-1) for field in fields(self)))
 

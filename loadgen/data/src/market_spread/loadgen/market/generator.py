@@ -76,11 +76,9 @@ class Market:
 
     @property
     def messages(self) -> int:
-        """How many messages this shard has in all."""
         return self._own_before(self._profile.total())
 
     def messages_due(self, unix_ns: int) -> int:
-        """How many of this shard's messages have an intended time before the given one."""
         return self._own_before(self._profile.due(unix_ns - self._start_ns))
 
     def blocks(self) -> Iterator[Block]:

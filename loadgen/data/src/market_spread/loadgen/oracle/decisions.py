@@ -99,7 +99,6 @@ class DecisionJudge(InputJudge):
         self._orders = self._decided = 0
 
     def judgement(self) -> DecisionJudgement:
-        """The judgement of all decisions."""
         decisions, counts, sentences = self._decisions, self._counts, self._sentences
         first = np.zeros(len(decisions), np.bool_)
         first[self._by_id[np.diff(self._ids, prepend=-1) != 0]] = True

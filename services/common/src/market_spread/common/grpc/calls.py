@@ -36,11 +36,7 @@ _CLIENT_OPTIONS = (
     ("grpc.http2.max_pings_without_data", 0),
 )
 # A second server on the same port must fail, not share its connections; it takes the clients' pings.
-SERVER_OPTIONS = (
-    *MESSAGE_OPTIONS,
-    ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-)
+SERVER_OPTIONS = (*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0), ("grpc.http2.min_ping_interval_without_data_ms", 5_000))
 
 # Where a health check that is answered with NOT_SERVING finds why.
 REASON_KEY = "market-spread-reason"
@@ -49,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
-    """The status code and message that a caller sees for an error of a handler."""
+    """The status code and message that a caller sees for an error of a handler; what is not meant is logged, too."""
     codes = {
         UsageError: grpc.StatusCode.INVALID_ARGUMENT,
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
@@ -60,6 +56,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     for error_class, code in codes.items():
         if isinstance(error, error_class):
             return code, str(error)
+    _log.error("rpc.failed", exc_info=error)
     return grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
 
 
@@ -92,18 +89,13 @@ def _abort_on_error(context: grpc.ServicerContext) -> Iterator[None]:
     except Exception as error:
         if context.code() is not None:  # type: ignore[attr-defined]  # the handler has aborted by itself
             raise
-        code, message = status_of(error)
-        if code is grpc.StatusCode.INTERNAL:
-            _log.exception("rpc.failed")
-        context.abort(code, message)
+        context.abort(*status_of(error))
 
 
 class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
     """The health service, which also tells why: in the trailing metadata, as its answer has no place for it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.reason = ""
+    reason = ""
 
     def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
         if self.reason:
@@ -115,10 +107,7 @@ class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
     def __init__(self, address: str, register: Callable[[grpc.Server], str]) -> None:
-        """`register` adds a servicer to the server and returns the service's full name.
-
-        Raises UsageError if the address cannot be bound. Port 0 takes a free one.
-        """
+        """`register` adds a servicer; returns its full name. UsageError if the address cannot be bound; port 0: any."""
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
             interceptors=[_ErrorsAsStatus()],
@@ -131,7 +120,6 @@ class Server:
         self.port = bound_port(self._server, address)
 
     def start(self) -> None:
-        """Begin to answer."""
         self._server.start()
 
     def report(self, problem: str | None) -> None:
@@ -190,10 +178,7 @@ def time_to_answer_s(context: grpc.ServicerContext, most_s: float) -> float:
 
 def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionOffset]:
     """Offsets by topic and partition as messages have them, in order."""
-    return [
-        PartitionOffset(topic=topic, partition=partition, offset=offset)
-        for (topic, partition), offset in sorted(offsets.items())
-    ]
+    return [PartitionOffset(topic=topic, partition=of, offset=end) for (topic, of), end in sorted(offsets.items())]
 
 
 def channel_to(address: str) -> grpc.Channel:
@@ -222,33 +207,24 @@ async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, con
     except grpc.aio.AbortError:  # the handler has aborted by itself
         raise
     except Exception as error:
-        code, message = status_of(error)
-        if code is grpc.StatusCode.INTERNAL:
-            _log.exception("rpc.failed")
-        await context.abort(code, message)
+        await context.abort(*status_of(error))
 
 
 class AioServer:
-    """The twin of `Server` for a process that lives in one asyncio loop: made inside it, `start`, then `stop`."""
+    """The twin of `Server`, of coroutine methods, for a process that lives in one asyncio loop: made inside it."""
 
     def __init__(self, address: str, register: Callable[[grpc.aio.Server], str]) -> None:
-        """`register` adds a servicer with coroutine methods to the server and returns the service's full name.
-
-        Raises UsageError if the address cannot be bound. Port 0 takes a free one.
-        """
         self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
         self._health = health.aio.HealthServicer()
         self._services = complete(self._server, register(self._server), self._health)
         self.port = bound_port(self._server, address)
 
     async def start(self) -> None:
-        """Begin to answer, and report SERVING."""
         await self._server.start()
         for service in self._services:
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
     async def stop(self, grace_s: float = 1.0) -> None:
-        """Report NOT_SERVING, finish running calls within the grace, stop."""
         for service in self._services:
             await self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._server.stop(grace_s)

@@ -127,10 +127,8 @@ def _inflated(encoded: bytes) -> bytes:
             f"the histogram covers {lowest} to {highest} with {digits} digits; send {LOWEST_US} to {HIGHEST_US} "
             f"microseconds with {DIGITS} digits"
         )
-    if counts_bytes != len(payload) - _HEADER.size:
-        raise ValueError(
-            f"the histogram has {len(payload) - _HEADER.size} bytes of counts and announces {counts_bytes}"
-        )
+    if counts_bytes != (size := len(payload) - _HEADER.size):
+        raise ValueError(f"the histogram has {size} bytes of counts and announces {counts_bytes}")
     return payload
 
 

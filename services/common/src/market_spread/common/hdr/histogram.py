@@ -87,7 +87,6 @@ class HdrCounts:
             self.counts[(shift << _HALF_BITS) + (value >> shift)] += 1
 
     def merge(self, other: "HdrCounts") -> None:
-        """Add everything that the other holds."""
         self.merge_buckets(Buckets.of(other.counts), other.exact)
 
     def copy(self) -> "HdrCounts":
@@ -133,10 +132,7 @@ class HdrCounts:
 
     @staticmethod
     def decode(encoded: bytes) -> "HdrCounts":
-        """The histogram that was encoded; its minimum, maximum and sum are as exact as its buckets.
-
-        ValueError if the bytes are no histogram, or one of other buckets than ours.
-        """
+        """An encoded one, minimum, maximum, sum as exact as its buckets. ValueError if the bytes are none of ours."""
         buckets = Buckets.decode(encoded)
         decoded = HdrCounts()
         if buckets.count:
@@ -196,10 +192,9 @@ def check_exact(buckets: Buckets, exact: Exact) -> None:
 
 def latency_summary_ns(histogram: HdrCounts) -> dict[str, int | None]:
     """Percentiles and maximum in nanoseconds; None where there are too few values for the percentile."""
-    values = histogram.percentiles(PERCENTILES)
     summary = {
         f"p{percent:g}": value * 1000 if histogram.supports(percent) else None
-        for percent, value in zip(PERCENTILES, values, strict=True)
+        for percent, value in zip(PERCENTILES, histogram.percentiles(PERCENTILES), strict=True)
     }
     return {**summary, "max": histogram.max_us * 1000 if histogram.count else None}
 

@@ -33,7 +33,6 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """Its name in the cache."""
         return f"{self.organisation}+{self.name}-{self.version}.jar"
 
 

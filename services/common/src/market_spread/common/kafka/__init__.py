@@ -1,3 +1,3 @@
 """Kafka clients and their security settings."""
 
-__all__ = ["client", "security"]
+__all__ = ["access", "client", "finding", "security"]

@@ -8,13 +8,23 @@ import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
 from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
-from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError, UnknownTopicOrPartitionError
+from kafka.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    GroupIdNotFoundError,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
 from kafka.net import KafkaNetClient
+from kafka.partitioner.default import murmur2
 
 from market_spread.common.clock import SystemClock, polls
 from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
@@ -23,6 +33,7 @@ from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 RECORD_BYTES_MAX = 8 * 1024 * 1024
 BATCH_BYTES = 1024 * 1024
 CONNECT_TIMEOUT_S = 10.0
+_SILENT_S_MAX = 30
 # A paused broker shows as lag; one that is gone for this long loses what it did not acknowledge, and that is counted.
 DELIVERY_TIMEOUT_S = 120.0
 _POLL_RECORDS_MAX = 20_000
@@ -37,11 +48,10 @@ Done = Callable[[int, Exception | None], None]
 class Producer:
     """Writes records. Thread-safe; `close` it."""
 
-    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
-        """Connect. BrokerAwayError if no broker answers."""
+    def __init__(self, broker: "KafkaBroker") -> None:
         self._producer = _connected(
             KafkaProducer,
-            KafkaBroker(bootstrap_servers, client_id, security),
+            broker,
             **_FOR_RECORDS,
             enable_idempotence=True,
             acks="all",
@@ -51,7 +61,7 @@ class Producer:
             delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
             max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
         )
-        self._bootstrap_servers = bootstrap_servers
+        self._bootstrap_servers = broker.bootstrap_servers
 
     def learn(self, topics: Iterable[str]) -> None:
         """Look up where existing topics live, so that the first record need not wait for that."""
@@ -64,8 +74,7 @@ class Producer:
     ) -> None:
         """Hand a record over; does not wait for the broker.
 
-        `done` is called once, mostly on another thread, with the record's offset and None, or with -1 and why the
-        record is lost.
+        `done` is called once, mostly on another thread, with the offset and None, or with -1 and why it is lost.
         """
         try:
             future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
@@ -86,30 +95,36 @@ class Producer:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a consumer read at one offset. appended_ms: Unix time of the broker's append; None if it does not stamp."""
+    """A record at its offset. appended_ms: when the broker appended it, if it tells; timestamp_ms: the record's own."""
 
     offset: int
     value: bytes
     appended_ms: int | None = None
+    key: bytes | None = None
+    headers: Headers = ()
+    timestamp_ms: int = -1
 
 
 class Consumer:
-    """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it."""
+    """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it.
 
-    def __init__(self, bootstrap_servers: str, *, client_id: str, security: KafkaSecurity = PLAINTEXT) -> None:
-        """Connect. BrokerAwayError if no broker answers."""
+    committed: without what transactions have not committed; its ends are then before the first that is still open.
+    """
+
+    def __init__(self, broker: "KafkaBroker", *, committed: bool = True) -> None:
         self._consumer = _connected(
             KafkaConsumer,
-            KafkaBroker(bootstrap_servers, client_id, security),
+            broker,
             **_FOR_RECORDS,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
+            isolation_level="read_committed" if committed else "read_uncommitted",
             fetch_min_bytes=1,
             max_partition_fetch_bytes=RECORD_BYTES_MAX,
             max_poll_records=_POLL_RECORDS_MAX,
         )
-        self._bootstrap_servers = bootstrap_servers
+        self._bootstrap_servers = broker.bootstrap_servers
 
     def assign(self, positions: Mapping[Partition, int]) -> None:
         """Read these partitions from now on, each from its offset."""
@@ -127,20 +142,26 @@ class Consumer:
                     record.offset,
                     record.value or b"",
                     record.timestamp if record.timestamp_type == _LOG_APPEND_TIME else None,
+                    record.key,
+                    record.headers,
+                    record.timestamp,
                 )
                 for record in records
             ]
             for partition, records in found.items()
         }
 
+    def position(self, partition: Partition) -> int:
+        """The offset from which it reads on; it is also behind what is no record of a message."""
+        with _broker_errors(self._bootstrap_servers):
+            return self._consumer.position(KafkaPartition(*partition)) or 0
+
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The offset after the last record of each."""
         with _broker_errors(self._bootstrap_servers):
             ends = self._consumer.end_offsets([KafkaPartition(*partition) for partition in partitions])
         return {(partition.topic, partition.partition): offset for partition, offset in ends.items()}
 
     def close(self) -> None:
-        """Disconnect."""
         self._consumer.close(autocommit=False, timeout_ms=1000)
 
 
@@ -152,15 +173,31 @@ class KafkaBroker:
     client_id: str = "admin"
     security: KafkaSecurity = PLAINTEXT
 
-    def consumer(self) -> Consumer:
-        """A connected consumer."""
-        return Consumer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+    def consumer(self, *, committed: bool = True) -> Consumer:
+        return Consumer(self, committed=committed)
 
     def producer(self, topics: Iterable[str] = ()) -> Producer:
         """A connected producer that knows the topics."""
-        producer = Producer(self.bootstrap_servers, client_id=self.client_id, security=self.security)
+        producer = Producer(self)
         producer.learn(topics)
         return producer
+
+    def records(
+        self, ends: Mapping[Partition, int], begin: Mapping[Partition, int] | None = None
+    ) -> Iterator[tuple[Partition, Record]]:
+        """What these partitions hold up to their ends, each in order. BrokerAwayError if nothing comes for 30 s."""
+        at = {place: (begin or {}).get(place, 0) for place in ends}
+        silent_s = 0
+        with closing(self.consumer()) as consumer:
+            consumer.assign(at)
+            while left := [place for place in ends if consumer.position(place) < ends[place]]:
+                found = consumer.poll(1.0)
+                silent_s = 0 if found else silent_s + 1
+                if silent_s > _SILENT_S_MAX:
+                    topic, partition = left[0]
+                    raise BrokerAwayError(f"nothing comes from {topic}/{partition}, which ends at {ends[left[0]]}")
+                for place, records in found.items():  # the last may be none of messages, but of a transaction
+                    yield from ((place, record) for record in records if record.offset < ends[place])
 
     def write(self, values: Mapping[str, Sequence[bytes]], *, within_s: float) -> None:
         """Write every value of a topic as a record of its partition 0. RunVoidError if one is not there in time."""
@@ -181,7 +218,6 @@ class KafkaBroker:
             raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
 
     def check_reachable(self) -> None:
-        """BrokerAwayError if it does not answer."""
         with self._admin():
             pass
 
@@ -194,19 +230,24 @@ class KafkaBroker:
             raise UsageError(f"there is no topic {', '.join(map(repr, missing))}; create it first or correct the name")
         return counts
 
-    def end_offsets(self, topics: Sequence[str]) -> dict[Partition, int]:
-        """The offset after the last record of each partition of the topics. UsageError if one does not exist."""
+    def end_offsets(self, topics: Sequence[str], *, committed: bool = False) -> dict[Partition, int]:
+        """The offset after the last record of each partition, or the last committed one. UsageError without a topic."""
         counts = self.partition_counts(topics)
-        with closing(self.consumer()) as consumer:
+        with closing(self.consumer(committed=committed)) as consumer:
             return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
 
     def create_topics(
-        self, partitions: Mapping[str, int], *, replicas: int = 1, appended: Collection[str] = ()
+        self,
+        partitions: Mapping[str, int],
+        *,
+        replicas: int = 1,
+        appended: Collection[str] = (),
+        others_fit: bool = False,
     ) -> list[str]:
         """Make the topics, by name with their numbers of partitions, that do not exist; which, when they can be used.
 
-        appended: those whose records have the time of the broker's append instead of the producer's. UsageError if a
-        topic exists with another number of partitions.
+        appended: those with the time of the broker's append. UsageError if one exists with other partitions, unless
+        others_fit.
         """
         with self._admin() as admin:
             existing = _existing(admin, partitions)
@@ -215,7 +256,7 @@ class KafkaBroker:
                 for topic, count in partitions.items()
                 if existing.get(topic, count) != count
             ]
-            if wrong:
+            if wrong and not others_fit:
                 raise UsageError("; ".join(wrong))
             configs = {"max.message.bytes": str(RECORD_BYTES_MAX)}
             by_broker = configs | {"message.timestamp.type": "LogAppendTime"}
@@ -232,7 +273,7 @@ class KafkaBroker:
                 with suppress(TopicAlreadyExistsError):  # someone else was quicker
                     admin.create_topics(missing)
             admin.wait_for_topics(list(partitions))
-            _wait_for_leaders(admin, partitions)
+            _wait_for_leaders(admin, {topic: existing.get(topic, count) for topic, count in partitions.items()})
             return list(missing)
 
     def settings(self) -> dict[str, str]:
@@ -261,6 +302,43 @@ class KafkaBroker:
     def _admin(self) -> Iterator[Any]:
         with _broker_errors(self.bootstrap_servers), closing(_connected(KafkaAdminClient, self)) as admin:
             yield admin
+
+
+class GroupOffsets:
+    """What a consumer group has committed to Kafka. `close` it."""
+
+    def __init__(self, broker: KafkaBroker, group: str) -> None:
+        self._servers, self._group = broker.bootstrap_servers, group
+        self._admin = _connected(KafkaAdminClient, broker)
+
+    def offsets(self) -> dict[Partition, int]:
+        """The next offset of each partition of which the group has committed one.
+
+        Waits for a broker that is still reading what groups have committed, as it does when it begins.
+        """
+        found: Mapping[Any, Any] = {}
+        with _broker_errors(self._servers):
+            for _ in polls(SystemClock(), CONNECT_TIMEOUT_S, every_s=0.1):
+                try:
+                    found = self._admin.list_group_offsets(self._group)[self._group]
+                    break
+                except CoordinatorLoadInProgressError as error:
+                    loading = error
+                except (CoordinatorNotAvailableError, GroupIdNotFoundError, KeyError):  # nothing was ever committed
+                    return {}
+            else:
+                raise loading
+        return {(each.topic, each.partition): told.offset for each, told in found.items() if told.offset >= 0}
+
+    def close(self) -> None:
+        self._admin.close()
+
+
+@lru_cache(65536)
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition that Kafka's own clients put a key into."""
+    hashed: int = murmur2(key)
+    return (hashed & 0x7FFFFFFF) % partitions
 
 
 def _existing(admin: Any, topics: Iterable[str]) -> dict[str, int]:

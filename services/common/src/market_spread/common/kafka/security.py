@@ -6,6 +6,7 @@ One description serves our own client and the JVM's, so that what works for the 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from market_spread.common.errors import UsageError
 
@@ -24,18 +25,16 @@ _TLS = ("kafka_ca_file", "kafka_certificate_file", "kafka_key_file")
 class KafkaSecurity:
     """How to speak to a broker, as its environment tells a process; open to all without any of it.
 
-    Files are read when a client is made, so that a changed password needs no new value. kafka_password_file: a line
-    break at its end does not count; kafka_ca_file: PEM certificates that the broker's is held to, those of the system
-    if absent; kafka_certificate_file, kafka_key_file: PEM, the key PKCS #8 and not encrypted, for brokers that ask.
+    Files are read when a client is made, so that a changed password needs no new value.
     """
 
-    kafka_security_protocol: str = "PLAINTEXT"
-    kafka_sasl_mechanism: str | None = None
-    kafka_username: str | None = None
-    kafka_password_file: Path | None = None
-    kafka_ca_file: Path | None = None
-    kafka_certificate_file: Path | None = None
-    kafka_key_file: Path | None = None
+    kafka_security_protocol: Annotated[str, f"One of {', '.join(PROTOCOLS)}."] = "PLAINTEXT"
+    kafka_sasl_mechanism: Annotated[str | None, f"Of a login: one of {', '.join(MECHANISMS)}."] = None
+    kafka_username: Annotated[str | None, "Of a login."] = None
+    kafka_password_file: Annotated[Path | None, "Of a login; a line break at its end does not count."] = None
+    kafka_ca_file: Annotated[Path | None, "PEM certificates that the broker's is held to; unset: the system's."] = None
+    kafka_certificate_file: Annotated[Path | None, "PEM, for brokers that ask for one."] = None
+    kafka_key_file: Annotated[Path | None, "Of that certificate: PEM, PKCS #8, not encrypted."] = None
 
     def __post_init__(self) -> None:
         if errors := self.errors():
@@ -43,12 +42,10 @@ class KafkaSecurity:
 
     @property
     def has_login(self) -> bool:
-        """Whether there are a user and a password."""
         return self.kafka_security_protocol.startswith("SASL_")
 
     @property
     def has_tls(self) -> bool:
-        """Whether the connection is encrypted."""
         return self.kafka_security_protocol.endswith("SSL")
 
     def errors(self) -> list[str]:
@@ -56,19 +53,12 @@ class KafkaSecurity:
         protocol, mechanism = self.kafka_security_protocol, self.kafka_sasl_mechanism
         if protocol not in PROTOCOLS:
             return [f"kafka_security_protocol={protocol!r}; use one of {', '.join(PROTOCOLS)}"]
-        errors = [
-            *(
-                f"{name} is not set; {protocol} needs it"
-                for name in _LOGIN
-                if self.has_login and not getattr(self, name)
-            ),
-            *(
-                f"{name} is set, but kafka_security_protocol={protocol} does not use it; leave one of them out"
-                for names, used in ((_LOGIN, self.has_login), (_TLS, self.has_tls))
-                for name in names
-                if not used and getattr(self, name) is not None
-            ),
-        ]
+        needed = _LOGIN if self.has_login else ()
+        errors = [f"{name} is not set; {protocol} needs it" for name in needed if not getattr(self, name)]
+        for name in (*(() if self.has_login else _LOGIN), *(() if self.has_tls else _TLS)):
+            if getattr(self, name) is not None:
+                unused = f"kafka_security_protocol={protocol} does not use it"
+                errors.append(f"{name} is set, but {unused}; leave one of them out")
         if self.has_login and mechanism is not None and mechanism not in MECHANISMS:
             errors.append(f"kafka_sasl_mechanism={mechanism!r}; use one of {', '.join(MECHANISMS)}")
         if self.has_tls and (self.kafka_certificate_file is None) != (self.kafka_key_file is None):
@@ -96,10 +86,7 @@ class KafkaSecurity:
         return options
 
     def kafka_java_options(self) -> dict[str, str]:
-        """The settings of Kafka's own clients, nothing for PLAINTEXT. UsageError if a file cannot be read.
-
-        Certificates go in as texts: executors have none of the files.
-        """
+        """The same of Kafka's own clients, nothing for PLAINTEXT; certificates as texts: executors have no files."""
         if self.kafka_security_protocol == "PLAINTEXT":
             return {}
         options = {"security.protocol": self.kafka_security_protocol}

@@ -55,7 +55,6 @@ class Profile(ABC):
         """Offsets of the messages with these numbers, each from 0 to below total()."""
 
     def total(self) -> int:
-        """How many messages there are."""
         return self.due(self.duration_ns)
 
     def offsets_ns(self, first: int, count: int) -> Int64s:
@@ -78,7 +77,6 @@ class Constant(Profile):
 
     @staticmethod
     def of_messages(count: int, *, rate_per_s: int) -> "Constant":
-        """The profile of exactly that many messages."""
         return Constant(rate_per_s, count * NS_PER_S // rate_per_s / NS_PER_S)
 
     @property
@@ -195,7 +193,8 @@ class Burst(Profile):
 _Kind = Constant | Steps | Ramp | Burst
 
 
-def _calls_for_messages(profile: _Kind) -> _Kind:
+def calls_for_messages(profile: _Kind) -> _Kind:
+    """The profile. ValueError if it calls for none."""
     if not profile.total():
         only = f"messages_per_s=0; use a whole number from 1 to {RATE_PER_S_MAX}"
         raise ValueError(only if isinstance(profile, Constant) else f"profile={profile.profile!r}; give a rate above 0")
@@ -206,7 +205,7 @@ def _calls_for_messages(profile: _Kind) -> _Kind:
 AnyProfile = Annotated[
     _Kind,
     Field(discriminator="profile", description="The rate over time, quotes and orders together."),
-    AfterValidator(_calls_for_messages),
+    AfterValidator(calls_for_messages),
 ]
 
 

@@ -4,10 +4,10 @@ A load source is a function `(parameters: Mapping[str, object], start_unix_ns: i
 points `market_spread.load`; so the sender needs to import no one's data.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,6 @@ class MessageStream:
 
     @staticmethod
     def empty(width: int) -> "MessageStream":
-        """No messages of that width."""
         return MessageStream(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, width), np.uint8))
 
 
@@ -53,8 +52,8 @@ class Block:
     orders: MessageStream
 
 
-class Load(Protocol):
-    """A load with a known schedule. The same parameters and start give the same bytes."""
+class Scheduled(Protocol):
+    """A known schedule. The same parameters and start give the same bytes."""
 
     @property
     def messages(self) -> int:
@@ -63,11 +62,36 @@ class Load(Protocol):
     def messages_due(self, unix_ns: int) -> int:
         """How many of them have an intended time before the given one."""
 
+
+class Load(Scheduled, Protocol):
+    """A load of quotes and orders."""
+
     def blocks(self) -> Iterator[Block]:
         """The messages, a fraction of a second at a time. Each call begins anew."""
 
 
-LoadSource = Callable[[Mapping[str, object], int], Load]
+@dataclass(frozen=True, slots=True)
+class PlannedRecord:
+    """A message of any format, which is a Kafka record by itself. intended_ns: Unix time at which it is to be sent."""
+
+    topic: str
+    partition: int
+    value: bytes
+    key: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+    intended_ns: int
+
+
+@runtime_checkable
+class RecordLoad(Scheduled, Protocol):
+    """A load of records for any topics."""
+
+    def records(self) -> Iterator[Sequence[PlannedRecord]]:
+        """The records in the order of their intended times, some at a time. Each call begins anew."""
+
+
+AnyLoad = Load | RecordLoad
+LoadSource = Callable[[Mapping[str, object], int], AnyLoad]
 
 
 def find_source(name: str) -> LoadSource:
@@ -82,8 +106,7 @@ def find_source(name: str) -> LoadSource:
 def cut(stretch: Block, schedule_ns: Int64s) -> Iterator[Block]:
     """The blocks of a stretch: each spans 20 ms, or longer where that would be under 512 messages.
 
-    schedule_ns: intended times of all messages of the schedule in the stretch, ascending strictly, also of those that
-    another shard sends.
+    schedule_ns: intended times of all messages in the stretch, ascending strictly, also of those of other shards.
     """
     first = 0
     while first < len(schedule_ns):

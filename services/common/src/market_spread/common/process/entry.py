@@ -4,14 +4,22 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from market_spread.common.config import environment_help
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError, usage_errors
 from market_spread.common.logs import set_up_logs
 
 
-def run_main(body: Callable[[], None]) -> int:
-    """Run the body; its exit status. An error that is meant for a person is one line on standard error."""
+def run_main(body: Callable[[], None], config_class: type[Any] | None = None) -> int:
+    """Run the body; its exit status. An error that is meant for a person is one line on standard error.
+
+    config_class: what the body reads from its environment, which `--help` shows instead.
+    """
+    if config_class is not None and not {"-h", "--help"}.isdisjoint(sys.argv[1:]):
+        print(environment_help(config_class))
+        return 0
     set_up_logs()
     try:
         body()

@@ -59,8 +59,7 @@ class PinningWatch:
 
     def __init__(self, look: Callable[[], str | None], tell: Callable[[str | None], None]) -> None:
         """look: what is wrong now; tell: called with the first finding, and with every other one."""
-        self._look = look
-        self._tell = tell
+        self._look, self._tell = look, tell
         self._told: list[str | None] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pinning", daemon=True)
@@ -77,7 +76,6 @@ class PinningWatch:
             self._thread.join()
 
     def look(self) -> None:
-        """Look once, and tell what is new."""
         problem = self._look()
         if self._told == [problem]:
             return

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import grpc
 
@@ -26,20 +27,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig(KafkaSecurity):
-    """What every such process is told.
+    """What every such process is told."""
 
-    grpc_port: 0 takes a free one; ports_file: where to say which (JSON), once it is bound; aggregator_address: where
-    metrics go, nowhere if absent; source: the process's name in metrics; exclusive_cpus: how many CPUs it was promised
-    for itself: until it has them its health is NOT_SERVING.
-    """
-
-    bootstrap_servers: str
-    host: str = "127.0.0.1"
-    grpc_port: int = 0
-    ports_file: Path | None = None
-    aggregator_address: str | None = None
-    source: str
-    exclusive_cpus: int | None = None
+    bootstrap_servers: Annotated[str, "Addresses of the broker, HOST:PORT,..."]
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1"
+    grpc_port: Annotated[int, "Port of the control service; 0 takes a free one."] = 0
+    ports_file: Annotated[Path | None, "Where to say which port, as JSON, once it is bound."] = None
+    aggregator_address: Annotated[str | None, "Where metrics go, HOST:PORT; nowhere if it is unset."] = None
+    source: Annotated[str, "The process's name in metrics."]
+    exclusive_cpus: Annotated[int | None, "CPUs promised for itself; until it has them it is NOT_SERVING."] = None
 
     def errors(self) -> list[str]:
         errors = KafkaSecurity.errors(self)
@@ -50,10 +46,7 @@ class ServiceConfig(KafkaSecurity):
 
 @contextmanager
 def serving(config: ServiceConfig, name: str, service: object, *, recorder: Recorder, clock: Clock) -> Iterator[None]:
-    """Serve the control service of that name, and push metrics, while the body runs.
-
-    UsageError if the address cannot be bound.
-    """
+    """Serve that control service, and push metrics, while the body runs. UsageError if the address cannot be bound."""
 
     def register(server: grpc.Server) -> str:
         getattr(control_pb2_grpc, f"add_{name}Servicer_to_server")(service, server)

@@ -27,10 +27,7 @@ QUANTILE_LABEL = "q"
 
 @dataclass(frozen=True, slots=True)
 class ExposedSeries:
-    """One series: a metric, all its labels, and its value: a histogram for MetricKind.HISTOGRAM, else a number.
-
-    recent: of a histogram, its values in the newest RECENT_S seconds, if there were any.
-    """
+    """One series, with all its labels. value: a histogram if it is one; recent: that of the newest RECENT_S, if any."""
 
     metric: Metric
     labels: Mapping[str, str]

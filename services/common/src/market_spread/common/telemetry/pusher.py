@@ -90,7 +90,6 @@ class PushStream:
         self._pushes: SimpleQueue[PushRequest | None] = SimpleQueue()
         self._answers: SimpleQueue[PushResponse | None] = SimpleQueue()
         self._reason = "the aggregator has ended the stream"
-        self._ended = False
         self._call = MetricsStub(channel).Push(iter(self._pushes.get, None))
         threading.Thread(target=self._read, name="push-answers", daemon=True).start()
 
@@ -100,15 +99,14 @@ class PushStream:
 
     def answer(self, timeout_s: float) -> PushResponse | None:
         """The next answer; None if it does not come in that time. StreamEndedError if none will come any more."""
-        if not self._ended:
-            try:
-                answer = self._answers.get(timeout=max(0.0, timeout_s))
-            except Empty:
-                return None
-            if answer is not None:
-                return answer
-            self._ended = True
-        raise StreamEndedError(self._reason)
+        try:
+            answer = self._answers.get(timeout=max(0.0, timeout_s))
+        except Empty:
+            return None
+        if answer is None:
+            self._answers.put(None)  # for whoever asks again
+            raise StreamEndedError(self._reason)
+        return answer
 
     def close(self) -> None:
         """End the stream. What was not answered may have been taken or not. Idempotent."""
@@ -135,7 +133,6 @@ class PushDelivery:
     """
 
     def __init__(self, open_stream: Callable[[], PushStream], *, clock: Clock, pending_max: int) -> None:
-        """`open_stream` opens a stream without waiting for the aggregator."""
         self._open_stream = open_stream
         self._clock = clock
         self._waiting: deque[PushRequest] = deque()
@@ -154,7 +151,6 @@ class PushDelivery:
 
     @property
     def dropped(self) -> int:
-        """Pushes dropped because too many were kept."""
         return sum(self._dropped.values())
 
     def keep(self, push: PushRequest) -> None:
@@ -234,8 +230,7 @@ class PushDelivery:
 class Pusher:
     """Pushes what the recorder took, every interval, in a thread of its own: `start`, then `stop`.
 
-    delivery: keeps what was not answered, at most `pending_max` pushes, and counts. Nothing of it reaches the process's
-    work.
+    delivery: keeps what was not answered, at most `pending_max` pushes. Nothing of it reaches the process's work.
     """
 
     def __init__(
@@ -262,7 +257,6 @@ class Pusher:
         self._thread = threading.Thread(target=self._run, name="push", daemon=True)
 
     def start(self) -> None:
-        """Begin to push. Does not wait for the aggregator."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -303,16 +297,13 @@ class Pusher:
             due_ns = max(due_ns + self._interval_ns, self._clock.monotonic_ns())
 
     def _take(self) -> None:
-        goes_on = True
-        while goes_on:
-            goes_on = self._recorder.has_cut
-            if (push := self._recorder.take()) is not None:
-                processes = family()
-                push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
-                push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
-                push.clock_error_us, push.clock_synchronised = read_clock_error()
-                push.host = host_id()
-                self.delivery.keep(push)
+        for push in self._recorder.take():
+            processes = family()
+            push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
+            push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
+            push.clock_error_us, push.clock_synchronised = read_clock_error()
+            push.host = host_id()
+            self.delivery.keep(push)
 
 
 def _sample(metric: Metric, value: float) -> Sample:

@@ -52,7 +52,6 @@ class NumberHandle:
         self._begin()
 
     def add(self, number: float) -> None:
-        """Count that many more."""
         with self._lock:
             self._changed |= number != 0
             self._value = (self._value or 0.0) + number
@@ -108,46 +107,38 @@ class Recorder:
             for number in self._numbers.values():
                 number._begin()
 
-    @property
-    def has_cut(self) -> bool:
-        """Whether an interval that has ended is still to be taken, before the one that goes on."""
-        return bool(self._cut_before)
-
     def begin_interval(self) -> None:
         """End the interval here: what is recorded from now on is in another one than what was recorded before."""
         with self._lock:
             self._put_aside()
 
     def histogram(self, metric: Metric, **labels: str | int) -> HistogramHandle:
-        """The histogram of that metric and labels. ValueError if the metric is not registered so."""
+        """The histogram of that metric and labels; likewise the others. ValueError if it is not registered so."""
         key = _key(metric, MetricKind.HISTOGRAM, labels)
         with self._lock:
             return self._histograms.setdefault(key, HistogramHandle(self._lock))
 
     def counter(self, metric: Metric, **labels: str | int) -> NumberHandle:
-        """The counter of that metric and labels. ValueError if the metric is not registered so."""
         return self._number(_key(metric, MetricKind.COUNTER, labels), MetricKind.COUNTER)
 
     def gauge(self, metric: Metric, **labels: str | int) -> NumberHandle:
-        """The gauge of that metric and labels. ValueError if the metric is not registered so."""
         return self._number(_key(metric, MetricKind.GAUGE, labels), MetricKind.GAUGE)
 
-    def take(self) -> PushRequest | None:
-        """The interval since the last call, or None if nothing was measured in it.
+    def take(self) -> list[PushRequest]:
+        """The intervals since the last call, oldest first; without those in which nothing was measured.
 
-        Nothing was measured if no value was recorded and no counter or gauge has changed. After a change of run, or
-        `begin_interval`, what was before comes first: call again while it `has_cut`, and once more.
+        Nothing was measured if no value was recorded and no counter or gauge has changed. An interval ends with a
+        change of run, with `begin_interval`, and now.
         """
         with self._lock:
-            cut = self._cut_before.pop(0) if self._cut_before else self._cut()
-        if cut is None:
-            return None
-        push, histograms, numbers = cut
-        push.histograms.extend(_encoded(key, values) for key, values in histograms)
-        for key, kind, value in numbers:
-            samples = push.counters if kind is MetricKind.COUNTER else push.gauges
-            samples.append(Sample(key=_series(key), value=value))
-        return push
+            self._put_aside()
+            cuts, self._cut_before = self._cut_before, []
+        for push, histograms, numbers in cuts:
+            push.histograms.extend(_encoded(key, values) for key, values in histograms)
+            for key, kind, value in numbers:
+                samples = push.counters if kind is MetricKind.COUNTER else push.gauges
+                samples.append(Sample(key=_series(key), value=value))
+        return [push for push, _, _ in cuts]
 
     def _number(self, key: _Key, kind: MetricKind) -> NumberHandle:
         with self._lock:

@@ -86,7 +86,6 @@ class Decoded:
     readable: npt.NDArray[np.bool_]
 
     def ints(self, name: str) -> Int64s:
-        """A column of numbers."""
         return self.columns[name].astype(np.int64, copy=False)
 
     def texts(self, name: str) -> npt.NDArray[np.bytes_]:
@@ -95,10 +94,7 @@ class Decoded:
 
 
 def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
-    """Columns of the messages in data. ValueError if data is not a whole number of messages.
-
-    Numbers come as int64, texts as `S<width>`, letters as uint8.
-    """
+    """Columns of the messages in data: int64, `S<width>`, letters uint8. ValueError if that is no whole number."""
     fields = Fields(layout, [data])
     unreadable = fields.unreadable()
     columns = {field.name: _get(fields, field) for field in layout.fields}

@@ -11,6 +11,12 @@ from enum import Enum
 FORMAT_VERSION = "1"
 FORMAT_HEADER = "format"
 SENT_HEADER = "sent_us"
+# Of a message that is a record by itself, of whatever format: its number in the run and its intended time.
+ID_HEADER = "message_id"
+INTENDED_HEADER = "intended_us"
+OUR_HEADERS = (ID_HEADER, INTENDED_HEADER, SENT_HEADER)
+# Of a pipeline's output: when the row's record was read, and when the row was emitted.
+READ_HEADER, EMITTED_HEADER = "read_us", "emitted_us"
 
 PRICE_SCALE = 10_000
 # A symbol's bucket is its Kafka partition.
@@ -45,12 +51,10 @@ class Field:
 
     @property
     def lowest(self) -> int:
-        """The least number that fits."""
         return 0 if self.kind is Kind.DIGITS else 1 - 10 ** (self.width - 1)
 
     @property
     def highest(self) -> int:
-        """The greatest number that fits."""
         return int(10 ** (self.width - (self.kind is Kind.SIGNED))) - 1
 
 
@@ -96,13 +100,11 @@ _BID, _OFFER = Field("bid", 10, Kind.INTEGER), Field("offer", 10, Kind.INTEGER)
 _INTENDED, *_STAMPS = (Field(f"{name}_us", 16, Kind.DIGITS) for name in ("intended", "sent", "read", "emitted"))
 
 NBBO = Layout(
-    "nbbo",
-    (Field("kind", 1, Kind.LETTER, "Q"), _SYMBOL, _BID, _OFFER, _INTENDED, Field("sequence", 12, Kind.DIGITS)),
+    "nbbo", (Field("kind", 1, Kind.LETTER, "Q"), _SYMBOL, _BID, _OFFER, _INTENDED, Field("sequence", 12, Kind.DIGITS))
 )
 
 ORDER = Layout(
-    "order",
-    (Field("kind", 1, Kind.LETTER, "O"), _SYMBOL, _SIDE, _ACCOUNT, _ORDER_ID, _QUANTITY, _PRICE, _INTENDED),
+    "order", (Field("kind", 1, Kind.LETTER, "O"), _SYMBOL, _SIDE, _ACCOUNT, _ORDER_ID, _QUANTITY, _PRICE, _INTENDED)
 )
 
 # An alert names the quote that the order was judged on (all zeros: the symbol had none) and every stage's time.
@@ -120,11 +122,7 @@ ALERT = Layout(
 REJECTED, ACCEPTED = "R", "A"
 DECISION = Layout(
     "decision",
-    (
-        Field("kind", 1, Kind.LETTER, "D"),
-        *ALERT.fields[1:],
-        Field("verdict", 1, Kind.LETTER, REJECTED + ACCEPTED),
-    ),
+    (Field("kind", 1, Kind.LETTER, "D"), *ALERT.fields[1:], Field("verdict", 1, Kind.LETTER, REJECTED + ACCEPTED)),
 )
 
 
@@ -139,3 +137,11 @@ class InvalidReason(Enum):
 
 # Orders of the warm-up have ids from here on; ids of measured orders are below.
 WARM_UP_ORDER_ID_MIN = 9_000_000_000
+# So many outputs of a topic have numbers of their own, those of measured messages and those of the warm-up.
+OUTPUTS_OF_TOPIC, WARM_UP_OUTPUTS_OF_TOPIC = 1_000_000_000, 100_000_000
+OUTPUT_TOPICS_MAX = 9
+
+
+def output_number(message: int, topic: int) -> int:
+    """The number of a message's output in a system's topic, from 0: that of the message in the first one."""
+    return message + topic * (OUTPUTS_OF_TOPIC if message < WARM_UP_ORDER_ID_MIN else WARM_UP_OUTPUTS_OF_TOPIC)

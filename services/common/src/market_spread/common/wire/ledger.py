@@ -40,10 +40,7 @@ class LedgerColumns:
 
 
 def encode_ledger(rows: Bytes2D, partition: int | Int64s, offsets: Int64s, received_us: Int64s) -> bytes:
-    """The ledger's lines for messages (n, width), of one partition or each of its own (n,).
-
-    A number that does not fit is a ValueError.
-    """
+    """The lines for messages (n, width), of one partition or of one each (n,). ValueError if a number does not fit."""
     receipts = encode(
         RECEIPT,
         {"offset": offsets, "partition": np.full(len(offsets), partition, np.int64), "received_us": received_us},

@@ -1,6 +1,9 @@
-"""The web side: the page and its API, and what Prometheus scrapes."""
+"""The web side: page, API (the runs, a run's data, what is new in it, a run as one file), what Prometheus scrapes."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,13 +17,19 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.telemetry.exposition import exposition
 from market_spread.common.telemetry.families import CONTENT_TYPE
-from market_spread.metrics_aggregator.http.archive import Archive
-from market_spread.metrics_aggregator.http.runs_api import NoSuchRunError, RunsApi
-from market_spread.metrics_aggregator.http.security import Guard, Hosts
-from market_spread.metrics_aggregator.http.updates import PING_S, Feeds
+from market_spread.metrics_aggregator.http.archive import Archive, RunHead
+from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json
+from market_spread.metrics_aggregator.http.security import Hosts, guarded
+from market_spread.metrics_aggregator.http.updates import PING_S, EventResponse, Feeds, news, nothing_new
+from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.metrics_aggregator.page import STATIC
-from market_spread.metrics_aggregator.prometheus_view import exposed_series
+from market_spread.metrics_aggregator.page import STATIC, one_file
+from market_spread.metrics_aggregator.prometheus_view import aggregator_view, exposed_series
+
+CLIENTS_MAX = 100
+POINTS = 600
+POINTS_MIN = 10
+POINTS_MAX = 3_000
 
 
 def web_app(
@@ -47,35 +56,147 @@ def web_app(
     async def healthz(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    runs = RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s=ping_s)
+    api = _RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s)
     app = Starlette(
         routes=[
             Route("/", page),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
             Route("/metrics", metrics),
             Route("/healthz", healthz),
-            *runs.routes(),
+            Route("/api/v1/runs", api.runs),
+            Route("/api/v1/runs/{run_id}/data", api.data),
+            Route("/api/v1/runs/{run_id}/events", api.events),
+            Route("/api/v1/runs/{run_id}/export", api.export),
         ],
-        exception_handlers={
-            NoSuchRunError: _answer(404),
-            UsageError: _answer(400),
-            HTTPException: _http_error,
-            Exception: _answer(
-                500, lambda error: f"the request failed with {type(error).__name__}; the aggregator's log says why"
-            ),
-        },
+        exception_handlers=dict.fromkeys((UsageError, HTTPException, Exception), _error),
     )
-    return Guard(app, hosts=hosts or Hosts("0.0.0.0"))
+    return guarded(app, hosts or Hosts("0.0.0.0"))
 
 
-def _answer(status: int, say: Callable[[Exception], str] = str) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def answer(_request: Request, error: Exception) -> Response:
-        return JSONResponse({"error": say(error)}, status_code=status)
-
-    return answer
+class NoSuchRunError(UsageError):
+    """There is no such run, neither in memory nor on disk."""
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    reasons = {404: f"there is nothing at {request.url.path}", 405: f"{request.url.path} answers GET only"}
-    return JSONResponse({"error": reasons.get(status, str(error))}, status_code=status)
+@dataclass(frozen=True, slots=True)
+class _RunsApi:
+    """Answers from the store's runs, and from the archive's where there is one."""
+
+    store: Store
+    clock: Clock
+    feeds: Feeds
+    archive: Archive | None
+    ping_s: float
+
+    async def runs(self, _request: Request) -> Response:
+        archived = await asyncio.to_thread(self.archive.heads) if self.archive is not None else []
+        now = self.clock.unix_ns()
+        heads = {head.run_id: head for head in archived}
+        heads |= {run.run_id: RunHead.of(run, now) for run in self.store.runs()}
+        newest_first = sorted(heads.values(), key=lambda head: (head.begin_unix_ns, head.run_id), reverse=True)
+        return JSONResponse({"runs": [_head_view(head) for head in newest_first]})
+
+    async def data(self, request: Request) -> Response:
+        within, points = _asked(request)
+        copied = self._copy(await self._run(request))
+        text = await asyncio.to_thread(data_json, copied, within, points=points)
+        return Response(text, media_type="application/json")
+
+    async def export(self, request: Request) -> Response:
+        run = await self._run(request)
+        copied = self._copy(run)
+        page = await asyncio.to_thread(lambda: one_file(data_json(copied, Range(), points=POINTS_MAX)))
+        name = f"{run.run_id or 'metrics'}.html"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(page, media_type="text/html", headers=headers)
+
+    async def events(self, request: Request) -> Response:
+        seen = _seen(request)
+        run = await self._run(request)
+        if self.store.own.clients >= CLIENTS_MAX:
+            sentence = f"{CLIENTS_MAX} pages are watching already; close one of them"
+            return JSONResponse({"error": sentence}, 503, headers={"retry-after": "10"})
+        if self.store.run(run.run_id) is not run:
+            parts = nothing_new(partial(self._goes_on, run.run_id), self.feeds, ping_s=self.ping_s)
+        else:
+            feed = self.feeds.of(run)
+            parts = news(feed, self.feeds, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
+        return EventResponse(parts, self.store.own)
+
+    async def _goes_on(self, run_id: str) -> bool:
+        """Whether a run that was read from its log is pushed for, here or where another process writes the log."""
+        if self.store.run(run_id) is not None:
+            return True
+        return self.archive is not None and await asyncio.to_thread(self.archive.has_changed, run_id)
+
+    def _copy(self, run: RunState) -> RunCopy:
+        """The run as of a tick: what its event streams tell later is not in it, and all that they have told is."""
+        tick = 0
+        if self.store.run(run.run_id) is run:
+            feed = self.feeds.of(run)
+            feed.tick()
+            tick = feed.number
+        return copy_of(run, now_unix_ns=self.clock.unix_ns(), tick=tick, aggregator=aggregator_view(self.store))
+
+    async def _run(self, request: Request) -> RunState:
+        run_id = request.path_params["run_id"]
+        run = self.store.run("" if run_id == NO_RUN else run_id)
+        if run is None and self.archive is not None:
+            run = await asyncio.to_thread(self.archive.open, run_id)
+        if run is None:
+            raise NoSuchRunError(f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
+        return run
+
+
+def _head_view(head: RunHead) -> dict[str, Any]:
+    view = asdict(head)
+    begin, end = view.pop("begin_unix_ns"), view.pop("end_unix_ns")
+    return {**view, "run_id": head.run_id or NO_RUN, "begin_unix_ms": begin / 1e6, "end_unix_ms": end / 1e6}
+
+
+def _asked(request: Request) -> tuple[Range, int]:
+    """Of when the intervals are asked for, and how many of each series at most."""
+    points = _number(request, "points", POINTS)
+    if not POINTS_MIN <= points <= POINTS_MAX:
+        raise UsageError(f"points={points:g}; use {POINTS_MIN} to {POINTS_MAX}")
+    begin, end = _number(request, "from_unix_ms"), _number(request, "to_unix_ms")
+    if begin is not None and end is not None and begin >= end:
+        raise UsageError(f"from_unix_ms={begin:g} is not before to_unix_ms={end:g}")
+    return Range(_ns(begin), _ns(end)), int(points)
+
+
+def _number(request: Request, name: str, default: Any = None) -> Any:
+    text = request.query_params.get(name)
+    if text is None or text == "":
+        return default
+    try:
+        number = float(text)
+    except ValueError as error:
+        raise UsageError(f"{name}={text!r} is no number") from error
+    if not abs(number) < 1e15:
+        raise UsageError(f"{name}={text!r} is no time in milliseconds, nor a number of points")
+    return number
+
+
+def _seen(request: Request) -> int | None:
+    """The last tick that the client has: its header, or `after` in the query, since a page cannot set the header."""
+    text = request.headers.get("last-event-id") or request.query_params.get("after")
+    if not text:
+        return None
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
+
+
+def _ns(unix_ms: float | None) -> int | None:
+    return None if unix_ms is None else round(unix_ms * 1e6)
+
+
+async def _error(request: Request, error: Exception) -> Response:
+    match error:
+        case UsageError():
+            status, text = 404 if isinstance(error, NoSuchRunError) else 400, str(error)
+        case HTTPException():
+            path = request.url.path
+            reasons = {404: f"there is nothing at {path}", 405: f"{path} answers GET only"}
+            status, text = error.status_code, reasons.get(error.status_code, str(error))
+        case _:
+            status, text = 500, f"the request failed with {type(error).__name__}; the aggregator's log says why"
+    return JSONResponse({"error": text}, status_code=status)

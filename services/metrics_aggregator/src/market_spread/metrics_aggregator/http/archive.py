@@ -39,9 +39,8 @@ class RunHead:
 
     @staticmethod
     def of(run: RunState, now_unix_ns: int) -> "RunHead":
-        """That of a run in memory."""
         when = run.begin_unix_ns, run.end_unix_ns, run.is_live(now_unix_ns)
-        return RunHead(run.run_id, *when, run.phase, run.verdict, run.outcome, run.title)
+        return RunHead(run.run_id, *when, run.said("phase"), run.said("verdict"), run.outcome, run.said("title"))
 
 
 class Archive:
@@ -70,7 +69,10 @@ class Archive:
             for folder in folders:
                 state = _state(folder / FILE_NAME) if is_run_id(folder.name) else None
                 if state is not None:
-                    heads[folder.name] = self._head(folder, state)
+                    known = self._heads.get(folder.name)
+                    if known is None or known[0] != state:
+                        known = state, _look(folder / FILE_NAME, folder.name, state)
+                    heads[folder.name] = known
                 if len(heads) == LISTED_MAX:
                     break
             self._heads = heads
@@ -78,16 +80,13 @@ class Archive:
 
     def open(self, run_id: str) -> RunState | None:
         """The run as its log has it; None if there is none."""
-        if not is_run_id(run_id):
-            return None
-        state = _state(self._folder / run_id / FILE_NAME)
+        state = _state(self._folder / run_id / FILE_NAME) if is_run_id(run_id) else None
         if state is None:
             return None
-        known = self._known(run_id, state)
-        if known is None:
-            with self._reading:
-                known = self._known(run_id, state) or self._read(run_id, state)
-        return known
+        if (known := self._known(run_id, state)) is not None:
+            return known
+        with self._reading:
+            return self._known(run_id, state) or self._read(run_id, state)
 
     def has_changed(self, run_id: str) -> bool:
         """Whether the run's log has changed since the run was opened."""
@@ -113,12 +112,6 @@ class Archive:
         with self._lock:
             self._opened[run_id] = state, run
         return run
-
-    def _head(self, folder: Path, state: _State) -> tuple[_State, RunHead]:
-        known = self._heads.get(folder.name)
-        if known is not None and known[0] == state:
-            return known
-        return state, _look(folder / FILE_NAME, folder.name, state)
 
 
 def _state(path: Path) -> _State | None:

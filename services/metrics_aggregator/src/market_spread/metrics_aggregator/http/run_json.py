@@ -9,10 +9,10 @@ from typing import Any
 
 from market_spread.common.hdr.codec import Buckets, payload_of
 from market_spread.common.telemetry.recorder import exact_of
-from market_spread.metrics_aggregator.model.events import Note
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import HistogramSeries, Series, SeriesId
+from market_spread.v1.metrics_pb2 import NoteRequest
 
 FORMAT = 1
 # How what is pushed outside a run is called; no run can have that id.
@@ -35,9 +35,8 @@ class Range:
 
     def has(self, interval: HistogramInterval | Point) -> bool:
         """Whether the interval lies in it, be it in part."""
-        if self.from_unix_ns is not None and interval.end_unix_ns <= self.from_unix_ns:
-            return False
-        return self.to_unix_ns is None or interval.start_unix_ns < self.to_unix_ns
+        ends_within = self.from_unix_ns is None or interval.end_unix_ns > self.from_unix_ns
+        return ends_within and (self.to_unix_ns is None or interval.start_unix_ns < self.to_unix_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,10 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
     head = {
         "format": FORMAT,
         "run_id": run.run_id or NO_RUN,
-        "title": run.title,
+        "title": run.said("title"),
         "live": run.is_live(now_unix_ns),
-        "phase": run.phase,
-        "verdict": run.verdict,
+        "phase": run.said("phase"),
+        "verdict": run.said("verdict"),
         "tick": tick,
         "generated_unix_ms": _ms(now_unix_ns),
         "sources": sources_of(run.epochs.values()),
@@ -78,10 +77,7 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
             for name, metric in sorted(metrics.items())
         },
     }
-    series = (
-        SeriesCopy(series_id, total_of(series), list(series.history), series.history.merge)
-        for series_id, series in run.sorted_series()
-    )
+    series = (SeriesCopy(key, total_of(of), list(of.history), of.history.merge) for key, of in run.sorted_series())
     return RunCopy(head, tuple(series))
 
 
@@ -141,7 +137,7 @@ def sources_of(epochs: Iterable[Epoch]) -> list[View]:
     ]
 
 
-def notes_of(notes: Iterable[Note]) -> list[View]:
+def notes_of(notes: Iterable[NoteRequest]) -> list[View]:
     """Limits, phases, verdicts and events; the title stands elsewhere.
 
     Limits have those that are given, by their names in the proto; a verdict its words and what it is made of: the
@@ -151,14 +147,14 @@ def notes_of(notes: Iterable[Note]) -> list[View]:
     return [_note(note) for note in notes if note.kind != "title"]
 
 
-def _note(note: Note) -> View:
+def _note(note: NoteRequest) -> View:
     view: View = {"unix_ms": _ms(note.unix_ns), "kind": note.kind, "name": note.name, "text": note.text}
-    if note.limits is not None:
+    if note.HasField("limits"):
         view["limits"] = {
             field.name: dict(value) if isinstance(value, Mapping) else value
             for field, value in note.limits.ListFields()
         }
-    if note.judgement is not None:
+    if note.HasField("judgement"):
         judgement = note.judgement
         view["outcome"] = judgement.outcome
         view["failed"] = [{"check": each.check, "text": each.text, "cause": each.cause} for each in judgement.failed]

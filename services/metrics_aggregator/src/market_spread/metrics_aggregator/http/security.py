@@ -18,8 +18,8 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-cache"),
 )
-_NO_CACHE = (b"cache-control", b"no-cache")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -36,7 +36,6 @@ class Hosts:
         self._is_open = not self._is_loopback and len(self.names) == len(_LOOPBACK)
 
     def accept(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Whether a request with these headers is for us."""
         if self._is_open:
             return True
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
@@ -46,29 +45,27 @@ class Hosts:
         return name in self.names or (not self._is_loopback and _is_address(name))
 
 
-class Guard:
-    """An ASGI application around another one: GET and HEAD alone, with the security headers.
+def guarded(app: ASGIApp, hosts: Hosts) -> ASGIApp:
+    """The application behind a guard: GET and HEAD alone, with the security headers.
 
     A request must name a host that is ours: else a page of another origin, whose name its owner lets point here, could
     read what is served. Loopback's names always are ours.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Hosts) -> None:
-        self._app = app
-        self._hosts = hosts
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await (_refusal(scope, hosts) or app)(scope, receive, partial(_send_with_headers, send))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        await (self._refusal(scope) or self._app)(scope, receive, partial(_send_with_headers, send))
+    return guard
 
-    def _refusal(self, scope: Scope) -> ASGIApp | None:
-        if scope["method"] not in ("GET", "HEAD"):
-            return JSONResponse({"error": f"{scope['path']} answers GET only"}, 405, headers={"allow": "GET, HEAD"})
-        if not self._hosts.accept(scope["headers"]):
-            names = ", ".join(self._hosts.names)
-            return JSONResponse({"error": f"the request names another host; open the page as one of {names}"}, 403)
-        return None
+
+def _refusal(scope: Scope, hosts: Hosts) -> ASGIApp | None:
+    if scope["method"] not in ("GET", "HEAD"):
+        return JSONResponse({"error": f"{scope['path']} answers GET only"}, 405, headers={"allow": "GET, HEAD"})
+    if not hosts.accept(scope["headers"]):
+        names = ", ".join(hosts.names)
+        return JSONResponse({"error": f"the request names another host; open the page as one of {names}"}, 403)
+    return None
 
 
 def is_loopback_address(host: str) -> bool:
@@ -88,6 +85,5 @@ async def _send_with_headers(send: Send, message: Message) -> None:
     if message["type"] == "http.response.start":
         given = list(message.get("headers", ()))
         names = {name.lower() for name, _ in given}
-        added = [pair for pair in (*_HEADERS, _NO_CACHE) if pair[0] not in names]
-        message = {**message, "headers": [*given, *added]}
+        message = {**message, "headers": [*given, *(pair for pair in _HEADERS if pair[0] not in names)]}
     await send(message)

@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.common.clock import Clock
 from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, total_of
+from market_spread.metrics_aggregator.model.events import note_key
 from market_spread.metrics_aggregator.model.run import News, RunState
 from market_spread.metrics_aggregator.model.store import Own, Store
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view
@@ -51,7 +52,7 @@ class Feed:
         self._ring_bytes = 0
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
-        self._state = (run.is_live(clock.unix_ns()), run.phase)
+        self._state = (run.is_live(clock.unix_ns()), run.said("phase"))
         self._watched_ns = clock.monotonic_ns()
         run.news = News()
 
@@ -62,7 +63,6 @@ class Feed:
 
     @contextmanager
     def reader(self) -> Iterator[None]:
-        """Someone reads while the body runs."""
         self._watchers += 1
         try:
             yield
@@ -74,7 +74,7 @@ class Feed:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
         self._watched_ns = self._clock.monotonic_ns() if self._watchers else self._watched_ns
-        state = (run.is_live(self._clock.unix_ns()), run.phase)
+        state = (run.is_live(self._clock.unix_ns()), run.said("phase"))
         if not news and state == self._state:
             return
         self._state, run.news = state, News()
@@ -112,14 +112,14 @@ class Feed:
             "now_unix_ms": self._clock.unix_ns() / 1_000_000,
             "live": live,
             "phase": phase,
-            "verdict": run.verdict,
-            "title": run.title,
+            "verdict": run.said("verdict"),
+            "title": run.said("title"),
             "series": [
                 series_of(series_id, total_of(series), news.intervals[series_id])
                 for series_id, series in run.sorted_series()
                 if series_id in news.intervals
             ],
-            "notes": notes_of(sorted(news.notes)),
+            "notes": notes_of(sorted(news.notes, key=note_key)),
             "sources": sources_of(news.epochs.values()),
             "aggregator": aggregator_view(self._store),
         }
@@ -162,7 +162,6 @@ class Feeds:
                 feed.close()
 
     def close(self) -> None:
-        """End all event streams."""
         self.closed.set()
         for feed in self._feeds.values():
             feed.close()

@@ -1,7 +1,6 @@
 """What went on in a run: its title, its limits, its phases, its verdict, events."""
 
-from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal
 
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import PERCENTILES
@@ -20,28 +19,16 @@ KINDS = ("title", "limits", "phase", "verdict", "event")
 NoteKind = Literal["title", "limits", "phase", "verdict", "event"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Note:
-    """What went on at a moment, Unix nanoseconds. Two notes of the same time, kind and name are the same one.
-
-    limits: of a note of that kind, what the run is judged by; judgement: what a verdict is made of, if it was told.
-    """
-
-    unix_ns: int
-    kind: NoteKind
-    name: str
-    text: str = ""
-    limits: RunLimits | None = field(default=None, compare=False)
-    judgement: Judgement | None = field(default=None, compare=False)
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """What makes it this note."""
-        return self.unix_ns, self.kind, self.name
+NoteKey = tuple[int, str, str]
 
 
-def read_note(request: NoteRequest) -> Note:
-    """The note that was sent. UsageError if anything in it is wrong."""
+def note_key(note: NoteRequest) -> NoteKey:
+    """Two notes of the same time, kind and name are the same one. In the order of time."""
+    return note.unix_ns, note.kind, note.name
+
+
+def check_note(request: NoteRequest) -> None:
+    """UsageError if anything in the note is wrong."""
     if not request.run_id:
         raise UsageError("run_id is empty; a note belongs to a run")
     check_run_id(request.run_id)
@@ -53,15 +40,11 @@ def read_note(request: NoteRequest) -> Note:
         raise UsageError(f"the {request.kind} of a note is empty; give it a name")
     check_text("name", request.name)
     check_text("text", request.text, SENTENCE_CHARACTERS_MAX)
-    limits = request.limits if request.HasField("limits") else None
-    judgement = request.judgement if request.HasField("judgement") else None
-    if (limits is None) != (request.kind != "limits"):
+    if request.HasField("limits") != (request.kind == "limits"):
         raise UsageError(f"a note of the kind {request.kind} has limits if and only if it is of the kind limits")
-    if limits is not None:
-        _check_limits(limits)
-    if judgement is not None:
-        _check_judgement(request.kind, judgement)
-    return Note(request.unix_ns, cast(NoteKind, request.kind), request.name, request.text, limits, judgement)
+    _check_limits(request.limits)
+    if request.HasField("judgement"):
+        _check_judgement(request.kind, request.judgement)
 
 
 def _check_limits(limits: RunLimits) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Generic, Protocol
+from typing import Generic
 
 from market_spread.metrics_aggregator.model.intervals import Interval, bytes_of
 
@@ -61,27 +61,12 @@ class HistoryUsage:
     dropped: int = 0
 
 
-class Sums(Protocol[Interval]):
-    """What whole cells add up to, if that is known before they are merged."""
-
-    def take(self, cell: list[Interval]) -> list[Interval]:
-        """Their sum alone, or these intervals. It is asked for once."""
-
-    def clear(self) -> None:
-        """Forget all that is known."""
-
-
 class History(Generic[Interval]):
-    """Intervals of one series. They may come late and in any order; those of one cell are merged, none is lost before
-    its time.
-    """
+    """Intervals of one series. They may come late, in any order; those of one cell are merged, none is lost early."""
 
-    def __init__(
-        self, merge: Callable[[Sequence[Interval]], Interval], held: HistoryUsage, sums: Sums[Interval] | None = None
-    ) -> None:
-        """`merge` makes one interval of several, and `sums` spares it; what they take is counted in `held`."""
+    def __init__(self, merge: Callable[[Sequence[Interval]], Interval], held: HistoryUsage) -> None:
+        """`merge` makes one interval of several; what they take is counted in `held`."""
         self.merge = merge
-        self._sums = sums
         self._fine: list[Interval] = []
         self._middle: list[Interval] = []
         self._coarse: list[Interval] = []
@@ -114,7 +99,7 @@ class History(Generic[Interval]):
         """Merge whole cells that have become old, and drop what is too old. Cheap if there is nothing to do."""
         width_ns = resolution.middle_width_ns
         for cell in self._leaving(self._fine, width_ns, newest_unix_ns - resolution.fine_ns):
-            self._put(self._middle, width_ns, self._sums.take(cell) if self._sums else cell)
+            self._put(self._middle, width_ns, self.sum_of(cell))
         for cell in self._leaving(self._middle, _LEAVING_NS, newest_unix_ns - resolution.middle_ns):
             self._put(self._coarse, resolution.coarse_width_ns, cell)
         while self._coarse and self._coarse[0].end_unix_ns < newest_unix_ns - resolution.coarse_ns:
@@ -125,7 +110,6 @@ class History(Generic[Interval]):
         )
 
     def coarsen(self, newest_unix_ns: int, resolution: Resolution) -> None:
-        """Go over to a coarser resolution."""
         coarse, self._coarse = self._coarse, []
         self.held.bytes -= sum(bytes_of(interval) for interval in coarse)
         width_ns = resolution.coarse_width_ns
@@ -133,10 +117,12 @@ class History(Generic[Interval]):
             self._put(self._coarse, width_ns, list(cell))
         self.age(newest_unix_ns, resolution)
 
+    def sum_of(self, cell: list[Interval]) -> list[Interval]:
+        """The sum of a whole cell alone if it is known before they are merged, else these. It is asked for once."""
+        return cell
+
     def drop_oldest(self) -> None:
-        """Forget the oldest interval, if there is one, and sums that could have it in them."""
-        if self._sums:
-            self._sums.clear()
+        """Forget the oldest interval, if there is one."""
         for tier in (self._coarse, self._middle, self._fine):
             if tier:
                 self._drop_first(tier)

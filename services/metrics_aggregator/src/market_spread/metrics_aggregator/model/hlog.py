@@ -18,7 +18,7 @@ from binascii import b2a_base64, crc32
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -43,8 +43,6 @@ _PUSH_FIELDS = (
 )  # fmt: skip
 # json.dumps would make an encoder each time.
 _json = json.JSONEncoder(separators=(",", ":")).encode
-_NOTE_FIELDS = ("run_id", "unix_ns", "kind", "name", "text")
-_NOTE_PARTS: tuple[Literal["limits", "judgement"], ...] = ("limits", "judgement")
 
 
 @dataclass(slots=True)
@@ -85,10 +83,7 @@ def push_block(push: PushRequest, measured: Measured) -> bytes:
 
 def note_block(note: NoteRequest) -> bytes:
     """The block of a note."""
-    told = {field: getattr(note, field) for field in _NOTE_FIELDS}
-    for part in _NOTE_PARTS:
-        if note.HasField(part):
-            told[part] = MessageToDict(getattr(note, part), preserving_proto_field_name=True)
+    told = MessageToDict(note, preserving_proto_field_name=True) | {"unix_ns": note.unix_ns}
     return _block(b"%b%b\n" % (_NOTE, _json(told).encode()))
 
 
@@ -98,10 +93,7 @@ def wrapped(encoded: bytes) -> bytes:
 
 
 def whole_blocks(lines: Iterable[bytes], reading: Reading) -> Iterator[list[bytes]]:
-    """The lines of each whole block of a log, without its end line; what is no whole block is left out.
-
-    `reading` follows.
-    """
+    """The lines of each whole block of a log, without its end line; the rest is left out. `reading` follows."""
     at, block = 0, list[bytes]()
     for line in lines:
         at += len(line)
@@ -126,12 +118,7 @@ def decode(block: list[bytes]) -> Entry | None:
     try:
         told = json.loads(head[len(_PUSH) :])
         if head.startswith(_NOTE):
-            note = NoteRequest(**{field: told[field] for field in _NOTE_FIELDS})
-            for part in _NOTE_PARTS:
-                if part in told:
-                    ParseDict(told[part], getattr(note, part), ignore_unknown_fields=True)
-                    getattr(note, part).SetInParent()
-            return note
+            return ParseDict(told, NoteRequest(), ignore_unknown_fields=True)
         push = PushRequest(**{field: told[field] for field in _PUSH_FIELDS}, host=told.get("host", ""))
         push.histograms.extend(_histogram(*pair) for pair in zip(told["histograms"], lines, strict=True))
         push.counters.extend(_sample(sample) for sample in told["counters"])

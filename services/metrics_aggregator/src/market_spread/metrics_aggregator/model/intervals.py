@@ -14,10 +14,7 @@ _HISTOGRAM_BYTES = 440
 
 
 class HistogramInterval(NamedTuple):
-    """A histogram of one interval; times Unix nanoseconds, the end exclusive; values in microseconds.
-
-    encoded: HdrHistogram V2, compressed.
-    """
+    """A histogram of one interval, end exclusive; values in microseconds; encoded: HdrHistogram V2, compressed."""
 
     start_unix_ns: int
     end_unix_ns: int
@@ -31,7 +28,6 @@ class HistogramInterval(NamedTuple):
 
     @property
     def exact(self) -> Exact:
-        """What is known besides the buckets."""
         return Exact(*self[2:-1])
 
 
@@ -48,9 +44,7 @@ Interval = TypeVar("Interval", bound=HistogramInterval | Point)
 
 def bytes_of(interval: HistogramInterval | Point) -> int:
     """Memory that it takes."""
-    if isinstance(interval, Point):
-        return _POINT_BYTES
-    return _HISTOGRAM_BYTES + len(interval.encoded)
+    return _POINT_BYTES if isinstance(interval, Point) else _HISTOGRAM_BYTES + len(interval.encoded)
 
 
 def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:
@@ -83,15 +77,11 @@ def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramI
 
 def summed(points: Sequence[Point]) -> Point:
     """One interval of a counter, with the growth of all of these."""
-    end_unix_ns = max(point.end_unix_ns for point in points)
-    return Point(_start(points), end_unix_ns, sum(point.value for point in points))
+    start, end = min(point.start_unix_ns for point in points), max(point.end_unix_ns for point in points)
+    return Point(start, end, sum(point.value for point in points))
 
 
 def last(points: Sequence[Point]) -> Point:
     """One interval of a gauge, with the value at its end."""
     newest = max(points, key=lambda point: point.end_unix_ns)
-    return Point(_start(points), newest.end_unix_ns, newest.value)
-
-
-def _start(points: Sequence[Point]) -> int:
-    return min(point.start_unix_ns for point in points)
+    return Point(min(point.start_unix_ns for point in points), newest.end_unix_ns, newest.value)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.hdr.codec import Buckets
@@ -15,9 +16,8 @@ from market_spread.metrics_aggregator.model.series import SeriesId
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
 TEXT_CHARACTERS_MAX = 200
-KNOWN_MAX = 4_000
+KNOWN_MAX = 20_000
 _LARGEST = sys.float_info.max
-_KINDS = (MetricKind.HISTOGRAM, MetricKind.COUNTER, MetricKind.GAUGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,44 +61,11 @@ def check_text(what: str, text: str, most: int = TEXT_CHARACTERS_MAX) -> None:
         raise UsageError(f"{what} has {len(text)} characters; use at most {most}")
 
 
-class _SeriesCache(dict[bytes, SeriesId]):
-    """Series of one kind by their keys as they are on the wire: nearly all were seen before.
-
-    At most KNOWN_MAX are remembered. UsageError if no series of that kind has the key.
-    """
-
-    def __init__(self, kind: MetricKind, source: str, run_id: str) -> None:
-        super().__init__()
-        self._kind, self._source, self._run_id = kind, source, run_id
-
-    def __missing__(self, wire: bytes) -> SeriesId:
-        series_id = _series_id(SeriesKey.FromString(wire), self._source, self._run_id)
-        kind = series_id.metric.kind
-        if kind is not self._kind:
-            raise UsageError(f"{series_id.name} was pushed as a {self._kind.value}; it is a {kind.value}")
-        if len(self) >= KNOWN_MAX:
-            self.clear()
-        self[wire] = series_id
-        return series_id
-
-
-class SeriesIds:
-    """The series of one source and run."""
-
-    def __init__(self, source: str, run_id: str) -> None:
-        self.histograms, self.counters, self.gauges = (_SeriesCache(kind, source, run_id) for kind in _KINDS)
-
-
-def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> Measured:
-    """What the push measured. UsageError, naming the series, if any of it is wrong.
-
-    ids_of_source: those of the push's source and run, if they are kept from push to push.
-    """
-    known = ids_of_source or SeriesIds(request.source, request.run_id)
-    start, end = request.start_unix_ns, request.end_unix_ns
-    histograms = [_histogram(item, start, end, known.histograms) for item in request.histograms]
-    counters = _samples(request.counters, known.counters, least=0.0)
-    gauges = _samples(request.gauges, known.gauges, least=-_LARGEST)
+def read_push(request: PushRequest) -> Measured:
+    """What the push measured. UsageError, naming the series, if it is wrong."""
+    histograms = [_histogram(item, request) for item in request.histograms]
+    counters = _samples(request.counters, request, MetricKind.COUNTER, least=0.0)
+    gauges = _samples(request.gauges, request, MetricKind.GAUGE, least=-_LARGEST)
     named = [each[0] for part in (histograms, counters, gauges) for each in part]
     ids = set(named)
     if len(ids) != len(named):
@@ -109,30 +76,33 @@ def read_push(request: PushRequest, ids_of_source: SeriesIds | None = None) -> M
 
 def check_histogram(item: IntervalHistogram) -> None:
     """UsageError, naming the series, unless it is a histogram of a registered metric and agrees with its head."""
-    _histogram(item, 0, 0, _SeriesCache(MetricKind.HISTOGRAM, "", ""))
+    _histogram(item, PushRequest())
 
 
-def _histogram(
-    item: IntervalHistogram, start_unix_ns: int, end_unix_ns: int, known: _SeriesCache
-) -> tuple[SeriesId, HistogramInterval, Buckets]:
-    series_id = known[item.key.SerializeToString()]
+def _histogram(item: IntervalHistogram, of: PushRequest) -> tuple[SeriesId, HistogramInterval, Buckets]:
+    series_id = _series_id(item.key.SerializeToString(), MetricKind.HISTOGRAM, of.source, of.run_id)
     exact = exact_of(item)
     with usage_errors(series_id.name, kinds=(ValueError,)):
         buckets = Buckets.decode(item.encoded)
         check_exact(buckets, exact)
-    return series_id, HistogramInterval(start_unix_ns, end_unix_ns, *exact, item.encoded), buckets
+    return series_id, HistogramInterval(of.start_unix_ns, of.end_unix_ns, *exact, item.encoded), buckets
 
 
-def _samples(items: Iterable[Sample], known: _SeriesCache, *, least: float) -> list[tuple[SeriesId, float]]:
-    samples = [(known[item.key.SerializeToString()], item.value) for item in items]
+def _samples(
+    items: Iterable[Sample], of: PushRequest, kind: MetricKind, *, least: float
+) -> list[tuple[SeriesId, float]]:
+    source, run_id = of.source, of.run_id
+    samples = [(_series_id(item.key.SerializeToString(), kind, source, run_id), item.value) for item in items]
     for series_id, value in samples:
         if not least <= value <= _LARGEST:
-            kind = series_id.metric.kind.value
-            raise UsageError(f"{series_id.name}={value}; a {kind} is a finite number, a counter not negative")
+            raise UsageError(f"{series_id.name}={value}; a {kind.value} is a finite number, a counter not negative")
     return samples
 
 
-def _series_id(key: SeriesKey, source: str, run_id: str) -> SeriesId:
+@lru_cache(maxsize=KNOWN_MAX)
+def _series_id(wire: bytes, of_kind: MetricKind, source: str, run_id: str) -> SeriesId:
+    """The series by its key as it is on the wire: nearly all were seen before."""
+    key = SeriesKey.FromString(wire)
     name, labels = key.name, dict(key.labels)
     metric = METRICS.get(name)
     if metric is None:
@@ -141,4 +111,6 @@ def _series_id(key: SeriesKey, source: str, run_id: str) -> SeriesId:
         raise UsageError(f"{name} was pushed with the labels {sorted(labels)}; it has {sorted(metric.labels)}")
     for label, value in labels.items():
         check_text(f"{name} {label}", value)
+    if metric.kind is not of_kind:
+        raise UsageError(f"{name} was pushed as a {of_kind.value}; it is a {metric.kind.value}")
     return SeriesId(name, tuple(sorted(labels.items())), source, run_id)

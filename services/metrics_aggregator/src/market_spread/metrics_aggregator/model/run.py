@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from market_spread.common.telemetry.recorder import pushes_missing
-from market_spread.metrics_aggregator.model.events import Note, NoteKind
+from market_spread.metrics_aggregator.model.events import NoteKey, NoteKind, note_key
 from market_spread.metrics_aggregator.model.history import SECOND_NS, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
-from market_spread.metrics_aggregator.model.push_validation import Measured, SeriesIds, read_push
+from market_spread.metrics_aggregator.model.push_validation import Measured
 from market_spread.metrics_aggregator.model.series import (
     CounterSeries,
     GaugeSeries,
@@ -19,14 +19,13 @@ from market_spread.metrics_aggregator.model.series import (
     SeriesId,
 )
 from market_spread.v1.limits_pb2 import RunLimits
-from market_spread.v1.metrics_pb2 import Judgement, PushRequest
+from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, PushRequest
 
 # A process that works pushes every second, and the run controller notes every phase.
 _LIVE_NS = 30 * SECOND_NS
 # How far before ours a clock may be; beyond, it does not make what others push old.
 _AHEAD_NS = 60 * SECOND_NS
 
-_SOURCES_KNOWN_MAX = 100
 _AGED_EVERY = 60
 
 _S = TypeVar("_S", HistogramSeries, CounterSeries, GaugeSeries)
@@ -53,7 +52,6 @@ class Epoch:
     host: str = ""
 
     def taken(self, request: PushRequest) -> None:
-        """Count a push that was merged."""
         self.sequence = request.sequence
         self.end_unix_ns = request.end_unix_ns
         self.pushes += 1
@@ -70,7 +68,7 @@ class News:
 
     intervals: dict[SeriesId, list[HistogramInterval | Point]] = field(default_factory=dict)
     epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[NoteRequest] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.intervals or self.epochs or self.notes)
@@ -83,47 +81,33 @@ class RunState:
         self.run_id = run_id
         self.series: dict[SeriesId, Series] = {}
         self.epochs: dict[tuple[str, int], Epoch] = {}
-        self.notes: list[Note] = []
+        self.notes: list[NoteRequest] = []
         self.resolution = Resolution()
         self.begin_unix_ns = 0
         self.end_unix_ns = 0
         self.heard_unix_ns = 0
         self.held = HistoryUsage()
         self.news: News | None = None
-        self._ids: dict[str, SeriesIds] = {}  # by source
-        self._noted: set[tuple[int, str, str]] = set()
+        self._noted: set[NoteKey] = set()
 
-    @property
-    def title(self) -> str:
-        """What the run is, as its controller says; empty if it says nothing."""
-        return self._newest("title")
-
-    @property
-    def phase(self) -> str:
-        """What the run does; empty if nobody says it."""
-        return self._newest("phase")
-
-    @property
-    def verdict(self) -> str:
-        """What the run came to; empty as long as it is not judged."""
-        return self._newest("verdict")
+    def said(self, kind: NoteKind) -> str:
+        """The run's title, its phase or its verdict, as its controller said it last; empty if it did not."""
+        return note.name if (note := self._newest_note(kind)) else ""
 
     @property
     def outcome(self) -> str:
         """The verdict in the words of the run controller; that of an older one has no cause."""
-        return self.judgement.outcome or self.verdict
+        return self.judgement.outcome or self.said("verdict")
 
     @property
     def limits(self) -> RunLimits | None:
         """What the run is judged by; None if nobody has said it."""
-        note = self._newest_note("limits")
-        return None if note is None else note.limits
+        return note.limits if (note := self._newest_note("limits")) else None
 
     @property
     def judgement(self) -> Judgement:
         """What the verdict is made of, as far as the run controller says it."""
-        note = self._newest_note("verdict")
-        return Judgement() if note is None or note.judgement is None else note.judgement
+        return note.judgement if (note := self._newest_note("verdict")) else Judgement()
 
     @property
     def measured_unix_ns(self) -> tuple[int, int | None] | None:
@@ -141,16 +125,7 @@ class RunState:
 
     def is_live(self, now_unix_ns: int) -> bool:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
-        return not self.verdict and now_unix_ns - self.heard_unix_ns < _LIVE_NS
-
-    def read(self, request: PushRequest) -> Measured:
-        """What a push for this run measured. UsageError if any of it is wrong."""
-        ids = self._ids.get(request.source)
-        if ids is None:
-            if len(self._ids) >= _SOURCES_KNOWN_MAX:
-                self._ids.clear()
-            ids = self._ids[request.source] = SeriesIds(request.source, self.run_id)
-        return read_push(request, ids)
+        return not self.said("verdict") and now_unix_ns - self.heard_unix_ns < _LIVE_NS
 
     def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
         """Add a push that has been checked, and was not merged before."""
@@ -164,7 +139,9 @@ class RunState:
         for series_id, interval, buckets in measured.histograms:
             histogram = self._get(series_id, HistogramSeries)
             self._tell(series_id, histogram.add(interval, buckets, now))
-        grown_from = _grown_from(request, epoch)
+        # A counter has grown since the last push, so before this interval if pushes are missing.
+        is_next = request.sequence == epoch.sequence + 1
+        grown_from = start if is_next else min(start, epoch.end_unix_ns or epoch.epoch_unix_ns)
         for series_id, value in measured.counters:
             counter = self._get(series_id, CounterSeries)
             self._tell(series_id, counter.add(epoch.epoch_unix_ns, value, grown_from, end, now))
@@ -179,15 +156,14 @@ class RunState:
             self.news.epochs[key] = epoch
         return epoch
 
-    def has_note(self, note: Note) -> bool:
-        """Whether it was taken before."""
-        return note.key in self._noted
+    def has_note(self, note: NoteRequest) -> bool:
+        return note_key(note) in self._noted
 
-    def add_note(self, note: Note, now_unix_ns: int) -> None:
+    def add_note(self, note: NoteRequest, now_unix_ns: int) -> None:
         """Keep a note that was not taken before."""
         self._heard(note.unix_ns, note.unix_ns, now_unix_ns)
-        self._noted.add(note.key)
-        insort(self.notes, note)
+        self._noted.add(note_key(note))
+        insort(self.notes, note, key=note_key)
         if self.news is not None:
             self.news.notes.append(note)
 
@@ -202,7 +178,6 @@ class RunState:
         return True
 
     def drop_oldest(self) -> None:
-        """Forget the oldest interval of every series."""
         for series in self.series.values():
             series.history.drop_oldest()
 
@@ -225,16 +200,5 @@ class RunState:
             series = self.series[series_id] = of_kind(self.held)
         return cast(_S, series)  # a name has one kind, which the intake has checked
 
-    def _newest(self, kind: NoteKind) -> str:
-        note = self._newest_note(kind)
-        return "" if note is None else note.name
-
-    def _newest_note(self, kind: NoteKind) -> Note | None:
+    def _newest_note(self, kind: NoteKind) -> NoteRequest | None:
         return next((note for note in reversed(self.notes) if note.kind == kind), None)
-
-
-def _grown_from(request: PushRequest, epoch: Epoch) -> int:
-    """A counter has grown since the last push: before the interval's start if pushes are missing. Unix nanoseconds."""
-    if request.sequence != epoch.sequence + 1:
-        return min(request.start_unix_ns, epoch.end_unix_ns or epoch.epoch_unix_ns)
-    return request.start_unix_ns

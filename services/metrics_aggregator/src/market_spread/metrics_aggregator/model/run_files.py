@@ -85,7 +85,6 @@ class RunFiles:
         return sorted(found)
 
     def close(self) -> None:
-        """Close all logs."""
         for run_id in list(self._open):
             self._close(run_id)
 

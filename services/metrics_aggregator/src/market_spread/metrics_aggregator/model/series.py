@@ -15,8 +15,8 @@ PARTS_MAX = MIDDLE_WIDTH_NS // 500_000_000
 _KEPT_BYTES = 500
 
 
-class CellSums:
-    """Merges intervals into their series' total, and keeps by how much it grew in each cell of MIDDLE_WIDTH_NS.
+class HistogramHistory(History[HistogramInterval]):
+    """Merges intervals into their series' total as well, and keeps by how much it grew in each cell of MIDDLE_WIDTH_NS.
 
     So what becomes old need not be decoded again. A sum stands beside the intervals that it was made of, so it is never
     taken for that of others. It is kept as varints until it is taken, counted in `held`. While a cell is open, there is
@@ -25,13 +25,13 @@ class CellSums:
 
     def __init__(self, total: HdrCounts, held: HistoryUsage) -> None:
         """`total` is empty, and nobody else adds to it."""
+        super().__init__(intervals.merged_histograms, held)
         self._total = total
-        self._held = held
         self._ended: dict[int, tuple[list[HistogramInterval], bytes]] = {}  # by the cell's number
         self._slots = 0  # how many of the total's are used
         self._begin(-1)
 
-    def add(self, interval: HistogramInterval, buckets: Buckets) -> None:
+    def count(self, interval: HistogramInterval, buckets: Buckets) -> None:
         """Merge an interval, whose buckets these are, into the total. Those of one cell come one after the other."""
         number = _number(interval)
         if number != self._number:
@@ -42,7 +42,7 @@ class CellSums:
         self._slots = max(self._slots, len(buckets.counts))
         self._total.merge_buckets(buckets, interval.exact)
 
-    def take(self, cell: list[HistogramInterval]) -> list[HistogramInterval]:
+    def sum_of(self, cell: list[HistogramInterval]) -> list[HistogramInterval]:
         """The sum alone if it is that of just these intervals of a cell, in their order; else the intervals.
 
         The sums of this cell and of older ones are forgotten.
@@ -56,11 +56,12 @@ class CellSums:
             self._forget(old)
         return [intervals.sum_of(cell, encoded_of(payload))] if parts == cell else cell
 
-    def clear(self) -> None:
-        """Forget all sums."""
+    def drop_oldest(self) -> None:
+        """Forget the sums, too, that could have it in them."""
         for number in list(self._ended):
             self._forget(number)
         self._begin(-1)
+        super().drop_oldest()
 
     def _begin(self, number: int) -> None:
         self._number = number
@@ -75,12 +76,12 @@ class CellSums:
             grown[: len(self._before)] -= self._before
             payload = Buckets.of(grown).pack()
             self._ended[self._number] = (self._parts, payload)
-            self._held.bytes += len(payload) + _KEPT_BYTES
+            self.held.bytes += len(payload) + _KEPT_BYTES
 
     def _forget(self, number: int) -> None:
         if number in self._ended:
             _, payload = self._ended.pop(number)
-            self._held.bytes -= len(payload) + _KEPT_BYTES
+            self.held.bytes -= len(payload) + _KEPT_BYTES
 
 
 def _number(interval: HistogramInterval) -> int:
@@ -106,11 +107,9 @@ class SeriesId:
 
     @property
     def metric(self) -> Metric:
-        """The registered metric of that name."""
         return METRICS[self.name]
 
     def all_labels(self) -> dict[str, str]:
-        """The metric's labels, the source and the run."""
         return {**dict(self.labels), "source": self.source, "run_id": self.run_id}
 
 
@@ -127,12 +126,11 @@ class HistogramSeries:
 
     def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
-        self._sums = CellSums(self.merged, held)
-        self.history = History(intervals.merged_histograms, held, self._sums)
+        self.history = HistogramHistory(self.merged, held)
 
     def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
         """Merge the values of one interval, whose buckets these are; returns the interval."""
-        self._sums.add(interval, buckets)
+        self.history.count(interval, buckets)
         self.history.add(interval, now.newest_unix_ns, now.resolution)
         return interval
 
@@ -146,10 +144,7 @@ class CounterSeries:
         self.history = History(intervals.summed, held)
 
     def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
-        """Take the counter's value since that epoch; it never makes the sum over epochs smaller. What it has grown by.
-
-        start_unix_ns, end_unix_ns: the span in which it has grown.
-        """
+        """Take the value since that epoch, which never makes the sum smaller; what it has grown by in that span."""
         before = self._by_epoch.get(epoch_unix_ns, 0.0)
         grown = max(0.0, since_epoch - before)
         self._by_epoch[epoch_unix_ns] = before + grown

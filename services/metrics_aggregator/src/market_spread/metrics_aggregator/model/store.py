@@ -8,8 +8,8 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model import hlog
-from market_spread.metrics_aggregator.model.events import NOTES_MAX, read_note
-from market_spread.metrics_aggregator.model.push_validation import check_envelope
+from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note
+from market_spread.metrics_aggregator.model.push_validation import check_envelope, read_push
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
@@ -34,14 +34,8 @@ class Own:
         self.push_failures = 0
         self.clients = 0
 
-    def arrived(self, end_unix_ns: int, now_unix_ns: int) -> None:
-        """Note how old a push was when it came."""
-        self.lag_newest_ns = now_unix_ns - end_unix_ns
-        self.lag.record_few([self.lag_newest_ns // 1000])
-
     @property
     def memory_bytes(self) -> int:
-        """Resident memory of this process."""
         return int(psutil.Process().memory_info().rss)
 
 
@@ -80,7 +74,6 @@ class Store:
 
     @property
     def history_bytes(self) -> int:
-        """What the intervals of all runs take."""
         return sum(run.held.bytes for run in self._runs.values())
 
     @property
@@ -89,11 +82,9 @@ class Store:
         return sum(run.held.dropped for run in self._runs.values())
 
     def runs(self) -> list[RunState]:
-        """Every run in memory."""
         return list(self._runs.values())
 
     def run(self, run_id: str) -> RunState | None:
-        """The run, if it is in memory."""
         return self._runs.get(run_id)
 
     def series(self) -> Iterator[tuple[SeriesId, Series]]:
@@ -120,9 +111,9 @@ class Store:
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
         try:
-            note = read_note(request)
+            check_note(request)
             run = self.restore(request.run_id)
-            if run.has_note(note):
+            if run.has_note(request):
                 return
             if len(run.notes) >= NOTES_MAX:
                 raise UsageError(f"the run {run.run_id!r} has {NOTES_MAX} notes and takes no more")
@@ -132,7 +123,7 @@ class Store:
         if self._log is not None:
             self._write_down(self._log, run, hlog.note_block(request), request.unix_ns)
         self._keep(run)
-        run.add_note(note, self._clock.unix_ns())
+        run.add_note(request, self._clock.unix_ns())
 
     def restore(self, run_id: str) -> RunState:
         """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`.
@@ -154,16 +145,24 @@ class Store:
             if known is not None and request.sequence <= known.sequence:
                 known.duplicates += 1
                 return known.sequence
-            measured = run.read(request)
+            measured = read_push(request)
             new_series = len(measured.ids.difference(run.series))
-            self._check_room(run, new_series, new_epoch=known is None)
+            if (needed := len(run.series) + new_series) > self._series_max:
+                raise UsageError(
+                    f"the run {run.run_id!r} has {needed} series with this push and the aggregator takes at most "
+                    f"{self._series_max}; push fewer labels"
+                )
+            if known is None and len(run.epochs) >= EPOCHS_MAX:
+                starts = f"the run {run.run_id!r} knows {EPOCHS_MAX} starts of processes"
+                raise UsageError(f"{starts} and takes no more; begin another run")
         except UsageError:
             self.refused += 1
             raise
         if self._log is not None and run.run_id:
             self._write_down(self._log, run, hlog.push_block(request, measured), request.start_unix_ns)
         merge_ns, now_unix_ns = self._clock.monotonic_ns(), self._clock.unix_ns()
-        self.own.arrived(request.end_unix_ns, now_unix_ns)
+        self.own.lag_newest_ns = now_unix_ns - request.end_unix_ns
+        self.own.lag.record_few([self.own.lag_newest_ns // 1000])
         self._keep(run, new_series)
         epoch = run.merge(measured, request, now_unix_ns)
         self._bound_history(run)
@@ -172,20 +171,18 @@ class Store:
 
     def _read_back(self, run: RunState, log: RunFiles) -> None:
         for entry in log.entries(run.run_id):
+            now_unix_ns = self._clock.unix_ns()
             try:
-                self._replay(run, entry)
+                if isinstance(entry, NoteRequest):
+                    check_note(entry)
+                    run.add_note(entry, min(entry.unix_ns, now_unix_ns))
+                else:
+                    run.merge(read_push(entry), entry, min(entry.end_unix_ns, now_unix_ns))
+                    self._bound_history(run)
             except UsageError:  # an older version knew a metric that this one does not
                 self.unreadable += 1
         if run.epochs or run.notes:
             self._keep(run)
-
-    def _replay(self, run: RunState, entry: PushRequest | NoteRequest) -> None:
-        if isinstance(entry, NoteRequest):
-            note = read_note(entry)
-            run.add_note(note, min(note.unix_ns, self._clock.unix_ns()))
-            return
-        run.merge(run.read(entry), entry, min(entry.end_unix_ns, self._clock.unix_ns()))
-        self._bound_history(run)
 
     def _write_down(self, log: RunFiles, run: RunState, block: bytes, begin_unix_ns: int) -> None:
         try:
@@ -193,18 +190,6 @@ class Store:
         except UnavailableError:
             self.own.push_failures += 1
             raise
-
-    def _check_room(self, run: RunState, new_series: int, *, new_epoch: bool) -> None:
-        needed = len(run.series) + new_series
-        if needed > self._series_max:
-            raise UsageError(
-                f"the run {run.run_id!r} has {needed} series with this push and the aggregator takes at most "
-                f"{self._series_max}; push fewer labels"
-            )
-        if new_epoch and len(run.epochs) >= EPOCHS_MAX:
-            raise UsageError(
-                f"the run {run.run_id!r} knows {EPOCHS_MAX} starts of processes and takes no more; begin another run"
-            )
 
     def _keep(self, run: RunState, new_series: int = 0) -> None:
         """Have the run as the newest one; others make room for its series and epochs."""

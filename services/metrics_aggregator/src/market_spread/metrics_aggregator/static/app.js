@@ -1086,7 +1086,7 @@
     ["missing", "never came"],
     ["dropped", "dropped by their source"],
     ["refused", "refused, wrong"],
-    ["push_failures", "not written down"]
+    ["unwritten", "not written down"]
   ];
   var COSTS = [
     ["push", "Push, from arrival to answer"],
@@ -1145,16 +1145,16 @@
     update(view) {
       const { model } = view;
       const own = model.aggregator;
-      const full = own.history_bytes_max > 0 ? own.history_bytes / own.history_bytes_max : null;
+      const full = own.history_limit_bytes > 0 ? own.history_bytes / own.history_limit_bytes : null;
       this.figures.set([
         ...COUNTS.map(([name]) => ({ value: whole(own[name]) })),
-        { ...apart(own.lag_ms >= 0 ? latency(own.lag_ms * 1e3) : NONE), sub: "behind the pushes" },
+        { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" },
         { ...apart(bytes(own.memory_bytes)), sub: "resident" },
         { value: whole(own.clients), sub: "of at most 100" },
         { value: whole(own.series), sub: `${whole(own.series_evicted)} forgotten` },
         {
           ...apart(bytes(own.history_bytes)),
-          sub: full === null ? "" : `${share(full)} of ${bytes(own.history_bytes_max)}`
+          sub: full === null ? "" : `${share(full)} of ${bytes(own.history_limit_bytes)}`
         }
       ]);
       const known = COST_COLUMNS.map((column) => COSTS.map(([name]) => own[`${name}_us_${column}`]));
@@ -2726,7 +2726,7 @@
       alertsUnreadable: view.grown(metric("receiver_alerts_unreadable_total")) ?? 0,
       malformed: view.grown(metric("receiver_invalid_total")) ?? 0,
       refused: model.aggregator.refused ?? 0,
-      unwritten: model.aggregator.push_failures ?? 0,
+      unwritten: model.aggregator.unwritten ?? 0,
       historyDropped: model.aggregator.history_dropped ?? 0,
       ...view.outliers(),
       ...longestStandstill(view)

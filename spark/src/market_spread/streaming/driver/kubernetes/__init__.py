@@ -1,3 +1,3 @@
 """The job in a cluster: its entry point, executors as pods, and the lease of one driver."""
 
-__all__ = ["entrypoint", "lease", "lease_store"]
+__all__ = ["entrypoint", "lease"]

@@ -65,8 +65,7 @@ def _become_executor() -> None:
     if pyspark is None or pyspark.origin is None:
         raise UsageError("PySpark is not installed; use the image of spark/Dockerfile")
     java = f"{home}/bin/java" if home else "java"
-    spark_home = Path(pyspark.origin).parent
-    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=spark_home)
+    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=Path(pyspark.origin).parent)
     try:
         os.execvp(java, command)  # as process 1 it gets the container's signals
     except OSError as error:

@@ -2,58 +2,132 @@
 continuously; the process exits when it loses the lease.
 
 It keeps two drivers apart that both obey it. It does not fence executors, nor a driver that is suspended and resumes:
-docs/adr/0012 says what does.
+docs/adr/0012 says what does. It is a Lease of coordination.k8s.io, read and written without a client library: importing
+one would cost each restart of the driver seconds, and its image 70 MB.
 """
 
+import json
 import logging
 import os
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError, WrongStateError
 from market_spread.common.logs import log_event
+from market_spread.streaming.driver.config import KUBERNETES, JobConfig
 
 # A driver that could not renew for GIVE_UP exits; another one takes a lease that was not renewed for DURATION.
 DURATION_S = 12.0
 GIVE_UP_S = 8.0
 RENEW_EVERY_S = 2.0
+# Two calls that hang must fit between a renewal and the time at which a driver gives up.
+_CALL_S = 2.5
 _LOST_EXIT_STATUS = 75
 _NS = 1_000_000_000
+# Where every pod finds its credentials for the API server.
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease as the API server stores it. renewed: changes with each renewal; version: of the object."""
+    """A lease as the API server stores it. renewed: changes with each renewal; stored: the object, with its version."""
 
     holder: str
     renewed: str
-    version: str
+    stored: dict[str, Any]
 
 
-class LeaseStore(Protocol):
-    """The API server's side of a lease; unit tests have one without a server.
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """The API server at a URL. account: the folder with our token and the server's CA; None: neither is needed."""
+
+    url: str
+    account: Path | None = None
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The object in the answer. WrongStateError if ours is not the newest, KeyError if the path has none,
+        UnavailableError if the server refuses or does not answer.
+        """
+        headers = {"Content-Type": "application/json"}
+        if self.account:
+            headers["Authorization"] = f"Bearer {(self.account / 'token').read_text().strip()}"
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.url}{path}", data, headers, method=method)
+        try:
+            # A new opener each time: both files of the account change while we run.
+            authority = ssl.create_default_context(cafile=self.account / "ca.crt" if self.account else None)
+            opener = build_opener(ProxyHandler({}), HTTPSHandler(context=authority))
+            with opener.open(request, timeout=_CALL_S) as answer:
+                found: dict[str, Any] = json.load(answer)
+        except HTTPError as error:
+            if error.code == HTTPStatus.CONFLICT:
+                raise WrongStateError("the lease was changed by someone else") from error
+            if error.code == HTTPStatus.NOT_FOUND:
+                raise KeyError(path) from error
+            raise UnavailableError(f"the API server answered {error.code}: {error.reason}") from error
+        except (OSError, HTTPException, ValueError) as error:
+            raise UnavailableError(f"the API server does not answer: {error}") from error
+        return found
+
+
+class KubernetesLease:
+    """The lease of that name. It is written as it was last read, so fields of others stay.
 
     Each call raises UnavailableError if the API server does not answer, or refuses.
     """
 
+    def __init__(self, api: ApiServer, *, namespace: str, name: str) -> None:
+        self._api = api
+        self._name = name
+        self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+
     def read(self) -> HeldLease:
         """The lease now."""
+        try:
+            return _held(self._api.call("GET", f"{self._folder}/{self._name}"))
+        except KeyError:
+            return _held(self._created())
 
     def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         """Renew it for the holder, or release it if that is empty. WrongStateError if it has changed since `before`."""
+        spec = {**(before.stored.get("spec") or {})}
+        # As the API server requires it: always with microseconds.
+        now = datetime.fromtimestamp(unix_ns // 1000 / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        if (spec.get("holderIdentity") or "") != holder:
+            spec["acquireTime"] = now
+            spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + 1
+        spec |= {"holderIdentity": holder, "renewTime": now, "leaseDurationSeconds": round(DURATION_S)}
+        try:
+            return _held(self._api.call("PUT", f"{self._folder}/{self._name}", {**before.stored, "spec": spec}))
+        except KeyError as error:
+            raise WrongStateError("the lease was deleted by someone else") from error
+
+    def _created(self) -> dict[str, Any]:
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self._name}, "spec": {}}
+        try:
+            return self._api.call("POST", self._folder, lease)
+        except KeyError as error:
+            raise UnavailableError("the API server has no leases in this namespace") from error
 
 
 class Lease:
     """One driver's side of the lease: `start`, `wait_until_held`, work, `release`. A thread renews it."""
 
     def __init__(
-        self, store: LeaseStore, *, identity: str, clock: Clock, on_lost: Callable[[str], None] | None = None
+        self, store: KubernetesLease, *, identity: str, clock: Clock, on_lost: Callable[[str], None] | None = None
     ) -> None:
         """identity: unique, but unchanged by a restart in the same pod; on_lost: ends the process."""
         self._store = store
@@ -61,8 +135,7 @@ class Lease:
         self._clock = clock
         self._on_lost = on_lost or end_at_once
         self._seen: HeldLease | None = None
-        self._seen_ns = 0
-        self._renewed_ns = 0
+        self._seen_ns = self._renewed_ns = 0
         self._is_held = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
@@ -73,11 +146,9 @@ class Lease:
         return self._is_held.is_set()
 
     def start(self) -> None:
-        """Start to acquire it."""
         self._thread.start()
 
     def wait_until_held(self) -> None:
-        """Block until it is held."""
         self._is_held.wait()
 
     def release(self) -> None:
@@ -143,3 +214,16 @@ def end_at_once(_reason: str) -> None:
         with suppress(psutil.Error):
             child.kill()
     os._exit(_LOST_EXIT_STATUS)
+
+
+def lease_in_cluster(config: JobConfig, clock: Clock) -> Lease:
+    """The driver's lease, reached as pods reach their API server."""
+    api = ApiServer(config.master.removeprefix(KUBERNETES), _ACCOUNT)
+    store = KubernetesLease(api, namespace=config.namespace, name=str(config.lease))
+    # With the address: a recreated pod has the same name as its predecessor, which may still be running.
+    return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock)
+
+
+def _held(lease: dict[str, Any]) -> HeldLease:
+    spec = lease.get("spec") or {}
+    return HeldLease(spec.get("holderIdentity") or "", spec.get("renewTime") or "", lease)

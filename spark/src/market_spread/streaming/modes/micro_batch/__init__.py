@@ -1,3 +1,3 @@
 """Micro-batch mode: how a pipeline becomes a query of it."""
 
-__all__ = ["mode"]
+__all__ = ["compile"]

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.columns import Fields, Int64s
 from market_spread.common.wire.layout import BUCKETS_MAX, InvalidReason, Kind, Layout
-from market_spread.streaming.modes.micro_batch.kernels.as_of import AsOfIndex, AsOfMatches, BuildRows, join_as_of
+from market_spread.streaming.modes.micro_batch.kernels import AsOfIndex, BuildRows, join_as_of
 from market_spread.streaming.modes.rows import METADATA_TYPES, build_and_probe, union_all
 from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import Row, each_once
@@ -57,7 +57,6 @@ class RecordFrame(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """The parsed origin."""
         topic, *numbers = self.origin_words.split(" ")
         return Origin(topic, *map(int, numbers))
 
@@ -125,7 +124,7 @@ class FrameJoin:
         self._step = step
         self._key = key
         self._build_time, self._sequence, self._probe_time = str(build.time), str(build.sequence), str(probe.time)
-        self._columns = each_once(name for name in step.added.values() if name != self._sequence)
+        self._columns = each_once((self._sequence, *step.added.values()))
 
     def run(self, state: bytes | None, build: Messages, probe: Messages) -> tuple[bytes, dict[str, Array]]:
         """The state after the batch, and the columns of the output rows, with the origin of each.
@@ -133,31 +132,27 @@ class FrameJoin:
         Within the batch, the messages' times give their order. Texts are bytes of the layout's width. state: the one
         that the previous call returned; None at first.
         """
-        width = len(self._columns)
-        before = AsOfIndex.empty(width) if state is None else AsOfIndex.from_bytes(state, width)
+        before = AsOfIndex.from_bytes(state or b"", len(self._columns))
         keys = probe.of_readable(probe.fields.word(self._key))
         times = probe.of_readable(probe.fields.number(self._probe_time))
-        after, matches = join_as_of(before, self._build_rows(build), keys, times)
+        after, met = join_as_of(before, self._build_rows(build), keys, times)
         is_emitted = np.ones(len(keys), np.bool_)
         if self._step.emit is not None:
-            is_emitted &= self._step.emit(_LazyRow(probe, self._added(matches, slice(None))))
+            is_emitted &= self._step.emit(_LazyRow(probe, self._added(met, slice(None))))
         emitted = np.flatnonzero(is_emitted)
         rows = emitted if probe.readable is None else probe.readable[emitted]
-        return after.to_bytes(), {**self._probe_columns(probe, rows), **self._added(matches, emitted)}
+        return after.to_bytes(), {**self._probe_columns(probe, rows), **self._added(met, emitted)}
 
     def _build_rows(self, messages: Messages) -> BuildRows:
         keys = messages.of_readable(messages.fields.word(self._key))
-        names = (self._build_time, self._sequence, *self._columns)
-        times, sequences, *values = (messages.of_readable(messages.fields.number(name)) for name in names)
-        return BuildRows(keys, times, sequences, np.array(values, np.int64).reshape(len(values), len(keys)))
+        names = (self._build_time, *self._columns)
+        times, *columns = (messages.of_readable(messages.fields.number(name)) for name in names)
+        return BuildRows(keys, times, np.array(columns))
 
-    def _added(self, matches: AsOfMatches, rows: Int64s | slice) -> dict[str, Array]:
-        def column(name: str) -> Array:
-            if name == self._sequence:
-                return np.maximum(matches.sequences[rows], 0)
-            return np.asarray(matches.values[self._columns.index(name)][rows])
-
-        return {to: column(name) for to, name in self._step.added.items()}
+    def _added(self, met: Int64s, rows: Int64s | slice) -> dict[str, Array]:
+        columns = {to: met[self._columns.index(name)][rows] for to, name in self._step.added.items()}
+        never = {to: np.maximum(columns[to], 0) for to, name in self._step.added.items() if name == self._sequence}
+        return {**columns, **never}
 
     def _probe_columns(self, messages: Messages, rows: Int64s) -> dict[str, Array]:
         layout = messages.fields.layout
@@ -186,8 +181,6 @@ class _LazyRow(Row):
         if name in self._values:
             return self._values[name]
         fields, layout = self._messages.fields, self._messages.fields.layout
-        if name not in (field.name for field in layout.fields):
-            raise KeyError(name)
         if layout.field(name).kind is Kind.LETTER:
             return self._messages.of_readable(fields.rows[:, layout.offset(name)]).view("S1").astype(str)
         return self._messages.of_readable(fields.number(name))

@@ -95,10 +95,9 @@ def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame
     """Rows for Spark: the given fields, null in the others, and the metadata of the input rows (null without them)."""
     count = len(next(iter(given.values()))) if origin is None else len(origin)
     nothing = np.full(count, None, object)
-    values: dict[str, Any] = {name: given.get(name, nothing) for name in gives}
-    for name in METADATA_TYPES:
-        values[name] = nothing if origin is None else _without_nan(origin[name])
-    return pd.DataFrame(values)
+    fields = {name: given.get(name, nothing) for name in gives}
+    metadata = {name: nothing if origin is None else _without_nan(origin[name]) for name in METADATA_TYPES}
+    return pd.DataFrame({**fields, **metadata})
 
 
 def _without_nan(column: "pd.Series[Any]") -> Array:
@@ -232,10 +231,8 @@ class KeyedWork:
     def _read(self, state: GroupState) -> KeyState | None:
         if not state.exists:
             return None
-        kept = dict(zip(self.stored_state, state.get, strict=True))
-        return {
-            name: json.loads(value) if _is_array(self.state.get(name, "")) else value for name, value in kept.items()
-        }
+        kept = zip(self.stored_state, state.get, strict=True)
+        return {name: json.loads(value) if _is_array(self.state.get(name, "")) else value for name, value in kept}
 
     def _stored(self, name: str, value: Any) -> Any:
         """Spark's state takes Python's numbers, not numpy's."""
@@ -255,8 +252,7 @@ def _fill_windows(step: CountWindow, key: Any, rows: Row, before: KeyState | Non
         name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
         for name in step.takes
     }
-    count = len(next(iter(waiting.values())))
-    full = count // step.size * step.size
+    full = len(next(iter(waiting.values()))) // step.size * step.size
     made = [
         step.function(key, Row({name: values[begin : begin + step.size] for name, values in waiting.items()}))
         for begin in range(0, full, step.size)

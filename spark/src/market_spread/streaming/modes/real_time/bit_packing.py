@@ -85,7 +85,6 @@ class BitPacking:
         return [reduce(Column.bitwiseOR, word) if word else long(0) for word in words]
 
     def unpack(self, words: Sequence[Column], name: str) -> Column:
-        """The value of a bit field."""
         pieces = [piece for piece in self._pieces if piece.field.name == name]
         if pieces[0].bits == pieces[0].field.bits:  # the one on top is in every word
             pieces = pieces[:1]

@@ -6,22 +6,17 @@ united before they are grouped. Malformed rows pass the same way, under reserved
 
 from collections.abc import Mapping
 from functools import reduce
-from pathlib import Path
 from typing import assert_never
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common import job_contract
-from market_spread.streaming.modes.mode import SHARED_SETTINGS, LiveOperators, Mode, read_settings
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
 from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, long, output_records, row_key
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline
-
-# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
-_WARM_UP_BATCH_S = 0.4
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
@@ -68,19 +63,3 @@ def _as_of_join(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataF
     emitted = state.emit(Row(row)) if state.emit else F.lit(True)
     output = grouped.where(packed.is_output(emitted))
     return output.select(*(column.alias(name) for name, column in {**row, **packed.origin()}.items()))
-
-
-_SESSION_SETTINGS = read_settings(
-    Path(__file__).with_name("session.conf"), {"warm_up_batch_ms": round(_WARM_UP_BATCH_S * 1000)}
-)
-REAL_TIME = Mode(
-    name=job_contract.REAL_TIME,
-    session_settings={**SHARED_SETTINGS, **_SESSION_SETTINGS},
-    source_options={},
-    compile=compile_pipeline,
-    state_form=state_form,
-    output_mode="update",
-    trigger="realTime",
-    warm_up_batch_s=_WARM_UP_BATCH_S,
-    live_operators=LiveOperators(scan="RealTimeStreamScan", state="StatefulStreamlineAggregate"),
-)

@@ -10,7 +10,6 @@ from typing import Any
 from market_spread.common.errors import MarketSpreadError
 
 _PIECE_BYTES = 64 * 1024
-_BACKLOG = 16
 
 _log = logging.getLogger(__name__)
 
@@ -21,7 +20,7 @@ class Forward:
     def __init__(self, dial: Callable[[], Any]) -> None:
         """dial: makes a connection to the other end, a socket; MarketSpreadError if it cannot."""
         self._dial = dial
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._open: set[Any] = set()
         self._lock = threading.Lock()

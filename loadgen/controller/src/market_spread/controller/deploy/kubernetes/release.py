@@ -7,7 +7,7 @@ from typing import Any
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS
+from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS, TOPICS
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment, slots_of
 from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
@@ -55,16 +55,17 @@ class Release:
 
     def start(self) -> Addresses:
         found = self._found()
-        wrong = differences(self._workload, found["job"][0].environment, drivers=len(found["job"]))
-        if wrong:
+        if wrong := differences(self._workload, found["job"][0].environment, drivers=len(found["job"])):
             raise UsageError("; ".join(wrong))
         self._lives = {pod.name: pod.life for component in _WATCHED for pod in self._pods(component)}
         self._drivers = {pod.index: pod for pod in found["job"]}
         senders = [self._address(pod, GRPC_PORT) for pod in found["sender"]]
         jobs = [self._address(pod, GRPC_PORT) for pod in found["job"]]
         aggregator = found["metrics-aggregator"][0]
+        told = found["job"][0].environment
         return Addresses(
-            bootstrap_servers=found["job"][0].environment.get("BOOTSTRAP_SERVERS", ""),
+            bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""),
+            topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
             sender=senders[0],
             receiver=self._address(found["receiver"][0], GRPC_PORT),
             job=jobs[0],
@@ -111,20 +112,19 @@ class Release:
 
     def evidence(self) -> Mapping[str, Any]:
         """The pods as they were last seen, with their nodes, images, quality of service and CPUs asked for."""
-        pods = [
-            {
-                "pod": pod.name,
-                **{name: getattr(pod, name) for name in _TOLD},
-                "exclusive_cpus": pod.environment.get("EXCLUSIVE_CPUS"),
-            }
-            for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
-        ]
         return {
             "target": "kubernetes",
             "namespace": self._cluster.namespace,
             "release": self._release,
             "in_cluster": self._in_cluster,
-            "pods": pods,
+            "pods": [
+                {
+                    "pod": pod.name,
+                    **{name: getattr(pod, name) for name in _TOLD},
+                    "exclusive_cpus": pod.environment.get("EXCLUSIVE_CPUS"),
+                }
+                for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
+            ],
         }
 
     def host(self) -> None:
@@ -158,7 +158,6 @@ class Release:
         """Nothing: the release was there before, and stays."""
 
     def stop(self) -> None:
-        """Close the connections of this run."""
         for forward in self._forwards:
             forward.close()
         self._forwards.clear()
@@ -221,6 +220,8 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
     partitions = told.get("SHUFFLE_PARTITIONS", "1")
     # Which decisions leave is told by the application; another application is named as it is.
     application = told.get("APPLICATION", APPLICATIONS[REJECTED_DECISIONS])
+    if ":" in application:
+        return [f"the release's job runs {application}, and a run judges our own application: name another --release"]
     decisions = {value: name for name, value in APPLICATIONS.items()}.get(application, application)
     for asked_by, value, wanted, remedy in (
         ("job.mode", told.get("MODE", REAL_TIME), job.mode, "job.mode"),

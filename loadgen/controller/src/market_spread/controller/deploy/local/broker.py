@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import uuid
 from base64 import urlsafe_b64encode
@@ -54,11 +53,9 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients find it."""
         return f"127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Launch it and wait until it answers."""
         self.launch()
         self.wait()
 
@@ -144,11 +141,6 @@ def free_port() -> int:
         client.connect(listener.getsockname())
         listener.accept()[0].close()  # who closes first waits, so it is this end
         return int(listener.getsockname()[1])
-
-
-def remove_data(folder: Path) -> None:
-    """Delete a stopped broker's topics; its configuration and logs stay."""
-    shutil.rmtree(folder / "data", ignore_errors=True)
 
 
 def _accepts_connections(port: int) -> bool:

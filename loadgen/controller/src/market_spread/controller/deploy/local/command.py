@@ -22,13 +22,11 @@ from market_spread.common.schema import value_of
 from market_spread.common.words import in_columns
 from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients, JobClient
-from market_spread.controller.deploy.local.broker import remove_data
-from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.deploy.local.stack import LocalStack, remove_working_files
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import new_run_folder
 from market_spread.v1.control_pb2 import Phase
 
-_JOB_TIMEOUT_S = 120
 _KILL_WITHIN_S = 5.0
 _ORDER = ("broker", "sender", "job", "receiver", "metrics_aggregator")
 # Of the file of those that are up, by whose process ids and starts they are told from others with their ids by now.
@@ -91,7 +89,6 @@ class RegisteredStack:
 
     @property
     def running(self) -> list[Process]:
-        """Those that have not ended."""
         return [process for process in self.processes if process.running]
 
     def write(self, path: Path) -> None:
@@ -170,7 +167,8 @@ class BackgroundStack:
                 addresses = stack.start()
                 stack.check_alive()
                 RegisteredStack(folder, addresses, tuple(started)).write(self._path)
-                self._wait_for_job(stack, addresses)
+                with closing(Clients(addresses)) as clients:
+                    clients.wait_for_job(lambda _: stack.check_alive())
                 if (hint := stack.how_to_watch(folder, addresses)) is not None:
                     say(hint)
             except BaseException:
@@ -185,8 +183,7 @@ class BackgroundStack:
         if not self._folder.exists():
             return []
         with self._alone():
-            remembered = RegisteredStack.read(self._path)
-            if remembered is None:
+            if (remembered := RegisteredStack.read(self._path)) is None:
                 return []
             running = remembered.running
             end_all((process for process in running if process.name != "broker"), clock=self._clock, within_s=10)
@@ -196,8 +193,7 @@ class BackgroundStack:
 
     def statuses(self) -> list[ProcessStatus]:
         """How each process is that was brought up, the broker first; empty if none was."""
-        remembered = RegisteredStack.read(self._path)
-        if remembered is None:
+        if (remembered := RegisteredStack.read(self._path)) is None:
             return []
         processes = sorted(remembered.processes, key=lambda it: (_ORDER.index(_service_of(it)[0]), it.name))
         addresses = remembered.addresses
@@ -207,8 +203,7 @@ class BackgroundStack:
             return [_status(process, addresses, clients) for process in processes]
 
     def _require_down(self) -> None:
-        remembered = RegisteredStack.read(self._path)
-        if remembered is None:
+        if (remembered := RegisteredStack.read(self._path)) is None:
             return
         if running := remembered.running:
             names = ", ".join(f"{process.title} {process.pid}" for process in running)
@@ -216,18 +211,8 @@ class BackgroundStack:
         self._forget(remembered)
 
     def _forget(self, remembered: RegisteredStack) -> None:
-        remove_data(remembered.folder / "broker")
+        remove_working_files(remembered.folder)
         self._path.unlink(missing_ok=True)
-
-    def _wait_for_job(self, stack: LocalStack, addresses: Addresses) -> None:
-        with closing(Clients(addresses)) as clients:
-            for _ in polls(self._clock, _JOB_TIMEOUT_S, every_s=0.1):
-                if (status := clients.job_status()).phase == Phase.PHASE_RUNNING:
-                    return
-                stack.check_alive()
-                if status.phase == Phase.PHASE_FAILED:
-                    break
-        raise RunFailedError(f"the job did not start: {status.detail}")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -301,21 +286,14 @@ def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> N
     """
     processes = [process for process in processes if process.running]
     everything = [*processes, *(child for process in processes for child in process.descendants())]
-    for process in processes:
-        process.send(signal.SIGTERM)
-    _wait_for_end(processes, clock, within_s)
-    for process in everything:
-        process.send(signal.SIGKILL)
-    _wait_for_end(everything, clock, _KILL_WITHIN_S)
-    left = [process for process in everything if process.running]
-    if left:
+    for number, whom, wait_s in ((signal.SIGTERM, processes, within_s), (signal.SIGKILL, everything, _KILL_WITHIN_S)):
+        for process in whom:
+            process.send(number)
+        for _ in polls(clock, wait_s, every_s=0.02):
+            if not any(process.running for process in whom):
+                break
+    if left := [process for process in everything if process.running]:
         raise UsageError(f"the {left[0].title} (process {left[0].pid}) does not end; end it by hand")
-
-
-def _wait_for_end(processes: Iterable[Process], clock: Clock, within_s: float) -> None:
-    for _ in polls(clock, within_s, every_s=0.02):
-        if not any(process.running for process in processes):
-            return
 
 
 def _start_ticks(pid: int) -> int | None:

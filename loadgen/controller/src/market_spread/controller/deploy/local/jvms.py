@@ -62,7 +62,6 @@ class LocalJvms:
 
     @property
     def broker_option(self) -> str:
-        """The option of a broker's JVM with its archive."""
         return f"-XX:SharedArchiveFile={self.broker_archive}"
 
 
@@ -128,12 +127,17 @@ def check_archives(jvms: LocalJvms, jars: JarCache) -> None:
             raise UsageError(f"a JVM refuses {archive}, an archive of its classes: {said}")
 
 
-def _jars_of_spark() -> list[Path]:
-    """Spark's own, in the order of a job's class path, which is the folder's. UsageError without PySpark."""
+def spark_home() -> Path:
+    """Where PySpark has its Spark. UsageError without PySpark."""
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
         raise UsageError("PySpark is not installed; install everything with: make setup")
-    return list((Path(pyspark.origin).parent / "jars").glob("*.jar"))
+    return Path(pyspark.origin).parent
+
+
+def _jars_of_spark() -> list[Path]:
+    """Spark's own, in the order of a job's class path, which is the folder's."""
+    return list((spark_home() / "jars").glob("*.jar"))
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

@@ -34,8 +34,12 @@ class Child:
         environment: Mapping[str, str],
         log: Path,
         outlives_parent: bool = False,
+        folder: Path | None = None,
     ) -> "Child":
-        """Start it. The kernel ends it when this thread's process ends, unless it `outlives_parent`."""
+        """Start it, in the folder or in ours.
+
+        The kernel ends it when this thread's process ends, unless it `outlives_parent`.
+        """
         log.parent.mkdir(parents=True, exist_ok=True)
         prefix = [] if outlives_parent else ending_with_parent()
         try:
@@ -43,7 +47,7 @@ class Child:
                 process = subprocess.Popen(
                     [*prefix, *(str(word) for word in command)],
                     stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=dict(environment),
-                    start_new_session=True,
+                    start_new_session=True, cwd=folder,
                 )  # fmt: skip
         except OSError as error:
             raise UsageError(f"{name} cannot be started: {error.strerror}: {command[0]}") from error
@@ -56,7 +60,6 @@ class Child:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
         return self.exit_status is None
 
     @property

@@ -1,6 +1,7 @@
 """Python processes of ours on this machine: configured by their environment, found by the ports they write down."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +14,8 @@ from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
 from market_spread.controller.deploy.local.process import Child
 
 START_TIMEOUT_S = 60
-# Log events, stack traces and Spark's time-stamped lines.
-_NOT_FOR_PEOPLE = ("{", " ", "\t", "at ", "Caused by", "Suppressed", *"0123456789")
+# Log events, stack traces and Spark's lines, which begin with a date; an address may begin with a digit, too.
+_NOT_FOR_PEOPLE = re.compile(r"[{\s]|at |Caused by|Suppressed|\d+[-/:]\d")
 
 
 class Services:
@@ -76,5 +77,5 @@ def _reason(child: Child) -> str:
     """The last thing a process said that is meant for a person: our errors are one line without a time stamp."""
     if child.disk_is_full:
         return f"No space left on device: {child.log.parent}"
-    lines = [line for line in child.last_lines(50) if line and not line.startswith(_NOT_FOR_PEOPLE)]
+    lines = [line for line in child.last_lines(50) if line and not _NOT_FOR_PEOPLE.match(line)]
     return f"{lines[-1] if lines else 'it gave no reason'} (log: {child.log})"

@@ -1,8 +1,10 @@
 """The processes of one machine: broker, aggregator, receiver, job and sender, started together, ended together."""
 
+import json
 import shlex
+import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,13 @@ from market_spread.common.job_contract import APPLICATIONS, TOPICS
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.common.processes import cpu_us, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
-from market_spread.controller.deploy.local.broker import Broker, free_port, remove_data
+from market_spread.controller.deploy.local.broker import Broker, free_port
 from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
-from market_spread.controller.deploy.local.prometheus import Targets, write_configuration
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host, stolen_cpu_s
@@ -32,9 +34,35 @@ from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
 
+SCRAPE_INTERVAL_S = 5
+_PROMETHEUS = Path(__file__).with_name("prometheus.yml")
+# Beside the code in a checkout; what is installed without one is scraped without rules.
+RULES = Path(__file__).parents[7] / "charts" / "monitoring" / "rules"
+
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
 _TAKE_OVER_NS = 6_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where Prometheus finds metrics, each host and port. jobs: Spark's UI of each replica."""
+
+    aggregator: str
+    broker: str
+    jobs: tuple[str, ...]
+
+    def write_configuration(self, folder: Path, *, rules: Path = RULES) -> Path:
+        """Write prometheus.yml into the folder, with those rules if there are any; its path."""
+        path = folder / "prometheus.yml"
+        path.write_text(
+            _PROMETHEUS.read_text().format(
+                interval_s=SCRAPE_INTERVAL_S,
+                rules=json.dumps([str(rules / "*.yaml")] if rules.is_dir() else []),
+                **asdict(self) | {"jobs": json.dumps(self.jobs)},
+            )
+        )
+        return path
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,12 +115,21 @@ class LocalStack:
     def _jvms(self) -> LocalJvms:
         return local_jvms(self.java, self.jars)
 
+    @property
+    def security(self) -> KafkaSecurity:
+        """How the broker is spoken to: as this machine's own, which is open to all on it."""
+        return PLAINTEXT
+
+    @property
+    def kafka(self) -> KafkaBroker:
+        return KafkaBroker(self.broker.bootstrap_servers, security=self.security)
+
     def start(self) -> Addresses:
         servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file
         self.broker.archive_option = self._jvms.broker_option
         recording = AggregatorConfig(ports_file=ports_file("metrics_aggregator"), runs_folder=self.runs_folder)
         self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
-        self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))
+        self._launch_broker()
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
         if not self.job_waits_for_topics:
@@ -106,9 +143,15 @@ class LocalStack:
             ports_file=ports_file("receiver"),
             aggregator_address=pushing,
             data_folder=self.folder / "receiver",
+            **asdict(self.security),
         )
         self._services.start("receiver", "market_spread.receiver", receiving)
-        sending = SenderConfig(bootstrap_servers=servers, ports_file=ports_file("sender"), aggregator_address=pushing)
+        sending = SenderConfig(
+            bootstrap_servers=servers,
+            ports_file=ports_file("sender"),
+            aggregator_address=pushing,
+            **asdict(self.security),
+        )
         self._services.start("sender", "market_spread.sender", sending)
         return Addresses(
             bootstrap_servers=servers,
@@ -127,12 +170,12 @@ class LocalStack:
         self._services.stop(("metrics_aggregator",))
 
     def stop_all_but_aggregator(self) -> None:
-        """End the others, and delete what the broker kept; what they have measured is shown on."""
+        """End the others, and delete what broker and Spark kept; what they have measured is shown on."""
         if self._load_stopped:
             return
         self._services.stop(("sender", *(_job_name(replica) for replica in range(self._drivers)), "receiver"))
         self.broker.stop()
-        remove_data(self.folder / "broker")
+        remove_working_files(self.folder)
         self._load_stopped = True
 
     def check_alive(self) -> None:
@@ -173,7 +216,7 @@ class LocalStack:
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         if (targets := self.targets(addresses)) is None:
             return None
-        return f"for Prometheus: prometheus --config.file={write_configuration(folder, targets)}"
+        return f"for Prometheus: prometheus --config.file={targets.write_configuration(folder)}"
 
     def host(self) -> Host | None:
         return Host()
@@ -194,7 +237,7 @@ class LocalStack:
         affinities = {name: psutil.Process(pid).cpu_affinity() for name, pid in processes.items()}
         return {
             "spark": stable(job.spark),
-            "kafka": stable(KafkaBroker(addresses.bootstrap_servers).settings()),
+            "kafka": stable(self.kafka.settings()),
             "jvm_job": {**jvm_section(self.java, jvm_options(arguments)), **jvm},
             "jvm_broker": jvm_section(self.java, jvm_options(of_broker)),
             "jars": {jar.file_name: jar.sha256 for jar in self.jars.jars},
@@ -209,20 +252,33 @@ class LocalStack:
         self.children[_job_name(replica)].stop()
         self._start_job(replica, self._job_ports[replica])
 
+    def _launch_broker(self) -> None:
+        self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))
+
     def _make_topics(self) -> None:
         """Those that are not there, as soon as the broker answers."""
         self.broker.wait()
         topics = topic_partitions(self.workload.market.partitions, self.workload.decisions)
-        KafkaBroker(self.broker.bootstrap_servers).create_topics(topics, appended=(TOPICS.alerts,))
+        self.kafka.create_topics(topics, appended=(TOPICS.alerts,))
 
     def _address_of_job(self, replica: int) -> str:
         self._job_ports[replica] = self._services.ports(_job_name(replica))["grpc"]
         return f"127.0.0.1:{self._job_ports[replica]}"
 
     def _start_job(self, replica: int, port: int = 0) -> None:
+        self._start_driver(self._job_config(replica, port))
+
+    def _start_driver(self, config: JobConfig, more: Mapping[str, str] | None = None) -> None:
+        """more: variables besides those that every driver has."""
+        # Else the UI would listen on all addresses.
+        ui = {"SPARK_LOCAL_IP": config.host} if config.ui_port is not None else {}
+        environment = {**self._jvms.job_environment, **ui, **(more or {})}
+        self._services.start(config.source, "market_spread.streaming.driver", config, environment=environment)
+
+    def _job_config(self, replica: int, port: int) -> JobConfig:
         name, job, jvms = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
-        config = JobConfig(
+        return JobConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
             ports_file=self._services.ports_file(name),
@@ -244,10 +300,14 @@ class LocalStack:
             standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
+            **asdict(self.security),
         )
-        # Else the UI would listen on all addresses.
-        ui = {"SPARK_LOCAL_IP": config.host} if config.ui_port is not None else {}
-        self._services.start(name, "market_spread.streaming.driver", config, environment=jvms.job_environment | ui)
+
+
+def remove_working_files(folder: Path) -> None:
+    """Delete the topics of a stack that was stopped, and what Spark unpacked; configuration and logs stay."""
+    for working in (folder / "broker" / "data", *folder.glob("spark*")):
+        shutil.rmtree(working, ignore_errors=True)
 
 
 def _job_name(replica: int) -> str:

@@ -1,0 +1,101 @@
+"""Judges the outputs of a system of the user's: each message has its output, once, and it is what the check says."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import OUTPUTS_OF_TOPIC
+from market_spread.loadgen.message_files import Value
+from market_spread.loadgen.oracle.oracle import SENTENCES_MAX, Judgement
+
+_SHOWN_CHARACTERS_MAX = 120
+FAULTS = ("missing", "unexpected", "duplicated", "wrong")
+
+# Outputs by their numbers, each as `comparable`.
+Outputs = Mapping[int, "Counter[str]"]
+
+
+def comparable(value: Value) -> str:
+    """What an output is compared by: JSON whatever the order of its keys and its blanks, all else to the byte."""
+    data = value.encode() if isinstance(value, str) else value
+    if isinstance(data, bytes):
+        try:
+            value = json.loads(data)
+        except ValueError:
+            return data.decode("latin-1")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def counted(outputs: Iterable[tuple[int, Value]]) -> dict[int, "Counter[str]"]:
+    """Outputs by message."""
+    found: dict[int, Counter[str]] = {}
+    for number, value in outputs:
+        found.setdefault(number, Counter())[comparable(value)] += 1
+    return found
+
+
+def judge_counts(sent: int, answered: Int64s, are_one: Sequence[bool], names: Sequence[str]) -> Judgement:
+    """Without a check: each message has exactly one output in a topic, or (`are_one` has False) any number.
+
+    answered: the `output_number` of each output, in order of receipt; names: of the topics.
+    """
+    faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
+    received = duplicates = 0
+    for topic, is_one in enumerate(are_one):
+        where, here = _where(topic, names), answered // OUTPUTS_OF_TOPIC == topic
+        firsts, counts = np.unique(answered[here] % OUTPUTS_OF_TOPIC, return_counts=True)
+        received += len(firsts)
+        unknown = firsts[firsts >= sent].tolist()
+        faults["unexpected"] += [f"an output{where} names message {number}, which was not sent" for number in unknown]
+        if is_one:
+            missing, twice = np.setdiff1d(np.arange(sent), firsts).tolist(), counts > 1
+            faults["missing"] += [f"message {number} has no output{where}" for number in missing]
+            faults["duplicated"] += [
+                f"message {number} has {count} outputs{where} instead of one"
+                for number, count in zip(firsts[twice].tolist(), counts[twice].tolist(), strict=True)
+            ]
+            duplicates += int((counts[twice] - 1).sum())
+    return _judgement(sent, faults, received=received, duplicated=duplicates, expected=sent * len(names))
+
+
+def judge_checked(sent: int, expected: Outputs, got: Outputs, names: Sequence[str]) -> Judgement:
+    """By a check: every message has the outputs that it expects, and no other. Both are by `output_number`."""
+    faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
+    for number in sorted(expected.keys() | got.keys()):
+        who, where = f"message {number % OUTPUTS_OF_TOPIC}", _where(number // OUTPUTS_OF_TOPIC, names)
+        right, came = expected.get(number, Counter()), got.get(number, Counter())
+        lacking, beyond = list((right - came).elements()), list((came - right).elements())
+        for value in [each for each in beyond if each in right]:
+            beyond.remove(value)
+            faults["duplicated"].append(f"{who} has the output {_shown(value)}{where} once more than is right")
+        for right_value, value in zip(lacking, beyond, strict=False):
+            faults["wrong"].append(f"{who} has the output {_shown(value)}{where} instead of {_shown(right_value)}")
+        faults["missing"] += [f"{who} lacks the output {_shown(value)}{where}" for value in lacking[len(beyond) :]]
+        faults["unexpected"] += [
+            f"{who} has the output {_shown(value)}{where}, and is to have none" for value in beyond[len(lacking) :]
+        ]
+    due, duplicates = sum(each.total() for each in expected.values()), len(faults["duplicated"])
+    return _judgement(sent, faults, received=len(got), duplicated=duplicates, expected=due)
+
+
+def _where(topic: int, names: Sequence[str]) -> str:
+    """In which topic, if there are several."""
+    return f" in {names[topic]}" if len(names) > 1 else ""
+
+
+def _judgement(
+    sent: int, faults: Mapping[str, list[str]], *, received: int, duplicated: int, expected: int
+) -> Judgement:
+    return Judgement(
+        orders=sent, expected=expected, accepted=0, received=received, missing=len(faults["missing"]),
+        unexpected=len(faults["unexpected"]), duplicated=duplicated, replayed=0, disagreeing=0,
+        wrong=len(faults["wrong"]), stale=0, undecided=0, unchecked=0, delay_us=0,
+        sentences={kind: tuple(found[:SENTENCES_MAX]) for kind, found in faults.items() if found},
+    )  # fmt: skip
+
+
+def _shown(value: str) -> str:
+    return value if len(value) <= _SHOWN_CHARACTERS_MAX else f"{value[:_SHOWN_CHARACTERS_MAX]}…"

@@ -1,0 +1,137 @@
+"""A run whose system is the user's: its own messages to warm it up, the measured load, the drain, the judgement."""
+
+from dataclasses import dataclass
+
+from market_spread.common.clock import polls
+from market_spread.common.errors import DeadlineError, RunFailedError, UsageError
+from market_spread.common.grpc.calls import partition_offsets
+from market_spread.common.kafka.client import KafkaBroker, Partition, Record
+from market_spread.common.kafka.finding import FINDS
+from market_spread.common.user_functions import load_function, user_errors
+from market_spread.common.wire.layout import ID_HEADER, INTENDED_HEADER, WARM_UP_ORDER_ID_MIN, output_number
+from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.outputs import counted, judge_checked, judge_counts
+from market_spread.controller.clients.services import Addresses, Clients
+from market_spread.controller.plan.system import ATTACHED, COMMAND, ONE, PIPELINE, SystemWorkload
+from market_spread.controller.session.run import POLL_S, Run, receiving
+from market_spread.loadgen.message_files import Message, Value
+from market_spread.v1.control_pb2 import MatchedTopic, Phase, StartReceivingRequest
+
+_WARM_WITHIN_S = 120.0
+
+
+@dataclass(eq=False)
+class SystemRun(Run):
+    """Carries the plan of a `SystemWorkload` through its environment."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.plan.workload, SystemWorkload)
+        self._workload = self.plan.workload
+        self._topics = tuple(each.topic for each in self._workload.input)
+        self._begin: dict[Partition, int] = {}
+        self._kafka = KafkaBroker("")
+        system = self._workload.system
+        self._has = f"its group {self._workload.group} has" if system.kind in (COMMAND, ATTACHED) else "it has"
+        self._names = [self._workload.plain(each.topic) for each in self._workload.output]
+        self._expected: list[tuple[int, Value]] | None = None
+        self._got: list[tuple[int, Value]] = []
+
+    def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
+        """Warm it up, until it has worked that off and every answer has come."""
+        workload, outputs = self._workload, self._workload.output
+        due = sum(each.expects == ONE for each in outputs)
+        observed.outputs_are = "outputs"
+        self._kafka = KafkaBroker(addresses.bootstrap_servers, security=workload.kafka.read_security)
+        self._begin = self._kafka.end_offsets([*self._topics, *(each.topic for each in outputs)])
+        clients.start_receiving_by(
+            StartReceivingRequest(
+                run_id=self.run_id,
+                invalid_topic=workload.invalid_topic,
+                warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
+                begin=partition_offsets(self._begin),
+                inputs=[
+                    MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(workload.finds(it))) for it in workload.input
+                ],
+                outputs=[MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(it.finds)) for it in outputs],
+            )
+        )
+        # A pipeline begins with short batches, which last until there was something to warm up with.
+        clients.wait_for_job(self._starting, or_first_batch=workload.system.kind == PIPELINE)
+        self.on_ready(addresses)
+        self._send("warm_up", clients, observed, "warming up")
+        clients.wait_for_job(self._starting)
+        sent, what = observed.sent_before, ""
+        for _ in polls(self.clock, _WARM_WITHIN_S, every_s=POLL_S):
+            if self.interrupted.is_set():
+                return
+            self.environment.check_alive()
+            job, received = clients.job_status(), receiving(clients.receiver_status())
+            self._show("working off the warm-up", receiver=received, job=job)
+            if job.phase == Phase.PHASE_FAILED:
+                raise RunFailedError(f"the job failed: {job.detail}")
+            if (left := sent - job.messages_processed) > 0:
+                what = f"{self._has} not committed {left:,} of the {sent:,} messages"
+            elif (silent := due * sent - received.warm_up_alerts) > 0:
+                what = f"{silent:,} of the {due * sent:,} outputs did not come"
+            else:
+                return
+        raise DeadlineError(f"{what} of the warm-up within {_WARM_WITHIN_S:.0f} s")
+
+    def _collect(self, clients: Clients, observed: Observed) -> None:
+        super()._collect(clients, observed)
+        if self._workload.check is not None and observed.drained:
+            self._check(self._workload.check)
+
+    def _judge(self, observed: Observed) -> None:
+        """By the check, or by the counts; nothing is said of a run that was not carried through."""
+        if not observed.drained or observed.interrupted or observed.alerts is None:
+            return
+        sent = observed.sent.messages_sent
+        if self._expected is not None:
+            observed.judgement = judge_checked(sent, counted(self._expected), counted(self._got), self._names)
+        else:
+            are_one = [each.expects == ONE for each in self._workload.output]
+            observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names)
+
+    def _check(self, reference: str) -> None:
+        """Have the check say what is right of all messages, and read what came. UsageError if it raises."""
+        messages: list[tuple[int, Message]] = []
+        numbers: dict[str, int] = {}
+        for keys in self._workload.input:
+            find = self._workload.finds(keys).finder()
+            for record in self._read(keys.topic):
+                headers = dict(record.headers)
+                if ID_HEADER in headers:
+                    number = int(headers[ID_HEADER])
+                    numbers[find(record) or ""] = number
+                    told = Message(record.value, record.key, tuple(record.headers), keys.topic, number)
+                    messages.append((int(headers[INTENDED_HEADER]), told))
+        # In the order of their sends: those of a microsecond by their numbers, behind the warm-up's.
+        messages.sort(key=lambda each: (each[0], each[1].number))
+        function, expected = load_function(reference), []
+        with user_errors(reference):
+            for cause, value, *of in function([message for _, message in messages]):
+                if not isinstance(cause, Message):
+                    raise UsageError(f"{reference} yields {type(cause).__name__}; yield a message and its output")
+                topic = of[0] if of else self._names[0] if len(self._names) == 1 else None
+                if topic not in self._names:
+                    raise UsageError(f"{reference} yields the topic {topic!r}; use one of {', '.join(self._names)}")
+                if cause.number < WARM_UP_ORDER_ID_MIN:
+                    expected.append((output_number(cause.number, self._names.index(topic)), value))
+        self._expected = expected
+        for at, output in enumerate(self._workload.output):
+            find, read = output.finds.finder(), load_function(output.reads) if output.reads else bytes
+            for record in self._read(output.topic):
+                message = numbers.get(find(record) or "")
+                if message is not None and message < WARM_UP_ORDER_ID_MIN:
+                    try:
+                        value = read(record.value)
+                    except Exception as error:  # its bytes are wrong, or the function is
+                        value = f"that raises {type(error).__name__} ({error}) where it is read: {record.value!r}"
+                    self._got.append((output_number(message, at), value))
+
+    def _read(self, topic: str) -> list[Record]:
+        """All that came to the topic since the run began."""
+        ends = self._kafka.end_offsets([topic], committed=True)
+        return [record for _, record in self._kafka.records(ends, self._begin)]

@@ -1,0 +1,109 @@
+"""Outputs of a system of any kind, each matched with the message that caused it, and told as an alert is.
+
+An alert names its order and has the order's times. An output that names a message, with the times of that message's
+record, says the same, so all that is done with alerts is done with outputs: ledger, counts, histograms.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from market_spread.common.clock import Clock
+from market_spread.common.errors import UsageError
+from market_spread.common.kafka.client import Partition, Record
+from market_spread.common.kafka.finding import Finder
+from market_spread.common.wire.layout import EMITTED_HEADER, ID_HEADER, OUR_HEADERS, READ_HEADER, output_number
+
+# An output can be read before its input, which is in another topic; what has none by then was caused by no message.
+UNMATCHED_AFTER_NS = 3_000_000_000
+_STAMPS = (READ_HEADER, EMITTED_HEADER)
+_NOBODY_S = b"answers no message: "
+
+Receipt = tuple[Record, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message that was sent: its number in the run, its times, and its partition as an alert's symbol."""
+
+    number: int
+    intended_us: int
+    sent_us: int
+    symbol: str
+
+
+class Matcher:
+    """Holds every message of the inputs by its id (some 300 bytes), and makes alerts of outputs. Not thread-safe."""
+
+    def __init__(self, inputs: Mapping[str, Finder], outputs: Mapping[str, Finder], clock: Clock) -> None:
+        """How messages and outputs name the message, by topic."""
+        self.inputs = inputs
+        self.outputs = outputs
+        self._topics = {topic: number for number, topic in enumerate(outputs)}
+        self._clock = clock
+        self._messages: dict[str, _Message] = {}
+        self._waiting: list[tuple[int, Partition, Receipt]] = []
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are outputs whose messages may still come."""
+        return bool(self._waiting)
+
+    def alerts(self, held: Mapping[Partition, list[Receipt]]) -> dict[Partition, list[Receipt]]:
+        """What was received, alerts in place of outputs, without inputs. UsageError if two messages have one id."""
+        for (topic, partition), receipts in held.items():
+            if topic in self.inputs:
+                self._take(topic, partition, [record for record, _ in receipts])
+        until_ns = self._clock.monotonic_ns() + UNMATCHED_AFTER_NS
+        waiting, self._waiting = self._waiting, []
+        waiting += [
+            (until_ns, place, receipt)
+            for place, receipts in held.items()
+            if place[0] in self.outputs
+            for receipt in receipts
+        ]
+        ours = {*self.inputs, *self.outputs}
+        alerts = {place: receipts for place, receipts in held.items() if place[0] not in ours}
+        for give_up_ns, place, (record, received_us) in waiting:
+            id_ = self.outputs[place[0]](record)
+            message = None if id_ is None else self._messages.get(id_)
+            if message is not None:
+                told = replace(record, value=_alert(message, self._topics[place[0]], record, received_us))
+            elif id_ is None or self._clock.monotonic_ns() >= give_up_ns:
+                told = replace(record, value=_NOBODY_S + record.value)
+            else:
+                self._waiting.append((give_up_ns, place, (record, received_us)))
+                continue
+            alerts.setdefault(place, []).append((told, received_us))
+        return alerts
+
+    def _take(self, topic: str, partition: int, records: list[Record]) -> None:
+        find, symbol = self.inputs[topic], f"P{partition:05d}"
+        for record in records:
+            headers = dict(record.headers)
+            if ID_HEADER not in headers:
+                continue  # somebody else's
+            number, intended_us, sent_us = (int(headers[name]) for name in OUR_HEADERS)
+            message, id_ = _Message(number, intended_us, sent_us, symbol), find(record)
+            if id_ is None:
+                raise UsageError(
+                    f"{topic}/{partition}, offset {record.offset}: message {message.number} has no id where the "
+                    "workload says; mend its id: or the generator"
+                )
+            earlier = self._messages.setdefault(id_, message)
+            if earlier.number != message.number:
+                raise UsageError(
+                    f"messages {earlier.number} and {message.number} both have the id {id_!r}, so no output can be "
+                    "told to be of one of them; name an id that each message has alone"
+                )
+
+
+def _alert(message: _Message, topic: int, record: Record, received_us: int) -> bytes:
+    """The alert of an output. Without stamps in its headers all of its time is up to the broker's append, if told."""
+    stamps = {name: int(value) for name, value in record.headers if name in _STAMPS and value and value.isdigit()}
+    appended_us = received_us if record.appended_ms is None else record.appended_ms * 1000
+    emitted_us = min(max(stamps.get(EMITTED_HEADER, appended_us), message.sent_us), received_us)
+    read_us = min(max(stamps.get(READ_HEADER, message.sent_us), message.sent_us), emitted_us)
+    order = f"A{output_number(message.number, topic):010d}{message.symbol}B{0:06d}+{0:08d}{0:010d}"
+    quote = f"{0:010d}{0:010d}{0:012d}"
+    times = f"{message.intended_us:016d}{message.sent_us:016d}{read_us:016d}{emitted_us:016d}"
+    return f"{order}{quote}{times}".encode()

@@ -1,3 +1,0 @@
-"""Vectorised kernels of micro-batch mode."""
-
-__all__ = ["as_of"]

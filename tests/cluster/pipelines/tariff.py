@@ -1,0 +1,5 @@
+"""What a trip costs."""
+
+
+def cents(km: int) -> int:
+    return 300 + 180 * km

@@ -1,0 +1,92 @@
+"""A second release beside the first one, with a pipeline of the user's from a ConfigMap, on the first one's Kafka."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.ground.cluster import Cluster
+from tests.cluster.ground.layout import NODE2
+from tests.cluster.releases import Release, is_ready
+from tests.support.documented import documented_files
+
+PIPELINE = Path(__file__).parent / "pipelines"
+PREFIX = "trial."
+BROKER = "ci-market-spread-kafka.market-spread.svc:9092"
+COMPONENTS = ("sender", "receiver", "metrics-aggregator", "job", "kafka", "executor")
+# Runs in a pod that has our client: what goes in, and what comes out within a minute; and which topics there are.
+TRIPS_AND_TOTALS = """
+import json, sys, time
+from contextlib import closing
+from market_spread.common.kafka.client import KafkaBroker
+
+servers, prefix = sys.argv[1:]
+broker, found = KafkaBroker(servers), []
+broker.write({prefix + "trips": [b"anna 10", b"bert 5", b"anna 2"]}, within_s=20)
+with closing(broker.consumer()) as consumer:
+    consumer.assign({(prefix + "totals", 0): 0})
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        found += [record.value.decode() for of in consumer.poll(0.5).values() for record in of]
+        if len(found) >= 3:
+            until = min(until, time.monotonic() + 2)  # for what comes twice
+partitions = {}
+for topic in ("trips", "totals", "invalid"):
+    for name in (topic, prefix + topic):
+        try:
+            partitions |= broker.partition_counts([name])
+        except Exception:
+            pass
+print(json.dumps([found, partitions]))
+"""
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def fares(ground: Cluster, release: Release, tmp_path: Path) -> Iterator[Release]:
+    """The second release with the values of docs/kubernetes.md; the cluster is as before afterwards."""
+    kubectl, values = release.kubectl, tmp_path / "fares.yaml"
+    values.write_text(documented_files("docs/kubernetes.md")[values.name])
+    kubectl("create", "configmap", "fares", *(f"--from-file={PIPELINE}/{name}" for name in ("fares.py", "tariff.py")))
+    # The first one has the only CPU that a pod can have on the first node.
+    ground.kubectl("uncordon", NODE2.name)
+    found = Release("fares", "market-spread", kubectl)
+    try:
+        found.install(f"--values={values}", f"--set=kafka.external.bootstrap={BROKER}")
+        yield found
+    finally:
+        found.uninstall()
+        ground.kubectl("cordon", NODE2.name)
+        kubectl.delete("configmap", "fares")
+
+
+def test_a_pipeline_from_a_config_map_runs_beside_another_release_and_on_its_kafka(
+    request: pytest.FixtureRequest, release: Release
+) -> None:
+    before = lives(release)
+
+    fares: Release = request.getfixturevalue("fares")
+    (sender,) = fares.pods("sender")
+    told = fares.kubectl.exec(sender["metadata"]["name"], "python3", "-c", TRIPS_AND_TOTALS, BROKER, PREFIX)
+
+    totals, partitions = json.loads(told)
+    assert sorted(totals) == ["anna has earned 2100", "anna has earned 2760", "bert has earned 1200"]
+    assert totals.index("anna has earned 2100") < totals.index("anna has earned 2760")
+    # Market Spread's own `invalid` is there; what the pipeline reads and writes begins with the prefix.
+    assert partitions == {"trial.trips": 2, "trial.totals": 1, "trial.invalid": 1, "invalid": 1}
+    assert fares.pods("kafka") == []
+    assert not set(lives(fares)) & set(lives(release))
+    assert lives(release) == before
+    assert all(is_ready(pod) for component in COMPONENTS for pod in release.pods(component))
+
+
+def lives(release: Release) -> dict[str, int]:
+    """The pods of a release by what no two have in common, and how often each was started again."""
+    found: list[dict[str, Any]] = [pod for component in COMPONENTS for pod in release.pods(component)]
+    return {
+        pod["metadata"]["uid"]: sum(each["restartCount"] for each in pod["status"]["containerStatuses"])
+        for pod in found
+    }

@@ -1,0 +1,88 @@
+"""Right outputs pass; each kind of wrong one is told from the others."""
+
+import numpy as np
+import pytest
+
+from market_spread.common.wire.layout import OUTPUTS_OF_TOPIC
+from market_spread.controller.analysis.outputs import comparable, counted, judge_checked, judge_counts
+
+
+def test_one_output_a_message_is_right_in_any_order() -> None:
+    judgement = judge_counts(4, np.array([2, 0, 3, 1]), [True], ["out"])
+    assert judgement.ok
+    assert (judgement.expected, judgement.received) == (4, 4)
+
+
+def test_lost_doubled_and_unknown_outputs_are_counted_apart() -> None:
+    judgement = judge_counts(4, np.array([0, 2, 2, 2, 9]), [True], ["out"])
+    assert (judgement.missing, judgement.duplicated, judgement.unexpected, judgement.wrong) == (2, 2, 1, 0)
+    assert judgement.sentences["missing"] == ("message 1 has no output", "message 3 has no output")
+    assert judgement.sentences["duplicated"] == ("message 2 has 3 outputs instead of one",)
+
+
+def test_where_any_number_is_right_only_unknown_ones_are_wrong() -> None:
+    assert judge_counts(4, np.array([2, 2]), [False], ["out"]).ok
+    assert not judge_counts(4, np.array([4]), [False], ["out"]).ok
+
+
+def test_of_several_topics_each_is_judged_by_itself_and_named() -> None:
+    """The first is to have one output of each message, the second one any number."""
+    answered = np.array([0, 0, 1, OUTPUTS_OF_TOPIC + 1, OUTPUTS_OF_TOPIC + 1, OUTPUTS_OF_TOPIC + 5])
+    judgement = judge_counts(3, answered, [True, False], ["fares", "audit"])
+    assert (judgement.missing, judgement.duplicated, judgement.unexpected) == (1, 1, 1)
+    assert judgement.sentences == {
+        "missing": ("message 2 has no output in fares",),
+        "duplicated": ("message 0 has 2 outputs in fares instead of one",),
+        "unexpected": ("an output in audit names message 5, which was not sent",),
+    }
+    right, got = counted([(0, b"a"), (OUTPUTS_OF_TOPIC, b"b")]), counted([(0, b"b"), (OUTPUTS_OF_TOPIC, b"b")])
+    assert judge_checked(1, right, got, ["fares", "audit"]).sentences == {
+        "wrong": ("message 0 has the output b in fares instead of a",)
+    }
+
+
+RIGHT = counted([(0, b"a"), (1, b"b"), (1, b"c"), (2, b"d")])
+
+
+def test_by_a_check_the_right_outputs_are_right() -> None:
+    judgement = judge_checked(4, RIGHT, counted([(1, b"c"), (0, b"a"), (1, b"b"), (2, b"d")]), ["out"])
+    assert judgement.ok
+    assert judgement.expected == 4
+
+
+@pytest.mark.parametrize(
+    ("got", "kind", "sentence"),
+    [
+        ([(0, b"a"), (1, b"b"), (2, b"d")], "missing", "message 1 lacks the output c"),
+        ([(0, b"x"), (1, b"b"), (1, b"c"), (2, b"d")], "wrong", "message 0 has the output x instead of a"),
+        (
+            [(0, b"a"), (0, b"a"), (1, b"b"), (1, b"c"), (2, b"d")],
+            "duplicated",
+            "message 0 has the output a once more than is right",
+        ),
+        (
+            [(0, b"a"), (1, b"b"), (1, b"c"), (2, b"d"), (3, b"e")],
+            "unexpected",
+            "message 3 has the output e, and is to have none",
+        ),
+    ],
+)
+def test_by_a_check_each_fault_is_told_from_the_others(got: list[tuple[int, bytes]], kind: str, sentence: str) -> None:
+    judgement = judge_checked(4, RIGHT, counted(got), ["out"])
+    faults = {each: getattr(judgement, each) for each in ("missing", "wrong", "duplicated", "unexpected")}
+    assert faults == {**dict.fromkeys(faults, 0), kind: 1}
+    assert judgement.sentences == {kind: (sentence,)}
+
+
+def test_a_doubled_output_is_no_substitute_for_a_missing_one() -> None:
+    judgement = judge_checked(4, counted([(1, b"b"), (1, b"c")]), counted([(1, b"b"), (1, b"b")]), ["out"])
+    assert (judgement.missing, judgement.duplicated, judgement.wrong) == (1, 1, 0)
+
+
+def test_json_is_compared_by_what_it_says_and_all_else_to_the_byte() -> None:
+    assert comparable(b'{"a": 1, "b": [2]}') == comparable({"b": [2], "a": 1})
+    assert comparable(b'{"a":1}') != comparable(b'{"a":2}')
+    assert comparable(b"1.0") != comparable(b"1")
+    assert comparable(b"a ") != comparable(b"a")
+    assert comparable("é") == comparable("é".encode())
+    assert comparable(b"\xff") != comparable(b"\xfe")

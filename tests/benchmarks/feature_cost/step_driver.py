@@ -13,7 +13,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 from steps import MARKER, SOURCES, Step, slots, steps
 
-from market_spread.common.config import prepare_spark
 from market_spread.common.job_contract import duration
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
@@ -62,7 +61,6 @@ def main() -> None:
 
 
 def _session(order: Order, mode: Mode) -> SparkSession:
-    prepare_spark()
     cores = slots(order.mode, partitions=order.partitions, state_partitions=order.state_partitions)
     return open_session(
         mode,

@@ -22,7 +22,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import SystemClock, polls
-from market_spread.common.config import prepare_spark
 from market_spread.common.errors import DeadlineError
 from market_spread.common.job_contract import REAL_TIME, duration
 from market_spread.streaming.modes import registry
@@ -40,10 +39,9 @@ _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
 @contextmanager
 def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
     """A Spark session for pipelines in this mode; the first one starts the JVM of this process, which takes seconds."""
-    folder = _temporary_folder()
-    prepare_spark(folder)
+    folder, master = str(_temporary_folder()), f"local[{cores}]"
     session = registry.open_session(
-        BY_NAME[mode], master=f"local[{cores}]", state_partitions=state_partitions, memory="1g", folder=str(folder)
+        BY_NAME[mode], master=master, state_partitions=state_partitions, memory="1g", folder=folder
     )
     try:
         yield session

@@ -1,5 +1,7 @@
 """What the session is told; nothing of Spark is started."""
 
+import os
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +39,8 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     builder = Builder()
     monkeypatch.setattr(registry, "SparkSession", SimpleNamespace(builder=builder))
     for name in ("PYSPARK_PYTHON", "ROCKSDB_SHAREDLIB_DIR"):
-        monkeypatch.setenv(name, "set already")
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(builder, "getOrCreate", lambda: builder.settings.update(os.environ))
     return builder.settings
 
 
@@ -76,6 +79,25 @@ def test_the_jvm_unpacks_into_the_folder_of_the_job(settings: dict[str, str], tm
     open_with(folder=tmp_path, java_options="-Xlog:gc")
 
     assert settings["spark.driver.extraJavaOptions"] == f"'-Djava.io.tmpdir={tmp_path}' -Xms2g -Xlog:gc"
+    assert settings["ROCKSDB_SHAREDLIB_DIR"] == str(tmp_path)
+
+
+def test_the_environment_is_as_it_was_once_the_jvm_runs(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that this process starts later, and a second session, have folders of their own."""
+    monkeypatch.setenv("PYSPARK_PYTHON", "of the user")
+
+    open_with()
+
+    assert settings["PYSPARK_PYTHON"] == os.environ["PYSPARK_PYTHON"] == "of the user"
+    assert "ROCKSDB_SHAREDLIB_DIR" not in os.environ
+
+
+def test_workers_run_the_python_that_the_job_runs(settings: dict[str, str]) -> None:
+    open_with()
+
+    assert settings["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_collector_that_the_operator_chooses_is_the_only_one(settings: dict[str, str]) -> None:

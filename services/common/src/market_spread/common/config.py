@@ -5,7 +5,8 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -125,13 +126,19 @@ def java_home() -> str | None:
     return os.environ.get("JAVA_HOME") or None
 
 
-def prepare_spark(library_folder: Path | None = None) -> None:
-    """Set what a Spark of this process takes from the environment, unless it is set: before its JVM starts.
+@contextmanager
+def environment_of_spark(library_folder: str) -> Iterator[None]:
+    """What a Spark of this process takes from the environment, unless it is set: while its JVM starts, and no longer.
 
     Its Python workers run the Python that this process runs: Spark would take the first `python3` of the path, which
-    need not have our packages. RocksDB unpacks its library in the folder, which must last as long as this process does:
+    need not have our packages. RocksDB unpacks its library in the folder, which must last as long as the JVM does:
     elsewhere it leaves 15 MB in /tmp at each start.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if library_folder is not None:
-        os.environ.setdefault("ROCKSDB_SHAREDLIB_DIR", str(library_folder))
+    wanted = {"PYSPARK_PYTHON": sys.executable, "ROCKSDB_SHAREDLIB_DIR": library_folder}
+    added = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ |= added
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]

@@ -7,7 +7,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from market_spread.common.config import prepare_spark
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME, read_settings
@@ -19,7 +18,6 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 def open_session(config: JobConfig, folder: Path) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM. folder: for temporary files."""
     folder.mkdir(parents=True, exist_ok=True)
-    prepare_spark(folder)
     mode = BY_NAME[config.mode]
     more = {
         "spark.driver.extraClassPath": config.class_path,

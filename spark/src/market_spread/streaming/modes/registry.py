@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from market_spread.common.config import environment_of_spark
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes.kafka_io import read_topic, writer_of
 from market_spread.streaming.modes.real_time import compile as real_time
@@ -118,7 +119,8 @@ def open_session(
         **more,
     }
     asked = {name: value for name, value in settings.items() if value}
-    return SparkSession.builder.master(master).appName("market-spread").config(map=asked).getOrCreate()
+    with environment_of_spark(folder):
+        return SparkSession.builder.master(master).appName("market-spread").config(map=asked).getOrCreate()
 
 
 def _socket_folder(folder: str) -> str:

@@ -51,8 +51,17 @@ def test_a_config_map_is_a_folder_of_driver_and_executors() -> None:
     assert executor["PYTHONPATH"].split(":") == [
         "/etc/market-spread/pipeline", "/opt/market-spread/ours", "/opt/market-spread/packages",
     ]  # fmt: skip
-    others = [each for each in pods(made) if each.component not in ("job", "executor")]
-    assert not [each for each in others if "fares" in str(each.spec)]
+
+
+def test_who_runs_its_workload_has_the_same_folder_at_the_same_place() -> None:
+    made = rendered(DEFAULT, **FROM_CONFIG_MAP, run__enabled=True, run__file="workload.yaml")
+
+    have_it = {each.component for each in pods(made) if "'fares'" in str(each.spec)}
+    assert have_it == {"job", "executor", "sender", "receiver", "run"}
+    assert mounts(made, "sender") == mounts(made, "receiver") == [("fares", "/etc/market-spread/pipeline")]
+    (run,) = pod(made, "run").spec["containers"]
+    assert run["args"][:2] == ["run", "/etc/market-spread/pipeline/workload.yaml"]
+    assert {"name": "pipeline", "mountPath": "/etc/market-spread/pipeline", "readOnly": True} in run["volumeMounts"]
 
 
 def test_an_image_is_that_of_driver_and_executors_alone() -> None:
@@ -95,7 +104,7 @@ def test_a_pipeline_is_tested_by_its_health_and_its_broker() -> None:
 
 
 def test_the_page_has_values_for_all_of_it() -> None:
-    assert set(DOCUMENTED) == {"own-kafka.yaml", "fares.yaml", "fares-image.yaml"}
+    assert set(DOCUMENTED) == {"own-kafka.yaml", "fares.yaml", "fares-image.yaml", "words.yaml"}
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

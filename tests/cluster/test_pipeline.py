@@ -1,13 +1,17 @@
-"""A second release beside the first one, with a pipeline of the user's from a ConfigMap, on the first one's Kafka."""
+"""Releases beside the first one, with a pipeline of the user's from a ConfigMap, on the first one's Kafka."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cluster.ground.cluster import Cluster
+from tests.cluster.ground.kubectl import wait_for
 from tests.cluster.ground.layout import NODE2
 from tests.cluster.releases import Release, is_ready
 from tests.support.documented import documented_files
@@ -15,6 +19,17 @@ from tests.support.documented import documented_files
 PIPELINE = Path(__file__).parent / "pipelines"
 PREFIX = "trial."
 BROKER = "ci-market-spread-kafka.market-spread.svc:9092"
+MARKET_SPREAD = Path(sys.executable).parent / "market-spread"
+WORDS = (
+    "--set=job.pipeline.configMap=words,job.pipeline.file=pipeline.py,job.pipeline.function=word_count",
+    f"--set=topics.partitions=2,job.executors.slots=3,kafka.prefix=words.,kafka.external.bootstrap={BROKER}",
+)
+# On nodes that share two CPUs neither late messages, nor stalls, nor unsteady latencies matter.
+BY_OUTPUTS_ALONE = {
+    "limits": {"late_ms": 10_000, "late_share": 1, "rise_share": 1_000_000, "stall_ms": 20_000},
+    "void": {"drift_share": 1_000_000, "missing_share": 1, "throttled_share": 1},
+    "slo": {"p99_ms": 20_000},
+}
 COMPONENTS = ("sender", "receiver", "metrics-aggregator", "job", "kafka", "executor")
 # Runs in a pod that has our client: what goes in, and what comes out within a minute; and which topics there are.
 TRIPS_AND_TOTALS = """
@@ -81,6 +96,54 @@ def test_a_pipeline_from_a_config_map_runs_beside_another_release_and_on_its_kaf
     assert not set(lives(fares)) & set(lives(release))
     assert lives(release) == before
     assert all(is_ready(pod) for component in COMPONENTS for pod in release.pods(component))
+
+
+@pytest.fixture
+def words(ground: Cluster, release: Release, tmp_path: Path) -> Iterator[Release]:
+    """A release with the pipeline that `market-spread init` writes; the cluster is as before afterwards."""
+    kubectl, folder = release.kubectl, tmp_path / "words"
+    subprocess.run([MARKET_SPREAD, "init", folder, "--template", "word_count"], check=True, capture_output=True)
+    workload = yaml.safe_load((folder / "workload.yaml").read_text())
+    (folder / "workload.yaml").write_text(
+        yaml.safe_dump({**workload, **BY_OUTPUTS_ALONE, "kafka": {"prefix": "words."}})
+    )
+    (folder / "again.yaml").write_bytes((folder / "workload.yaml").read_bytes())
+    kubectl("create", "configmap", "words", f"--from-file={folder}")
+    ground.kubectl("uncordon", NODE2.name)
+    found = Release("words", "market-spread", kubectl)
+    try:
+        found.install(*WORDS)
+        yield found
+    finally:
+        found.uninstall()
+        ground.kubectl("cordon", NODE2.name)
+        kubectl.delete("configmap", "words")
+
+
+def test_a_pipeline_is_put_under_load_in_the_cluster_and_its_outputs_are_checked(words: Release) -> None:
+    words.install(*WORDS, "--set=run.enabled=true,run.file=workload.yaml")
+    passed, said = ended(words)
+    assert passed, said
+    assert "passed" in said
+
+    # It goes on counting, where the check begins anew: each of its outputs is wrong.
+    words.install(*WORDS, "--set=run.enabled=true,run.file=again.yaml")
+    passed, said = ended(words)
+    assert not passed
+    assert "9,000 outputs are wrong" in said
+
+
+def ended(release: Release) -> tuple[bool, str]:
+    """Whether the release's run passed, and what it said."""
+    found: list[dict[str, Any]] = []
+
+    def has_ended() -> bool:
+        found[:] = release.kubectl.items("jobs", f"--selector={release.selector},app.kubernetes.io/component=run")
+        return len(found) == 1 and bool(found[0]["status"].get("conditions"))
+
+    wait_for("the run has ended", has_ended, within_s=240)
+    kinds = {each["type"] for each in found[0]["status"]["conditions"] if each["status"] == "True"}
+    return "Complete" in kinds, release.kubectl("logs", f"job/{found[0]['metadata']['name']}")
 
 
 def lives(release: Release) -> dict[str, int]:

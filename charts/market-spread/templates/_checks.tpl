@@ -128,7 +128,7 @@
 {{- if lt (include "market-spread.mebibytes" $job.driver.memory | int) (add $heap 768 | int) }}
 - {{ printf "job.driver.memory=%s holds the heap of %s and less than 768Mi besides, for Python and the JVM itself; use more" $job.driver.memory $job.driver.heap | quote }}
 {{- end }}
-{{- if and .Values.run.enabled (not (trim .Values.run.workload)) }}
+{{- if and .Values.run.enabled (not .Values.job.pipeline.file) (not (trim .Values.run.workload)) }}
 - "run.enabled=true, and run.workload is empty; give it a workload: --set-file run.workload=loadgen/workloads/quick.yaml"
 {{- end }}
 {{- if ne .Values.sender.pool .Values.receiver.pool }}
@@ -161,9 +161,11 @@
 {{- if gt (int $job.replicas) 1 }}
 - {{ printf "job.replicas=%d with job.pipeline: every output would come as often; use 1" (int $job.replicas) | quote }}
 {{- end }}
-{{- if .Values.run.enabled }}
-- "run.enabled=true with job.pipeline: a run in a cluster judges Market Spread; use run.enabled=false"
+{{- if and .Values.run.enabled (not (and .Values.run.file $pipeline.configMap)) }}
+- "run.enabled=true with job.pipeline: sender and run need the files of the workload, too; put all into job.pipeline.configMap, and name the workload's in run.file"
 {{- end }}
+{{- else if .Values.run.file }}
+- {{ printf "run.file=%s is of a pipeline's workload; name job.pipeline.file, or use run.workload" .Values.run.file | quote }}
 {{- else if or $pipeline.function $pipeline.image $pipeline.configMap }}
 - "job.pipeline has no file; name it, or leave job.pipeline.function, image and configMap empty, too"
 {{- end }}

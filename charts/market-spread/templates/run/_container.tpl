@@ -1,11 +1,11 @@
-{{/* The run controller, from workload to verdict: (root, name). */}}
+{{/* The run controller, from workload to verdict: (root, name; file, the workload in the pipeline's folder, if it is there). */}}
 {{- define "market-spread.runContainer" -}}
 - name: {{ .name }}
   image: {{ include "market-spread.image" (dict "root" .root "image" "run-controller" "key" "runController") }}
   imagePullPolicy: {{ .root.Values.images.pullPolicy }}
   args:
     - run
-    - /etc/market-spread/workload/workload.yaml
+    - {{ empty .file | ternary "/etc/market-spread/workload/workload.yaml" (printf "/etc/market-spread/pipeline/%s" .file) }}
     - --target
     - kubernetes
     - --in-cluster
@@ -25,6 +25,7 @@
     - name: workload
       mountPath: /etc/market-spread/workload
       readOnly: true
+    {{- include "market-spread.pipelineMount" .root | nindent 4 }}
     {{- include "market-spread.kafkaMounts" .root | nindent 4 }}
 {{- end }}
 
@@ -34,5 +35,6 @@
 - name: workload
   configMap:
     name: {{ .workload }}
+{{- include "market-spread.pipelineVolume" .root }}
 {{- include "market-spread.kafkaVolumes" .root }}
 {{- end }}

@@ -8,8 +8,10 @@ from typing import Any, cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
-from market_spread.controller.deploy.kubernetes.release import Release
+from market_spread.controller.deploy.kubernetes.release import Release, differences, require_released
+from market_spread.controller.plan.system import SYSTEM_WORKLOAD, KafkaKeys, SystemKeys
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock
 
@@ -127,8 +129,50 @@ def test_release_with_a_pipeline_of_the_users_is_not_judged_as_ours(rig: Rig) ->
         rig.release.start()
 
     assert str(raised.value) == (
-        f"the release's job runs {application}, and a run judges our own application: name another --release"
+        f"the release's job runs {application}, and the workload is of Market Spread; name another --release"
     )
+
+
+WORDS = SYSTEM_WORKLOAD.read({
+    "name": "words", "seed": 1, "load": {"profile": "constant", "messages_per_s": 10, "duration_s": 10},
+    "system": {"pipeline": "/etc/market-spread/pipeline/words.py:word_count"}, "kafka": {"prefix": "trial."},
+    "job": {"mode": "real-time", "batch_s": 10},
+    "input": [{"topic": "trial.words", "from": {"generator": "load.py:words"}}], "output": [{"topic": "trial.counts"}],
+})  # fmt: skip
+
+
+def test_workload_of_a_pipeline_is_held_to_what_the_release_runs() -> None:
+    told = {**TOLD, "TOPIC_PREFIX": "trial.", "APPLICATION": "/etc/market-spread/pipeline/words.py:word_count"}
+    application = "the release's job has system.pipeline={}"
+
+    assert differences(WORDS, {**told, "SHUFFLE_PARTITIONS": "4"}, drivers=1) == []
+    assert [sentence.split(" and ")[0] for sentence in differences(WORDS, TOLD, drivers=1)] == [
+        application.format("market_spread"),
+        "the release's job has kafka.prefix=",
+    ]
+    (sentence,) = differences(WORDS, {**told, "MODE": "micro-batch"}, drivers=1)
+    assert "mode=micro-batch and the workload asks for real-time" in sentence
+
+
+@pytest.mark.parametrize(
+    ("system", "kafka", "in_cluster", "sentence"),
+    [
+        (WORDS.system, KafkaKeys(), False, "a pod of the release runs a pipeline's workload; set run.enabled"),
+        (WORDS.system, KafkaKeys(bootstrap="b:9092"), True, "kafka.bootstrap; the run takes the Kafka of the release"),
+        (SystemKeys(command=("sleep", "1")), KafkaKeys(), True, "system.command runs on this machine; a release runs"),
+    ],
+)
+def test_a_system_that_no_release_runs_is_refused_in_a_sentence(
+    system: SystemKeys, kafka: KafkaKeys, in_cluster: bool, sentence: str
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        require_released(replace(WORDS, system=system, kafka=kafka), in_cluster=in_cluster)
+
+
+def test_the_broker_is_spoken_to_as_the_pod_of_the_run_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL", "SSL")
+
+    assert rig.release.start().security == KafkaSecurity(kafka_security_protocol="SSL")
 
 
 def test_outside_the_cluster_pods_are_reached_on_loopback(rig: Rig) -> None:

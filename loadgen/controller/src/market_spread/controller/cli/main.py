@@ -173,8 +173,8 @@ def run(
     plan = plan_of_workload(read_workload(workload, Overrides(**changes)))
     if isinstance(plan.workload, SystemWorkload):
         require_allowed(plan.workload, yes_load)
-        if target == "kubernetes" or keep_input or monitored:
-            raise UsageError("--target kubernetes, --keep-input and --monitored are for our own application so far")
+        if keep_input or monitored:
+            raise UsageError("--keep-input and --monitored are for our own application so far")
     environment_of = None
     if target == "kubernetes":
         from market_spread.controller.deploy.kubernetes.release import release_of

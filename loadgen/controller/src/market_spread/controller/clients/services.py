@@ -14,6 +14,7 @@ from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS, Topics
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
@@ -45,7 +46,7 @@ class Addresses:
     """Where the running processes are reached.
 
     replicas: the job's replicas besides the first, or its standby; more_senders: the senders besides the first; topics:
-    those of the job, if it is the market's.
+    those of the job, of a system's `invalid` alone; security: how the broker is spoken to.
     """
 
     bootstrap_servers: str
@@ -58,6 +59,7 @@ class Addresses:
     more_senders: tuple[str, ...] = ()
     is_standby: bool = False
     topics: Topics = TOPICS
+    security: KafkaSecurity = PLAINTEXT
 
 
 _POLL_S, JOB_STARTS_WITHIN_S = 0.1, 180

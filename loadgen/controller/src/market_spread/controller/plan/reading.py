@@ -49,7 +49,7 @@ def _names_system(path: Path) -> bool:
 
 def _read(path: Path) -> Workload:
     if _names_system(path):
-        return resolved(SYSTEM_WORKLOAD.read_yaml(path, "workload", "name"), path.resolve().parent)
+        return resolved(SYSTEM_WORKLOAD.read_yaml(path, "workload", "name"), path.absolute().parent)
     return WORKLOAD.read_yaml(path, "workload", "name")
 
 

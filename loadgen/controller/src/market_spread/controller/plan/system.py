@@ -1,5 +1,6 @@
 """A workload for a system that is not ours: what is started, where its Kafka is, what it reads, what it is to write."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -207,7 +208,8 @@ def resolved(workload: SystemWorkload, folder: Path) -> SystemWorkload:
     """The workload with all names whole: files, which are relative to its own file's folder, and topics."""
 
     def whole(reference: str | None) -> str | None:
-        return None if reference is None else str((folder / reference).resolve())
+        # Links stay: those of a ConfigMap lead into a folder that has another name in each pod.
+        return None if reference is None else os.path.abspath(folder / reference)
 
     def of(finds: Finds | None) -> Finds | None:
         return None if finds is None else replace(finds, function=whole(finds.function))

@@ -1,7 +1,7 @@
 """A run, from its plan to its result: initial quotes, warm-up, measured load, drain, judgement."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
@@ -21,7 +21,13 @@ from market_spread.controller.clients.watch import Watch
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
-from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import (
+    DescribeTopicsResponse,
+    JobStatusResponse,
+    Phase,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
 
 POLL_S = 0.25
 _DRAIN_TIMEOUT_S = 300
@@ -109,32 +115,44 @@ class Run:
     def _begin_behind(self, clients: Clients, observed: Observed) -> None:
         """Begin where others have run before: nothing of theirs is in the way of this run, nor counted in it.
 
-        The job finishes what the topics hold, so that no alert of it comes later; the receiver begins behind it; quotes
-        are numbered on, as else the job would hold them for old ones; and the job's counts are taken from here.
+        The receiver begins behind what the topics hold, and quotes are numbered on: else the job would hold them for
+        old ones.
+        """
+        sources = dict.fromkeys((clients.topics.nbbo, clients.topics.orders), self.plan.workload.market.partitions)
+        held = self._end_others(clients, observed, sources)
+        self.plan = self.plan.behind(held.newest_sequence)
+        outputs = [end for end in held.ends if end.topic not in sources]
+        clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN, outputs)
+
+    def _end_others(
+        self, clients: Clients, observed: Observed, sources: Mapping[str, int], topics: Sequence[str] = ()
+    ) -> DescribeTopicsResponse:
+        """What the topics hold once the job has finished what its sources do, so that no output of it comes later.
+
+        sources: with their partitions. The job's counts are taken from here. UsageError if another run is going on, or
+        a source has other partitions.
         """
         other = clients.sender_status()
         if other.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING):
             raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
         clients.stop_receiving()
-        clients.wait_for_job(self._starting)
-        held, nbbo = clients.describe_topics(), clients.topics.nbbo
-        sources = (nbbo, clients.topics.orders)
+        # A pipeline that is new does short batches until there was something to warm up with.
+        clients.wait_for_job(self._starting, or_first_batch=bool(topics))
+        held = clients.describe_topics(topics)
+        for topic, wanted in sources.items():
+            if (partitions := sum(end.topic == topic for end in held.ends)) != wanted:
+                raise UsageError(
+                    f"the topic {topic} has {partitions} partitions and the workload {wanted}; "
+                    "change partitions of the workload, or make the topics anew"
+                )
         inputs = {(end.topic, end.partition): end.offset for end in held.ends if end.topic in sources}
         if any(inputs.values()):
             say = "waiting for what the topics hold"
             self._look_on_while(lambda: clients.drain_job(inputs, _DRAIN_TIMEOUT_S), clients, observed, say)
-            held = clients.describe_topics()  # what was in them may have led to alerts
-        partitions = sum(end.topic == nbbo for end in held.ends)
-        if partitions != (wanted := self.plan.workload.market.partitions):
-            raise UsageError(
-                f"the topic {nbbo} has {partitions} partitions and the workload {wanted}; "
-                "change market.partitions of the workload, or make the topics anew"
-            )
-        self.plan = self.plan.behind(held.newest_sequence)
-        outputs = [end for end in held.ends if end.topic not in sources]
-        clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN, outputs)
+            held = clients.describe_topics(topics)  # what was in them may have led to outputs
         job = clients.job_status()
         observed.sent_before, observed.restarts_before = job.messages_committed, job.restarts
+        return held
 
     def _measure(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """The measured load, to its end or to the user's."""

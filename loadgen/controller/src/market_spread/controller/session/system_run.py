@@ -42,12 +42,16 @@ class SystemRun(Run):
         workload, outputs = self._workload, self._workload.output
         due = sum(each.expects == ONE for each in outputs)
         observed.outputs_are = "outputs"
-        self._kafka = KafkaBroker(addresses.bootstrap_servers, security=workload.kafka.read_security)
-        self._begin = self._kafka.end_offsets([*self._topics, *(each.topic for each in outputs)])
+        self._kafka = KafkaBroker(addresses.bootstrap_servers, security=addresses.security)
+        topics = [*self._topics, *(each.topic for each in outputs)]
+        if workload.system.kind == PIPELINE and not self.environment.is_new:
+            sources = {each.topic: each.partitions for each in workload.input}
+            self._end_others(clients, observed, sources, topics)
+        self._begin, before = self._kafka.end_offsets(topics), observed.sent_before
         clients.start_receiving_by(
             StartReceivingRequest(
                 run_id=self.run_id,
-                invalid_topic=workload.invalid_topic,
+                invalid_topic=addresses.topics.invalid,
                 warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
                 begin=partition_offsets(self._begin),
                 inputs=[
@@ -61,7 +65,7 @@ class SystemRun(Run):
         self.on_ready(addresses)
         self._send("warm_up", clients, observed, "warming up")
         clients.wait_for_job(self._starting)
-        sent, what = observed.sent_before, ""
+        sent, what = observed.sent_before - before, ""
         for _ in polls(self.clock, _WARM_WITHIN_S, every_s=POLL_S):
             if self.interrupted.is_set():
                 return
@@ -70,7 +74,7 @@ class SystemRun(Run):
             self._show("working off the warm-up", receiver=received, job=job)
             if job.phase == Phase.PHASE_FAILED:
                 raise RunFailedError(f"the job failed: {job.detail}")
-            if (left := sent - job.messages_processed) > 0:
+            if (left := before + sent - job.messages_processed) > 0:
                 what = f"{self._has} not committed {left:,} of the {sent:,} messages"
             elif (silent := due * sent - received.warm_up_alerts) > 0:
                 what = f"{silent:,} of the {due * sent:,} outputs did not come"

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from market_spread.common.clock import Clock, SystemClock, polls
+from market_spread.common.config import from_environment
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS, TOPICS
+from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment, slots_of
 from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
 from market_spread.controller.deploy.kubernetes.port_forward import Forward
 from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.plan.system import PIPELINE, SystemWorkload
 from market_spread.controller.plan.workload import JIT_AUTO, Workload
 
 GRPC_PORT = 50051
@@ -55,17 +58,18 @@ class Release:
 
     def start(self) -> Addresses:
         found = self._found()
-        if wrong := differences(self._workload, found["job"][0].environment, drivers=len(found["job"])):
+        told = found["job"][0].environment
+        if wrong := differences(self._workload, told, drivers=len(found["job"])):
             raise UsageError("; ".join(wrong))
         self._lives = {pod.name: pod.life for component in _WATCHED for pod in self._pods(component)}
         self._drivers = {pod.index: pod for pod in found["job"]}
         senders = [self._address(pod, GRPC_PORT) for pod in found["sender"]]
         jobs = [self._address(pod, GRPC_PORT) for pod in found["job"]]
         aggregator = found["metrics-aggregator"][0]
-        told = found["job"][0].environment
         return Addresses(
             bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""),
             topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
+            security=from_environment(KafkaSecurity) if self._in_cluster else PLAINTEXT,
             sender=senders[0],
             receiver=self._address(found["receiver"][0], GRPC_PORT),
             job=jobs[0],
@@ -204,10 +208,22 @@ def release_of(
     plan: RunPlan, *, release: str, namespace: str, context: str | None, in_cluster: bool
 ) -> Callable[[str, Path], Environment]:
     """What makes the environment of a run in that release. UsageError if the cluster cannot be asked."""
+    if isinstance(plan.workload, SystemWorkload):
+        require_released(plan.workload, in_cluster=in_cluster)
     cluster, clock = Cluster.reached(context, namespace=namespace, in_cluster=in_cluster), SystemClock()
     return lambda _run_id, _folder: Release(
         cluster, release=release, workload=plan.workload, clock=clock, in_cluster=in_cluster
     )
+
+
+def require_released(workload: SystemWorkload, *, in_cluster: bool) -> None:
+    """UsageError if no release can run it."""
+    if workload.system.kind != PIPELINE:
+        raise UsageError(f"system.{workload.system.kind} runs on this machine; a release runs a pipeline")
+    if workload.kafka.bootstrap is not None:
+        raise UsageError("kafka.bootstrap; the run takes the Kafka of the release: leave it out of the workload")
+    if not in_cluster:  # it reads topics itself, and what the sender needs is named by its path in the pods
+        raise UsageError("a pod of the release runs a pipeline's workload; set run.enabled and run.file of the chart")
 
 
 def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) -> list[str]:
@@ -218,17 +234,26 @@ def differences(workload: Workload, told: Mapping[str, str], *, drivers: int) ->
     found = []
     job = workload.job
     partitions = told.get("SHUFFLE_PARTITIONS", "1")
-    # Which decisions leave is told by the application; another application is named as it is.
     application = told.get("APPLICATION", APPLICATIONS[REJECTED_DECISIONS])
-    if ":" in application:
-        return [f"the release's job runs {application}, and a run judges our own application: name another --release"]
-    decisions = {value: name for name, value in APPLICATIONS.items()}.get(application, application)
+    of_kind: tuple[tuple[str, str, str, str], ...]
+    if isinstance(workload, SystemWorkload):
+        of_kind = (
+            ("system.pipeline", application, workload.system.pipeline or "", "job.pipeline.file"),
+            ("kafka.prefix", told.get("TOPIC_PREFIX", ""), workload.kafka.prefix, "kafka.prefix"),
+        )
+    elif ":" in application:
+        return [f"the release's job runs {application}, and the workload is of Market Spread; name another --release"]
+    else:  # which decisions leave is told by the application; another application is named as it is
+        decisions = {value: name for name, value in APPLICATIONS.items()}.get(application, application)
+        of_kind = (
+            ("job.shuffle_partitions", partitions, str(workload.state_partitions), "job.shufflePartitions"),
+            ("decisions", decisions, workload.decisions, "job.decisions"),
+        )
     for asked_by, value, wanted, remedy in (
         ("job.mode", told.get("MODE", REAL_TIME), job.mode, "job.mode"),
         ("job.batch_s", told.get("BATCH_S", f"{BATCH_S_DEFAULT[REAL_TIME]:g}"), f"{job.batch_s:g}", "job.batchS"),
-        ("job.shuffle_partitions", partitions, str(workload.state_partitions), "job.shufflePartitions"),
-        ("decisions", decisions, workload.decisions, "job.decisions"),
         ("job.replicas", str(drivers), str(job.replicas), "job.replicas"),
+        *of_kind,
     ):
         if not _same(value, wanted):
             found.append(

@@ -162,6 +162,7 @@ class LocalStack:
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
             replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
             is_standby=self.workload.job.standby > 0,
+            security=self.security,
         )
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from market_spread.common.config import to_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.job_contract import REAL_TIME, slots_needed
+from market_spread.common.job_contract import REAL_TIME, TOPICS, slots_needed
 from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses
@@ -64,6 +64,9 @@ class SystemStack(LocalStack):
     @property
     def security(self) -> KafkaSecurity:
         return self.workload.kafka.read_security
+
+    def start(self) -> Addresses:
+        return replace(super().start(), topics=replace(TOPICS, invalid=self.workload.invalid_topic))
 
     def broker_cpu_us(self) -> int | None:
         return super().broker_cpu_us() if self.is_new else None

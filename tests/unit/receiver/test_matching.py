@@ -14,8 +14,8 @@ FIELD = FINDS.read({"field": "id"}).finder()
 RECEIVED_US = 5_000_000
 
 
-def sent(number: int, id_: str = "", *, offset: int = 0) -> Record:
-    headers = (("message_id", b"%d" % number), ("intended_us", b"1000000"), ("sent_us", b"1000500"))
+def sent(number: int, id_: str = "", *, offset: int = 0, sent_us: int = 1_000_500) -> Record:
+    headers = (("message_id", b"%d" % number), ("intended_us", b"1000000"), ("sent_us", b"%d" % sent_us))
     return Record(offset, b'{"id":"%s"}' % (id_ or f"x{number}").encode(), headers=headers)
 
 
@@ -100,6 +100,33 @@ def test_an_output_of_no_message_is_no_alert() -> None:
     clock.advance_ns(UNMATCHED_AFTER_NS)
     ((record, _),) = matching.alerts({})["out", 0]
     assert record.value == b'answers no message: {"id":"nobody"}'
+
+
+def test_outputs_are_nobodys_only_once_the_inputs_are_read_past_them() -> None:
+    """With inputs that are read slowly a right system would be blamed."""
+    clock = ManualClock()
+    matching = matcher(clock)
+    assert not matching.alerts({("out", 0): [output("late"), output("nobody", offset=1)]})
+    for second in range(1, 10):  # the receiver is that far behind
+        clock.advance_ns(1_000_000_000)
+        assert not matching.alerts({("in", 0): [(sent(second, sent_us=RECEIVED_US - 10_000_000 + second), 1)]})
+    (alert,) = matching.alerts({("in", 1): [(sent(99, "late", sent_us=RECEIVED_US - 1), 1)]})["out", 0]
+    assert decode(ALERT, alert[0].value).ints("order_id")[0] == 99
+
+    (stray,) = matching.alerts({("in", 0): [(sent(100, sent_us=RECEIVED_US + 3_000_000), 1)]})["out", 0]
+    assert stray[0].value == b'answers no message: {"id":"nobody"}'
+
+
+def test_an_output_that_waits_is_looked_at_once() -> None:
+    """However many wait, and however often something comes: else a receiver that is behind never catches up."""
+    looked: list[int] = []
+    matching = Matcher(
+        {"in": FIELD}, {"out": lambda record: looked.append(record.offset) or FIELD(record)}, ManualClock()
+    )
+    matching.alerts({("out", 0): [output(f"x{number}", offset=number) for number in range(100)]})
+    found = [matching.alerts({("in", 0): [(sent(number), 1)]}) for number in range(100)]
+    assert looked == list(range(100))
+    assert [receipts[0][0].offset for each in found for receipts in each.values()] == looked
 
 
 def test_an_output_that_names_none_is_no_alert_at_once() -> None:

@@ -4,7 +4,7 @@ An alert names its order and has the order's times. An output that names a messa
 record, says the same, so all that is done with alerts is done with outputs: ledger, counts, histograms.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from market_spread.common.clock import Clock
@@ -13,7 +13,8 @@ from market_spread.common.kafka.client import Partition, Record
 from market_spread.common.kafka.finding import Finder
 from market_spread.common.wire.layout import EMITTED_HEADER, ID_HEADER, OUR_HEADERS, READ_HEADER, output_number
 
-# An output can be read before its input, which is in another topic; what has none by then was caused by no message.
+# An output can be read before its input, which is in another topic. What has none when inputs are read that were sent
+# so long after its receipt, or when none have come for so long, was caused by no message.
 UNMATCHED_AFTER_NS = 3_000_000_000
 _STAMPS = (READ_HEADER, EMITTED_HEADER)
 _NOBODY_S = b"answers no message: "
@@ -31,6 +32,16 @@ class _Message:
     symbol: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An output that was read then."""
+
+    place: Partition
+    record: Record
+    received_us: int
+    read_ns: int
+
+
 class Matcher:
     """Holds every message of the inputs by its id (some 300 bytes), and makes alerts of outputs. Not thread-safe."""
 
@@ -41,7 +52,8 @@ class Matcher:
         self._topics = {topic: number for number, topic in enumerate(outputs)}
         self._clock = clock
         self._messages: dict[str, _Message] = {}
-        self._waiting: list[tuple[int, Partition, Receipt]] = []
+        self._waiting: dict[str, list[_Output]] = {}  # by id, the longest first
+        self._inputs_sent_us = self._inputs_read_ns = 0
 
     @property
     def waits(self) -> bool:
@@ -50,33 +62,40 @@ class Matcher:
 
     def alerts(self, held: Mapping[Partition, list[Receipt]]) -> dict[Partition, list[Receipt]]:
         """What was received, alerts in place of outputs, without inputs. UsageError if two messages have one id."""
+        alerts: dict[Partition, list[Receipt]] = {}
+        now_ns = self._clock.monotonic_ns()
+        told: list[tuple[_Output, _Message | None]] = []
         for (topic, partition), receipts in held.items():
             if topic in self.inputs:
-                self._take(topic, partition, [record for record, _ in receipts])
-        until_ns = self._clock.monotonic_ns() + UNMATCHED_AFTER_NS
-        waiting, self._waiting = self._waiting, []
-        waiting += [
-            (until_ns, place, receipt)
-            for place, receipts in held.items()
-            if place[0] in self.outputs
-            for receipt in receipts
-        ]
-        ours = {*self.inputs, *self.outputs}
-        alerts = {place: receipts for place, receipts in held.items() if place[0] not in ours}
-        for give_up_ns, place, (record, received_us) in waiting:
-            id_ = self.outputs[place[0]](record)
-            message = None if id_ is None else self._messages.get(id_)
-            if message is not None:
-                told = replace(record, value=_alert(message, self._topics[place[0]], record, received_us))
-            elif id_ is None or self._clock.monotonic_ns() >= give_up_ns:
-                told = replace(record, value=_NOBODY_S + record.value)
-            else:
-                self._waiting.append((give_up_ns, place, (record, received_us)))
-                continue
-            alerts.setdefault(place, []).append((told, received_us))
+                self._inputs_read_ns = now_ns
+                for sent_id, sent in self._take(topic, partition, [record for record, _ in receipts]):
+                    told += [(output, sent) for output in self._waiting.pop(sent_id, ())]
+        for place, receipts in held.items():
+            if place[0] in self.outputs:
+                find = self.outputs[place[0]]
+                for record, received_us in receipts:
+                    id_, output = find(record), _Output(place, record, received_us, now_ns)
+                    if id_ is None or id_ in self._messages:
+                        told.append((output, None if id_ is None else self._messages[id_]))
+                    else:
+                        self._waiting.setdefault(id_, []).append(output)
+            elif place[0] not in self.inputs:
+                alerts[place] = receipts
+        while self._waiting and self._is_nobodys((first := next(iter(self._waiting.items())))[1][0], now_ns):
+            told += [(output, None) for output in self._waiting.pop(first[0])]
+        for output, message in told:
+            record, number = output.record, self._topics[output.place[0]]
+            value = _alert(message, number, record, output.received_us) if message else _NOBODY_S + record.value
+            alerts.setdefault(output.place, []).append((replace(record, value=value), output.received_us))
         return alerts
 
-    def _take(self, topic: str, partition: int, records: list[Record]) -> None:
+    def _is_nobodys(self, output: _Output, now_ns: int) -> bool:
+        """Whether its message would have been read. Not before: with slow inputs a right system would seem wrong."""
+        is_read_past = (self._inputs_sent_us - output.received_us) * 1000 >= UNMATCHED_AFTER_NS
+        return is_read_past or now_ns - max(output.read_ns, self._inputs_read_ns) >= UNMATCHED_AFTER_NS
+
+    def _take(self, topic: str, partition: int, records: list[Record]) -> Iterator[tuple[str, _Message]]:
+        """Keep the messages among the records, each told with its id."""
         find, symbol = self.inputs[topic], f"P{partition:05d}"
         for record in records:
             headers = dict(record.headers)
@@ -95,6 +114,8 @@ class Matcher:
                     f"messages {earlier.number} and {message.number} both have the id {id_!r}, so no output can be "
                     "told to be of one of them; name an id that each message has alone"
                 )
+            self._inputs_sent_us = max(self._inputs_sent_us, sent_us)
+            yield id_, earlier
 
 
 def _alert(message: _Message, topic: int, record: Record, received_us: int) -> bytes:

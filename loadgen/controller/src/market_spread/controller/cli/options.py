@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import json
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -41,6 +42,11 @@ def runs_folder_option(
 def json_option(meaning: str = "Print the result as JSON on standard output.") -> Callable[[Command], Command]:
     """--json, which a command takes as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=meaning)
+
+
+def show_result(document: object, text: str, *, as_json: bool) -> None:
+    """Print what a command found or did on standard output: the text, or the document as JSON."""
+    click.echo(json.dumps(document, indent=2) if as_json else text)
 
 
 def junit_option(command: Command) -> Command:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from market_spread.common.errors import MarketSpreadError, RunFailedError
+from market_spread.common.errors import RunFailedError
+from market_spread.controller.exits import ENDINGS, ending_of
 
 Command = Callable[..., Any]
 
@@ -57,13 +58,14 @@ def junit_option(command: Command) -> Command:
     def with_junit(junit: Path | None, **given: Any) -> Any:
         try:
             return command(junit=junit, **given)
-        except MarketSpreadError as error:
+        except ENDINGS as error:
             if junit is not None:
                 from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
                 from market_spread.controller.views.output import write_text
 
-                ended = FAILURE if error.exit_status == RunFailedError.exit_status else ERROR
-                write_text(junit, junit_xml("market-spread", [Case("command", "has a result", str(error), ended)]))
+                sentence, status = ending_of(error)
+                ended = FAILURE if status == RunFailedError.exit_status else ERROR
+                write_text(junit, junit_xml("market-spread", [Case("command", "has a result", sentence, ended)]))
             raise
 
     return with_junit

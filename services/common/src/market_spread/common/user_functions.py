@@ -38,9 +38,14 @@ def user_errors(reference: str) -> Iterator[None]:
     except MarketSpreadError:
         raise
     except Exception as error:
-        file = reference.rpartition(":")[0]
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).name == Path(file).name]
-        line = own[-1].lineno if own else getattr(error, "lineno", None)  # of an error in the file's syntax
-        where = f"{file}:{line}" if line else file
+        where = place_of(reference, error)
         raise UsageError(f"{where}: {reference} raised {type(error).__name__}: {error}; mend it there") from error
+
+
+def place_of(reference: str, error: Exception) -> str:
+    """`folder/file.py:line`: the last line of the function's file that led to the error, if one did."""
+    file = reference.rpartition(":")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).name == Path(file).name]
+    line = own[-1].lineno if own else getattr(error, "lineno", None)  # of an error in the file's syntax
+    return f"{file}:{line}" if line else file

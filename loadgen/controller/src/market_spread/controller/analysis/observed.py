@@ -55,7 +55,8 @@ class Observed:
     measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
     workload wants all; looks: see `analysis.cpu`, of the measured load from settling on; round_trips: the best of each
-    process before, during and after it. outputs_are: what that is called that the system puts out. checks: of the host.
+    process before, during and after it. outputs_are: what that is called that the system puts out; unreadable_because:
+    of its first output that a function of the user's cannot read, what that raised. checks: of the host.
     """
 
     started: datetime
@@ -84,6 +85,7 @@ class Observed:
     looks: tuple[CpuReading, ...] = ()
     round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
     outputs_are: str = "alerts"
+    unreadable_because: str = ""
     checks: tuple[HostCheck, ...] = ()
 
     @property

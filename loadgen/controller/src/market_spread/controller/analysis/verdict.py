@@ -275,6 +275,7 @@ def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
     if outputs != "alerts":
         count = observed.received.alerts_unreadable
         others = f"{count:,} {outputs} name no message" if count else f"all {outputs} name a message"
+        others += f"; the first that cannot be read: {why}" if (why := observed.unreadable_because) else ""
     # A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those.
     conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
     if observed.drained and not observed.restarts:

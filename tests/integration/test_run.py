@@ -305,7 +305,7 @@ def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Pa
     # What has piled up meanwhile comes on top; of a broker there is little, as the sender waited for it.
     assert 9.5 < float(found[1]) < (11.5 if process == "broker" else 20), reasons
     assert 4 < float(found[2]) < 16, reasons
-    assert process != "job" or "% of the time of the orders that waited went to ingest" in reasons[0], reasons
+    assert process != "job" or "% of the time of what waited went to ingest" in reasons[0], reasons
     assert_nothing_left(tmp_path)
 
 

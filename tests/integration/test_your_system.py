@@ -77,7 +77,13 @@ def test_what_init_writes_passes_and_its_document_has_the_figures(fares: Path) -
     (folder,) = (fares / "runs").iterdir()
     for name in ("run.md", "report.html", "metrics.html", "manifest.json", "alerts.ledger", "workload.yaml"):
         assert (folder / name).stat().st_size > 0, name
-    assert "outputs" in (folder / "run.md").read_text()
+    document = (folder / "run.md").read_text()
+    assert "| outputs missing | holds | no outputs are missing |" in document
+    assert "market-spread run workload.yaml" in document
+    assert "outputs   " in said
+    # The market's words are for the market; said are the progress and the table of the result.
+    for text in (said, document.partition("## Machine")[0]):
+        assert re.findall(r"\b(?:alert|order|quote)s?\b", text) == []
 
 
 FAULTS = """
@@ -263,12 +269,13 @@ def find(record):
 """
 
 
-@pytest.mark.parametrize(("which", "unread", "missing"), [('fare["trip_id"] == 900', 1, 1), ("True", 2800, 2400)])
-@pytest.mark.parametrize("has_check", [True, False])
+@pytest.mark.parametrize(
+    ("which", "unread", "missing", "has_check"), [('fare["trip_id"] == 900', 1, 1, True), ("True", 2800, 2400, False)]
+)
 def test_outputs_that_a_function_cannot_read_fail_the_run_with_the_line(
     fares: Path, which: str, unread: int, missing: int, has_check: bool
 ) -> None:
-    """If it is all of them, those of the warm-up too."""
+    """With a check and without one; and if it is all of them, those of the warm-up too."""
     with (fares / "check.py").open("a") as code:
         code.write(FINDS.replace("WHICH", which))
     keys = yaml.safe_load((fares / "workload.yaml").read_text())

@@ -19,7 +19,8 @@ from tests.unit.controller.cli.test_checking import GOOD, UNCHECKED
 from tests.unit.controller.compare.run_fixtures import judged, write_run
 
 DOCS = ROOT / "docs"
-FAST_MS, SLOW_MS, VOID = 20.0, 30.0, {"verdict": "void", "reasons": ["the generator was late"]}
+FAST_MS, SLOW_MS = 20.0, 30.0
+VOID: dict[str, Any] = {"verdict": "void", "reasons": ["the generator was late"]}
 WRONG = judged(Verdict.FAILED, Criterion.ALERTS_MISSING)
 
 

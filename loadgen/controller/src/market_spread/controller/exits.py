@@ -31,15 +31,13 @@ class Commands(click.Group):
 def _ended_by_a_sentence() -> Iterator[None]:
     try:
         yield
-        return
-    except click.exceptions.NoArgsIsHelpError:  # its help is what is shown
-        raise
     except ENDINGS as error:
-        if isinstance(error, OSError) and error.errno == errno.EPIPE:  # who read the output has gone; click knows that
+        # Click shows help where that is asked for, and knows what to do if who read the output has gone.
+        if isinstance(error, click.exceptions.NoArgsIsHelpError) or getattr(error, "errno", None) == errno.EPIPE:
             raise
         sentence, status = ending_of(error)
-    click.echo(f"market-spread: {sentence}", err=True)
-    sys.exit(status)
+        click.echo(f"market-spread: {sentence}", err=True)
+        sys.exit(status)
 
 
 def ending_of(error: BaseException) -> tuple[str, int]:

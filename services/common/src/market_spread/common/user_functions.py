@@ -31,15 +31,18 @@ def load_function(reference: str) -> Callable[..., Any]:
 
 
 @contextmanager
-def user_errors(reference: str) -> Iterator[None]:
-    """UsageError with file and line for whatever the user's function raises."""
+def user_errors(reference: str, raised: Callable[[UsageError], object] | None = None) -> Iterator[None]:
+    """UsageError with file and line for whatever the user's function raises; or `raised` is told, and all goes on."""
     try:
         yield
     except MarketSpreadError:
         raise
     except Exception as error:
-        where = place_of(reference, error)
-        raise UsageError(f"{where}: {reference} raised {type(error).__name__}: {error}; mend it there") from error
+        where, kind = place_of(reference, error), type(error).__name__
+        told = UsageError(f"{where}: {reference} raised {kind}: {error}; mend it there")
+        if raised is None:
+            raise told from error
+        raised(told)
 
 
 def place_of(reference: str, error: Exception) -> str:

@@ -299,7 +299,7 @@ def describe(application: str, as_json: bool) -> None:
     """
     from market_spread.controller.session.pipeline import describe as describe_pipeline
 
-    click.echo(describe_pipeline(application, as_json=as_json))
+    show_result(*describe_pipeline(application), as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
@@ -507,15 +507,9 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 
     standing = BackgroundStack(folder, clock=SystemClock())
     java, jars = find_java(java_home()), JarCache()
+    served = read_workload(workload) if workload else DEFAULT_WORKLOAD
     interrupt_once()
-    standing.bring_up(
-        workload=read_workload(workload) if workload else DEFAULT_WORKLOAD,
-        java=java,
-        jars=jars,
-        say=say,
-        broker_port=port,
-        monitored=monitored,
-    )
+    standing.bring_up(workload=served, java=java, jars=jars, say=say, broker_port=port, monitored=monitored)
     _show(standing, as_json=as_json)
 
 

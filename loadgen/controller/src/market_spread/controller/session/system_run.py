@@ -43,7 +43,6 @@ class SystemRun(Run):
         """Warm it up, until it has worked that off and every answer has come."""
         workload, outputs = self._workload, self._workload.output
         due = sum(each.expects == ONE for each in outputs)
-        observed.outputs_are = "outputs"
         self._kafka = KafkaBroker(addresses.bootstrap_servers, security=workload.kafka.read_security)
         self._begin = self._kafka.end_offsets([*self._topics, *(each.topic for each in outputs)])
         clients.start_receiving_by(
@@ -83,11 +82,9 @@ class SystemRun(Run):
 
     def _collect(self, clients: Clients, observed: Observed) -> None:
         super()._collect(clients, observed)
-        if not observed.drained:
-            return
-        if self._workload.check is not None:
+        if observed.drained and self._workload.check is not None:
             self._expect(self._workload.check)
-        if self._workload.check is not None or observed.received.alerts_unreadable:
+        if observed.drained and (self._expected is not None or observed.received.alerts_unreadable):
             self._read_outputs(observed)
 
     def _judge(self, observed: Observed) -> None:

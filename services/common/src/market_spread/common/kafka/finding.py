@@ -49,14 +49,9 @@ class Finds:
         reference, function = self.function, load_function(self.function)
 
         def found(record: Record) -> str | None:
-            try:
-                with user_errors(reference):
-                    told = function(record)
-            except UsageError as error:
-                if raised is None:
-                    raise
-                raised(error)
-                return None
+            told = None
+            with user_errors(reference, raised):
+                told = function(record)
             return None if told is None else _text(told)
 
         return found

@@ -184,7 +184,7 @@ def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path) -> None:
-    with running(tmp_path, "--duration", "60") as run:
+    with running(tmp_path, "--duration", "60", "--junit", str(tmp_path / "j.xml")) as run:
         run.wait_until_said("measuring")
         time.sleep(3)
 
@@ -192,6 +192,7 @@ def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path
         ended = run.end()
 
     assert ended.exit_status == 3
+    assert '<error message="the run was interrupted' in (tmp_path / "j.xml").read_text()
     assert "the run was interrupted" in ended.stderr
     assert "Traceback" not in ended.stderr
     result = ended.result
@@ -201,15 +202,19 @@ def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path
     assert_nothing_left(tmp_path)
 
 
-def test_ctrl_c_before_the_load_ends_the_run_at_once_and_leaves_no_process(tmp_path: Path) -> None:
-    with running(tmp_path, "--duration", "60") as run:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_load_ends_the_run_at_once_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with running(tmp_path, "--duration", "60", "--junit", str(tmp_path / "j.xml")) as run:
         run.wait_until_said("metrics page: ")
 
-        run.process.send_signal(signal.SIGINT)
+        run.process.send_signal(number)
         run.process.wait(20)
 
     listed = subprocess.run([*COMMAND, "list", tmp_path], capture_output=True, text=True, check=True, timeout=60)
     assert run.process.returncode == 3
+    assert '<error message="interrupted">' in (tmp_path / "j.xml").read_text()
     assert listed.stdout.rstrip().endswith(", interrupted")
     assert_nothing_left(tmp_path)
 
@@ -300,7 +305,7 @@ def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Pa
     # What has piled up meanwhile comes on top; of a broker there is little, as the sender waited for it.
     assert 9.5 < float(found[1]) < (11.5 if process == "broker" else 20), reasons
     assert 4 < float(found[2]) < 16, reasons
-    assert process != "job" or "% of the time of the orders that waited went to ingest" in reasons[0], reasons
+    assert process != "job" or "% of the time of what waited went to ingest" in reasons[0], reasons
     assert_nothing_left(tmp_path)
 
 

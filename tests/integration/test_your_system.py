@@ -77,7 +77,13 @@ def test_what_init_writes_passes_and_its_document_has_the_figures(fares: Path) -
     (folder,) = (fares / "runs").iterdir()
     for name in ("run.md", "report.html", "metrics.html", "manifest.json", "alerts.ledger", "workload.yaml"):
         assert (folder / name).stat().st_size > 0, name
-    assert "outputs" in (folder / "run.md").read_text()
+    document = (folder / "run.md").read_text()
+    assert "| outputs missing | holds | no outputs are missing |" in document
+    assert "market-spread run workload.yaml" in document
+    assert "outputs   " in said
+    # The market's words are for the market; said are the progress and the table of the result.
+    for text in (said, document.partition("## Machine")[0]):
+        assert re.findall(r"\b(?:alert|order|quote)s?\b", text) == []
 
 
 FAULTS = """
@@ -250,7 +256,44 @@ def test_messages_in_avro_and_protobuf_are_sent_found_and_compared(code_of: Call
     assert [result[f"alerts_{name}"] for name in ("missing", "duplicated", "wrong")] == [0, 0, 2]
     value, unread = result["faults"]["wrong"]
     assert value.startswith('message 300 has the output {"cents":')
-    assert unread.startswith("message 500 has the output that raises ValueError (no fare) where it is read: b")
+    assert unread.startswith("message 500 has the output that raises ValueError (no fare) at formats.py:")
+
+
+FINDS = """
+
+def find(record):
+    fare = json.loads(record.value)
+    if WHICH:
+        raise ValueError("no trip")
+    return fare["trip_id"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "unread", "missing", "has_check"), [('fare["trip_id"] == 900', 1, 1, True), ("True", 2800, 2400, False)]
+)
+def test_outputs_that_a_function_cannot_read_fail_the_run_with_the_line(
+    fares: Path, which: str, unread: int, missing: int, has_check: bool
+) -> None:
+    """With a check and without one; and if it is all of them, those of the warm-up too."""
+    with (fares / "check.py").open("a") as code:
+        code.write(FINDS.replace("WHICH", which))
+    keys = yaml.safe_load((fares / "workload.yaml").read_text())
+    output = {"topic": "fares", "finds": {"function": "check.py:find"}}
+    change(fares, input=[keys["input"][0] | {"id": {"field": "trip_id"}}], output=[output])
+    if not has_check:
+        change(fares, check=None)
+
+    status, result, said = run(fares)
+
+    assert (status, result["verdict"], result["cause"]) == (1, "failed", "system"), said
+    (reason,) = (each for each in result["reasons"] if "cannot be read" in each)
+    assert reason.startswith(f"{unread:,} output")
+    assert re.search(r"check\.py:\d+: .*check\.py:find raised ValueError: no trip; mend it there$", reason)
+    assert result["alerts_missing"] == missing
+    assert result["conservation"]["processed"] == 2800
+    (folder,) = (fares / "runs").iterdir()
+    assert "no trip" in (folder / "run.md").read_text()
 
 
 def test_a_system_that_ends_fails_the_run_with_its_last_words(fares: Path) -> None:

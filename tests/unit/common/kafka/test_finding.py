@@ -43,6 +43,16 @@ def test_a_function_names_it_and_what_it_raises_is_told(tmp_path: Path) -> None:
         find(record(b"a"))
 
 
+def test_whoever_counts_what_a_function_cannot_read_is_told_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "own_finder.py").write_text("def find(record):\n    return record.value.split(b',')[1]\n")
+    raised: list[UsageError] = []
+    find = FINDS.read({"function": f"{tmp_path}/own_finder.py:find"}).finder(raised.append)
+
+    assert [find(record(value)) for value in (b"a", b"a,42", b"b")] == [None, "42", None]
+
+    assert [str(error).partition(": ")[0] for error in raised] == [f"{tmp_path}/own_finder.py:2"] * 2
+
+
 @pytest.mark.parametrize("given", [{}, {"field": "a", "header": "b"}])
 def test_it_is_exactly_one_of_them(given: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="give exactly one of them"):

@@ -69,7 +69,7 @@ def test_no_alerts_have_no_latency() -> None:
 
     assert len(latencies.alerts) == 0
     assert latencies.boundaries == ()
-    assert latencies.growth == Growth(not_evaluated="too few alerts (0, at least 40 are needed)")
+    assert latencies.growth == Growth(not_evaluated="too few samples (0, at least 40 are needed)")
 
 
 def test_stages_are_what_lies_between_the_stamps() -> None:
@@ -332,7 +332,7 @@ def test_queue_is_a_clear_growth_by_more_than_the_runs_own_median(
 def test_few_alerts_do_not_tell_growth() -> None:
     growth = latency_growth(with_latency(np.arange(39) * 100_000), ())
 
-    assert growth == Growth(not_evaluated="too few alerts (39, at least 40 are needed)")
+    assert growth == Growth(not_evaluated="too few samples (39, at least 40 are needed)")
 
 
 def test_alerts_of_one_moment_do_not_tell_growth() -> None:

@@ -35,17 +35,17 @@ def test_of_several_topics_each_is_judged_by_itself_and_named() -> None:
         "duplicated": ("message 0 has 2 outputs in fares instead of one",),
         "unexpected": ("an output in audit names message 5, which was not sent",),
     }
-    right, got = counted([(0, b"a"), (OUTPUTS_OF_TOPIC, b"b")]), counted([(0, b"b"), (OUTPUTS_OF_TOPIC, b"b")])
+    right, got = counted([(0, "a"), (OUTPUTS_OF_TOPIC, "b")]), counted([(0, "b"), (OUTPUTS_OF_TOPIC, "b")])
     assert judge_checked(1, right, got, ["fares", "audit"]).sentences == {
         "wrong": ("message 0 has the output b in fares instead of a",)
     }
 
 
-RIGHT = counted([(0, b"a"), (1, b"b"), (1, b"c"), (2, b"d")])
+RIGHT = counted([(0, "a"), (1, "b"), (1, "c"), (2, "d")])
 
 
 def test_by_a_check_the_right_outputs_are_right() -> None:
-    judgement = judge_checked(4, RIGHT, counted([(1, b"c"), (0, b"a"), (1, b"b"), (2, b"d")]), ["out"])
+    judgement = judge_checked(4, RIGHT, counted([(1, "c"), (0, "a"), (1, "b"), (2, "d")]), ["out"])
     assert judgement.ok
     assert judgement.expected == 4
 
@@ -53,21 +53,21 @@ def test_by_a_check_the_right_outputs_are_right() -> None:
 @pytest.mark.parametrize(
     ("got", "kind", "sentence"),
     [
-        ([(0, b"a"), (1, b"b"), (2, b"d")], "missing", "message 1 lacks the output c"),
-        ([(0, b"x"), (1, b"b"), (1, b"c"), (2, b"d")], "wrong", "message 0 has the output x instead of a"),
+        ([(0, "a"), (1, "b"), (2, "d")], "missing", "message 1 lacks the output c"),
+        ([(0, "x"), (1, "b"), (1, "c"), (2, "d")], "wrong", "message 0 has the output x instead of a"),
         (
-            [(0, b"a"), (0, b"a"), (1, b"b"), (1, b"c"), (2, b"d")],
+            [(0, "a"), (0, "a"), (1, "b"), (1, "c"), (2, "d")],
             "duplicated",
             "message 0 has the output a once more than is right",
         ),
         (
-            [(0, b"a"), (1, b"b"), (1, b"c"), (2, b"d"), (3, b"e")],
+            [(0, "a"), (1, "b"), (1, "c"), (2, "d"), (3, "e")],
             "unexpected",
             "message 3 has the output e, and is to have none",
         ),
     ],
 )
-def test_by_a_check_each_fault_is_told_from_the_others(got: list[tuple[int, bytes]], kind: str, sentence: str) -> None:
+def test_by_a_check_each_fault_is_told_from_the_others(got: list[tuple[int, str]], kind: str, sentence: str) -> None:
     judgement = judge_checked(4, RIGHT, counted(got), ["out"])
     faults = {each: getattr(judgement, each) for each in ("missing", "wrong", "duplicated", "unexpected")}
     assert faults == {**dict.fromkeys(faults, 0), kind: 1}
@@ -75,7 +75,7 @@ def test_by_a_check_each_fault_is_told_from_the_others(got: list[tuple[int, byte
 
 
 def test_a_doubled_output_is_no_substitute_for_a_missing_one() -> None:
-    judgement = judge_checked(4, counted([(1, b"b"), (1, b"c")]), counted([(1, b"b"), (1, b"b")]), ["out"])
+    judgement = judge_checked(4, counted([(1, "b"), (1, "c")]), counted([(1, "b"), (1, "b")]), ["out"])
     assert (judgement.missing, judgement.duplicated, judgement.wrong) == (1, 1, 0)
 
 

@@ -14,7 +14,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
-from market_spread.controller.analysis.evidence import Cause, Verdict
+from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict
 from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
@@ -329,12 +329,32 @@ def test_a_slow_run_on_a_spoiled_machine_is_void(plan: RunPlan, observed: Observ
     assert result.reasons[0].startswith("50% of the CPU time")
 
 
+UNREAD = "check.py:2: check.py:find raised KeyError: 'id'; mend it there"
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_of_a_system_of_another_kind_nothing_is_said_in_the_words_of_the_market(
+    plan: RunPlan, observed: Observed, *, judged: bool
+) -> None:
+    observed.words, observed.received.alerts_unreadable = WORDS["system"], 3
+    observed.unreadable_because = UNREAD
+    if not judged:
+        observed.judgement = observed.alerts = None
+
+    result = result_of(asking(plan, latency_ms={"p99.99": 1.0}, loss=0), observed, "a-run")
+
+    texts = [each["text"] + each["unit"] for of in result.verdicts.values() for each in of["evidence"]]
+    assert [text for text in texts if re.search(r"\b(alert|order|quote)s?\b", text)] == []
+    unreadable = next(each for each in result.verdicts["correct"]["evidence"] if each["check"] == "alerts_unreadable")
+    assert unreadable["text"] == f"3 outputs name no message; the first that cannot be read: {UNREAD}"
+
+
 def test_a_run_that_nobody_judged_is_void_and_counts_nothing_as_missing(plan: RunPlan, observed: Observed) -> None:
     observed.judgement = None
 
     result = result_of(plan, observed, "a-run")
 
-    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the run ended before its alerts could be judged",))
+    assert (result.verdict, result.reasons) == (Verdict.VOID, ("the run ended before it could be judged",))
     assert (result.alerts_missing, result.messages_lost, alerts_text(result)) == (
         None, None, f"{result.alerts_received:,} received; not judged",
     )  # fmt: skip
@@ -484,7 +504,7 @@ def test_stamps_that_cannot_be_are_seen(
     result = result_of(plan, observed, "a-run", seen=seen(hosts=hosts))
 
     assert (result.verdict, result.cause, result.decisive) == (Verdict.VOID, Cause.RIG, ("stamps",))
-    assert result.reasons[0].endswith(f" alerts: {OF_HOSTS[hosts]}")
+    assert result.reasons[0].endswith(f" samples: {OF_HOSTS[hosts]}")
 
 
 @pytest.mark.parametrize("hosts", OF_HOSTS)
@@ -575,7 +595,7 @@ def test_a_job_that_stands_still_fails_and_the_sentence_says_when_and_where(
 
     assert (result.verdict, result.cause) == (Verdict.FAILED, Cause.SYSTEM)
     assert result.reasons[0].startswith("the job stood still for 3.0 s, from 5.0 s of the load on, in the middle of a ")
-    assert "100% of the time of the orders that waited went to ingest; at most 2 s is allowed" in result.reasons[0]
+    assert "100% of the time of what waited went to ingest; at most 2 s is allowed" in result.reasons[0]
 
 
 @pytest.mark.parametrize("component", ["broker", "sender", "receiver", "machine"])
@@ -1487,7 +1507,7 @@ def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observ
     assert (result.verdict, result.decisive) == (Verdict.FAILED, ("stalled",))
     assert re.match(
         rf"partition {number} of the job's state stood still for 3\.\d s, from 31\.\d s of the load on, while "
-        r"the others went on, in the middle of a batch; 100% of the time of the orders that waited went to delivery",
+        r"the others went on, in the middle of a batch; 100% of the time of what waited went to delivery",
         result.reasons[0],
     )
     assert result.stalls == 1
@@ -1681,9 +1701,9 @@ def asking(plan: RunPlan, latency_ms: dict[str, float] | None = None, **others: 
         ({"latency_ms": {"max": 0.9}}, False, "max is 1.0 ms; the objective is 0.9 ms"),
         (
             {"latency_ms": {"p99.99": 1.0}}, None,
-            "not evaluated: there are too few alerts for p99.99; the objective is 1 ms",
+            "not evaluated: there are too few samples for p99.99; the objective is 1 ms",
         ),
-        ({"loss": 0}, True, "0 messages and alerts were lost; the objective is 0"),
+        ({"loss": 0}, True, "0 messages were lost, on the way there or back; the objective is 0"),
         ({"rate_share": 0.5}, True, None),
     ],
 )  # fmt: skip

@@ -4,7 +4,7 @@ import errno
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -17,6 +17,7 @@ from market_spread.common.load.schedule import DURATION_S_MAX, DURATION_S_MIN, R
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.cli.main import SECTIONS, main
+from market_spread.controller.deploy.local.command import Process
 from market_spread.controller.exits import Commands, say
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
@@ -28,6 +29,7 @@ from market_spread.controller.templates.write import SYSTEMS
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN
 from tests.support.paths import QUICK
 from tests.support.pipelines import named
+from tests.unit.controller.compare.run_fixtures import write_run
 
 COMMANDS = [
     *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "init", "list", "pipeline"),
@@ -381,6 +383,85 @@ def test_descriptions_as_json() -> None:
     assert described["steps"][0] == "  source numbers: counter, sequence, value"
     assert described["obstacles"]["micro-batch"] is None
     assert described["obstacles"]["real-time"].startswith("'window' is Python, which real-time does not run")
+
+
+def commands_of(group: click.Group) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from commands_of(command)
+        else:
+            yield command
+
+
+def test_every_command_with_a_result_prints_it_as_json() -> None:
+    lacking = [each.name for each in commands_of(main) if not any("--json" in option.opts for option in each.params)]
+
+    assert lacking == ["ui"]
+
+
+def test_what_init_writes_as_json(tmp_path: Path) -> None:
+    result = invoke("init", tmp_path / "fares", "--json")
+
+    assert {Path(each) for each in json.loads(result.stdout)} == {*(tmp_path / "fares").iterdir()}
+
+
+def test_what_generate_writes_as_json(tmp_path: Path) -> None:
+    words = ["--nbbo", tmp_path / "nbbo", "--orders", tmp_path / "orders", "--duration", "1"]
+
+    result = invoke("generate", QUICK, *words, "--json")
+
+    assert json.loads(result.stdout) == {"quotes": 10_450, "initial_quotes": 450, "orders": 10_000}
+
+
+def test_what_export_copies_as_json(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "runs", 1)
+
+    result = invoke("export", folder.name, tmp_path / "archive", "--runs-folder", folder.parent, "--json")
+
+    document = json.loads(result.stdout)
+    assert document["place"] == f"{tmp_path}/archive/{folder.name}"
+    assert document["files"] == len([*(tmp_path / "archive" / folder.name).iterdir()])
+    assert document["bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "does", "result", "status", "document"),
+    [
+        (
+            ["topics", "--bootstrap-servers", "b:1", "--partitions", "2"],
+            "deploy.topics.ensure_topics", [("nbbo", 2, True), ("alerts", 1, False)], 0,
+            [{"topic": "nbbo", "partitions": 2, "made": True}, {"topic": "alerts", "partitions": 1, "made": False}],
+        ),
+        (
+            ["probe", "services", "job=b:1"], "clients.probe.service_problem", "NOT_SERVING", 1,
+            [{"name": "job", "healthy": False, "problem": "NOT_SERVING"}],
+        ),
+        (
+            ["probe", "kafka", "--bootstrap-servers", "b:1", "--prefix", "a."], "clients.probe.kafka_round_trip", 7, 0,
+            {"topic": "a.market-spread-probe", "offset": 7},
+        ),
+        (
+            ["down"], "deploy.local.command.BackgroundStack.bring_down", [Process("broker", 5, 60)], 0,
+            [{"name": "broker", "pid": 5, "start_ticks": 60}],
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_command_has_done_as_json(
+    words: list[str], does: str, result: object, status: int, document: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"market_spread.controller.{does}", lambda *_, **__: result)
+
+    ended = invoke(*words, "--json")
+
+    assert (ended.exit_code, json.loads(ended.stdout)) == (status, document)
+
+
+def test_what_setup_fetches_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("market_spread.common.jvm.java.find_java", lambda _: None)
+    monkeypatch.setattr("market_spread.common.jvm.jars.JarCache.fetch", lambda *_: 3)
+    monkeypatch.setattr("market_spread.controller.deploy.local.jvms.local_jvms", lambda *_, **__: None)
+
+    assert json.loads(invoke("setup", "--json").stdout) == {"jars_fetched": 3}
 
 
 def test_a_check_as_json(tmp_path: Path) -> None:

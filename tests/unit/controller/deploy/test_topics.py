@@ -25,31 +25,30 @@ class LateBroker:
         return list(topics)
 
 
-def said_by(broker: LateBroker, decisions: str = "rejected", prefix: str = "") -> list[str]:
+def made_by(
+    broker: LateBroker, decisions: str = "rejected", prefix: str = ""
+) -> tuple[list[str], list[tuple[str, int, bool]]]:
     said: list[str] = []
-    ensure_topics(
+    made = ensure_topics(
         cast(KafkaBroker, broker), partitions=2, decisions=decisions, replicas=1, clock=ManualClock(),
         say=said.append, prefix=prefix,
     )  # fmt: skip
-    return said
+    return said, made
 
 
 def test_a_broker_that_is_late_is_waited_for_and_that_is_said_once() -> None:
-    assert said_by(LateBroker(3)) == [
-        "the Kafka broker at b:1 cannot be used (refused); is it running? Waiting for 60 s",
-        "nbbo: made, 2 partitions",
-        "orders: made, 2 partitions",
-        "alerts: made, 1 partition",
-        "invalid: made, 1 partition",
-    ]
+    said, made = made_by(LateBroker(3))
+
+    assert said == ["the Kafka broker at b:1 cannot be used (refused); is it running? Waiting for 60 s"]
+    assert made == [("nbbo", 2, True), ("orders", 2, True), ("alerts", 1, True), ("invalid", 1, True)]
 
 
 def test_a_prefix_goes_before_every_topic() -> None:
     broker = LateBroker(0)
 
-    said = said_by(broker, decisions="all", prefix="trial.")
+    _, made = made_by(broker, decisions="all", prefix="trial.")
 
-    assert [line.partition(":")[0] for line in said] == [
+    assert [name for name, _, _ in made] == [
         "trial.nbbo", "trial.orders", "trial.alerts", "trial.invalid", "trial.decisions",
     ]  # fmt: skip
     assert broker.appended == ("trial.alerts",)
@@ -57,4 +56,4 @@ def test_a_prefix_goes_before_every_topic() -> None:
 
 def test_a_broker_that_stays_away_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="the Kafka broker at b:1 cannot be used"):
-        said_by(LateBroker(1_000))
+        made_by(LateBroker(1_000))

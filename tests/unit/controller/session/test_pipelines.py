@@ -12,7 +12,9 @@ from tests.support.pipelines import named
 
 
 def test_describe_names_the_modes_and_why_one_does_not_do() -> None:
-    assert describe(named("counting")).splitlines() == [
+    _, text = describe(named("counting"))
+
+    assert text.splitlines() == [
         "counting",
         "  source numbers: counter, sequence, value",
         "    key by counter",

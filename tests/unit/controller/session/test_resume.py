@@ -88,7 +88,7 @@ def test_a_run_that_is_not_there_is_not_resumed(tmp_path: Path, run_id: str) -> 
 def test_a_replay_is_not_resumed(tmp_path: Path) -> None:
     run_id = a_run(tmp_path, step="measuring", source="recorded")
 
-    with pytest.raises(UsageError, match="it is a replay of files; start it anew"):
+    with pytest.raises(UsageError, match="its messages are not drawn from the market; start it anew"):
         interrupted_run(tmp_path, run_id)
 
 

@@ -61,7 +61,7 @@ def test_a_good_run_holds_its_rate() -> None:
     ("achieved", "objectives", "reason"),
     [
         (replace(GOOD, latency_ns={"p99": 61_000_000}), P99, "p99 is 61.0 ms; the objective is 50 ms"),
-        (replace(GOOD, lost=2), P99, "2 messages and alerts were lost; the objective is 0"),
+        (replace(GOOD, lost=2), P99, "2 messages were lost, on the way there or back; the objective is 0"),
         (
             replace(GOOD, achieved_rate_per_s=15_000.0),
             Objectives(rate_share=0.99),

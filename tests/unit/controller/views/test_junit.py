@@ -1,5 +1,6 @@
 """JUnit XML of runs and comparisons, read as continuous integration reads it."""
 
+import errno
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -8,10 +9,12 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
+from market_spread.common.errors import RunFailedError, RunVoidError
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
 from market_spread.controller.views.junit import Case, junit_of_run, junit_xml
+from tests.support.paths import QUICK
 from tests.unit.controller.compare.run_fixtures import judged, write_run
 
 # What GitHub, GitLab and Jenkins know; an attribute or element besides these is not shown by any of them.
@@ -130,6 +133,33 @@ def test_what_is_undecided_or_forced_is_an_error(tmp_path: Path) -> None:
     counts, cases = read(file.read_text())
     assert (ended.exit_code, counts["failures"], counts["errors"]) == (3, 0, 5)
     assert "the generator was late" in cases["believable"][1]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "end", "text"),
+    [
+        (KeyboardInterrupt(), 3, "error", "interrupted"),
+        (RunVoidError("the broker ended"), 3, "error", "the broker ended"),
+        (RunFailedError("the system ended"), 1, "failure", "the system ended"),
+        (OSError(errno.EACCES, "Permission denied", "runs"), 2, "error", "Permission denied: runs"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_a_run_that_is_ended_before_its_load_has_its_file_all_the_same(
+    error: BaseException, status: int, end: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def carry_out(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("market_spread.controller.session.execute.carry_out", carry_out)
+    file = tmp_path / "j.xml"
+
+    ended = CliRunner().invoke(main, ["run", str(QUICK), "--junit", str(file)])
+
+    counts, cases = read(file.read_text())
+    assert (ended.exit_code, counts["tests"]) == (status, 1)
+    assert [*cases.values()] == [(end, text)]
+    assert ended.stderr == f"market-spread: {text}\n"
 
 
 def test_a_command_that_ends_without_a_result_says_why(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.controller.analysis.evidence import Cause, Verdict
+from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.analysis.result import Result, latency_rows
 from market_spread.controller.views.progress import live_progress, result_table
@@ -188,6 +188,16 @@ def test_table_begins_with_the_verdict_and_its_cause(
 )
 def test_table_has_the_figures(result: Result, figures: str) -> None:
     assert figures in shown_table(result)
+
+
+def test_a_system_of_another_kind_has_outputs_and_nothing_of_the_market(result: Result, clock: ManualClock) -> None:
+    shown = shown_table(replace(result, settings={"source": "system"}, orders_sent=0))
+    lines = lines_of(clock, lambda show: show(replace(progress(second=3), words=WORDS["system"])))
+
+    assert re.findall(r"\b(?:alert|order|quote)s?\b|reference", "\n".join([shown, *lines])) == []
+    assert "outputs                       12,007 received" in shown
+    assert "time to the first message" in shown
+    assert "outputs   2,345 in all" in lines[0]
 
 
 def test_latencies_are_milliseconds_and_a_dash_where_there_is_none(result: Result) -> None:

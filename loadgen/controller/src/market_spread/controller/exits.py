@@ -11,6 +11,9 @@ import click
 from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
 from market_spread.common.processes import call_on_signals
 
+# Besides a result, how a command ends that has no bug.
+ENDINGS = (click.UsageError, MarketSpreadError, KeyboardInterrupt, OSError)
+
 
 class Commands(click.Group):
     """Commands that end with a sentence where another program would show a traceback or several lines of usage."""
@@ -28,21 +31,25 @@ class Commands(click.Group):
 def _ended_by_a_sentence() -> Iterator[None]:
     try:
         yield
-        return
-    except click.exceptions.NoArgsIsHelpError:  # its help is what is shown
-        raise
-    except click.UsageError as error:
-        sentence, status = _usage_sentence(error), error.exit_code
-    except MarketSpreadError as error:
-        sentence, status = str(error), error.exit_status
-    except KeyboardInterrupt:
-        sentence, status = "interrupted", RunVoidError.exit_status
-    except OSError as error:
-        if error.errno == errno.EPIPE:  # who read the output has gone; click knows what to do
+    except ENDINGS as error:
+        # Click shows help where that is asked for, and knows what to do if who read the output has gone.
+        if isinstance(error, click.exceptions.NoArgsIsHelpError) or getattr(error, "errno", None) == errno.EPIPE:
             raise
-        sentence, status = sentence_of(error), UsageError.exit_status
-    click.echo(f"market-spread: {sentence}", err=True)
-    sys.exit(status)
+        sentence, status = ending_of(error)
+        click.echo(f"market-spread: {sentence}", err=True)
+        sys.exit(status)
+
+
+def ending_of(error: BaseException) -> tuple[str, int]:
+    """The sentence and the exit status with which one of `ENDINGS` ends a command."""
+    match error:
+        case click.UsageError():
+            return _usage_sentence(error), error.exit_code
+        case MarketSpreadError():
+            return str(error), error.exit_status
+        case OSError():
+            return sentence_of(error), UsageError.exit_status
+    return "interrupted", RunVoidError.exit_status
 
 
 def is_quiet() -> bool:

@@ -31,16 +31,24 @@ def load_function(reference: str) -> Callable[..., Any]:
 
 
 @contextmanager
-def user_errors(reference: str) -> Iterator[None]:
-    """UsageError with file and line for whatever the user's function raises."""
+def user_errors(reference: str, raised: Callable[[UsageError], object] | None = None) -> Iterator[None]:
+    """UsageError with file and line for whatever the user's function raises; or `raised` is told, and all goes on."""
     try:
         yield
     except MarketSpreadError:
         raise
     except Exception as error:
-        file = reference.rpartition(":")[0]
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).name == Path(file).name]
-        line = own[-1].lineno if own else getattr(error, "lineno", None)  # of an error in the file's syntax
-        where = f"{file}:{line}" if line else file
-        raise UsageError(f"{where}: {reference} raised {type(error).__name__}: {error}; mend it there") from error
+        where, kind = place_of(reference, error), type(error).__name__
+        told = UsageError(f"{where}: {reference} raised {kind}: {error}; mend it there")
+        if raised is None:
+            raise told from error
+        raised(told)
+
+
+def place_of(reference: str, error: Exception) -> str:
+    """`folder/file.py:line`: the last line of the function's file that led to the error, if one did."""
+    file = reference.rpartition(":")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).name == Path(file).name]
+    line = own[-1].lineno if own else getattr(error, "lineno", None)  # of an error in the file's syntax
+    return f"{file}:{line}" if line else file

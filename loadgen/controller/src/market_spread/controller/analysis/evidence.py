@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Verdict(StrEnum):
@@ -16,6 +16,19 @@ class Verdict(StrEnum):
     def exit_status(self) -> int:
         """0 passed, 1 failed, 3 void."""
         return {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.VOID: 3}[self]
+
+
+class Words(NamedTuple):
+    """What a kind of run calls a thing that it asks of the system under test, and the answers."""
+
+    asked: str = "order"
+    answers: str = "alerts"
+    are_of_market: bool = True
+
+
+OF_MARKET = Words()
+# By the source of the run's plan.
+WORDS = {"market": OF_MARKET, "recorded": OF_MARKET, "system": Words("message", "outputs", are_of_market=False)}
 
 
 class Cause(StrEnum):

@@ -93,7 +93,7 @@ def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> L
     met = np.zeros(len(measured), np.bool_)
     for boundary in boundaries:
         met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
-    level = Steadiness(unknown="there are no alerts")
+    level = Steadiness(unknown="there are no samples")
     if len(measured):
         level = steadiness(*medians_by_second(measured.intended_us, measured.received_us - measured.intended_us))
     return Latencies(measured, met, boundaries, latency_growth(measured, boundaries), level)
@@ -146,7 +146,7 @@ def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
         apart &= (alerts.intended_us < boundary.begin_us) | (alerts.intended_us >= boundary.caught_up_us)
     intended_us, latency_us = alerts.intended_us[apart], (alerts.received_us - alerts.intended_us)[apart]
     if len(intended_us) < _GROWTH_ALERTS_MIN:
-        return Growth(not_evaluated=f"too few alerts ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
+        return Growth(not_evaluated=f"too few samples ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
     age_us = intended_us - intended_us.min()
     if (duration_us := int(age_us.max())) < _GROWTH_US_MIN:
         needed = f"at least {_GROWTH_US_MIN / 1e6:.0f} s are needed"

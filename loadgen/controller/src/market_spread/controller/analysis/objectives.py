@@ -35,7 +35,7 @@ def assess(objectives: Objectives, achieved: Achieved) -> tuple[Evidence, ...]:
     if (allowed := objectives.loss) is not None:
         text = "not evaluated: the run was not judged, so no loss is known"
         if achieved.lost is not None:
-            text = f"{achieved.lost:,} messages and alerts were lost; the objective is {allowed:,}"
+            text = f"{achieved.lost:,} messages were lost, on the way there or back; the objective is {allowed:,}"
         evidence.append(at_most(Criterion.LOSS, achieved.lost, allowed, unit="messages", text=text))
     return tuple(evidence)
 
@@ -43,7 +43,7 @@ def assess(objectives: Objectives, achieved: Achieved) -> tuple[Evidence, ...]:
 def _percentile(name: str, limit_ms: float, achieved: Achieved) -> Evidence:
     criterion = Criterion(f"latency_{name}")
     if (found_ns := achieved.latency_ns.get(name)) is None:
-        text = f"not evaluated: there are too few alerts for {name}; the objective is {limit_ms:g} ms"
+        text = f"not evaluated: there are too few samples for {name}; the objective is {limit_ms:g} ms"
         return at_most(criterion, None, limit_ms, unit="ms", text=text)
     text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
     if (clusters := achieved.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN and is_of_tail(name):

@@ -12,6 +12,7 @@ from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
+from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.analysis.latency import Batch
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
@@ -43,6 +44,7 @@ class RunProgress:
     receiver: ReceiverStatusResponse | None = None
     job: JobStatusResponse | None = None
     sent_before: int = 0
+    words: Words = OF_MARKET
 
 
 @dataclass(slots=True)
@@ -55,7 +57,8 @@ class Observed:
     measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
     workload wants all; looks: see `analysis.cpu`, of the measured load from settling on; round_trips: the best of each
-    process before, during and after it. outputs_are: what that is called that the system puts out. checks: of the host.
+    process before, during and after it. words: of this kind of run; unreadable_because:
+    of its first output that a function of the user's cannot read, what that raised. checks: of the host.
     """
 
     started: datetime
@@ -83,7 +86,8 @@ class Observed:
     decisions: DecisionJudgement | None = None
     looks: tuple[CpuReading, ...] = ()
     round_trips: dict[str, dict[str, RoundTrip]] = field(default_factory=dict)
-    outputs_are: str = "alerts"
+    words: Words = OF_MARKET
+    unreadable_because: str = ""
     checks: tuple[HostCheck, ...] = ()
 
     @property

@@ -19,7 +19,10 @@ Outputs = Mapping[int, "Counter[str]"]
 
 
 def comparable(value: Value) -> str:
-    """What an output is compared by: JSON whatever the order of its keys and its blanks, all else to the byte."""
+    """What an output is compared by: JSON whatever the order of its keys and its blanks, all else to the byte.
+
+    TypeError or ValueError for a value that is neither bytes nor text and cannot be JSON.
+    """
     data = value.encode() if isinstance(value, str) else value
     if isinstance(data, bytes):
         try:
@@ -29,11 +32,11 @@ def comparable(value: Value) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def counted(outputs: Iterable[tuple[int, Value]]) -> dict[int, "Counter[str]"]:
-    """Outputs by message."""
+def counted(outputs: Iterable[tuple[int, str]]) -> dict[int, "Counter[str]"]:
+    """Outputs, each as `comparable`, by message."""
     found: dict[int, Counter[str]] = {}
     for number, value in outputs:
-        found.setdefault(number, Counter())[comparable(value)] += 1
+        found.setdefault(number, Counter())[value] += 1
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
 from market_spread.common.words import counted
-from market_spread.controller.analysis.evidence import Cause, Verdict
+from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict, Words
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
 
@@ -114,9 +114,9 @@ class Result:
     self_test: Mapping[str, Any] | None = None
 
     @property
-    def outputs_are(self) -> str:
-        """What that is called which `alerts_*` count."""
-        return "outputs" if self.settings.get("source") == "system" else "alerts"
+    def words(self) -> Words:
+        """What that is called which `orders_*` and `alerts_*` count."""
+        return WORDS[self.settings.get("source", "market")]
 
     @property
     def outcome(self) -> str:
@@ -229,17 +229,19 @@ def _interval(result: Result, path: str, name: str, decimals: int) -> str:
 
 def figure_rows(result: Result) -> list[tuple[str, str]]:
     """A title and a value for each figure besides the latencies; a dash is one that the run did not come to."""
-    flow = result.conservation
+    flow, words = result.conservation, result.words
     pauses = _lengths(result.boundary_gap_ns_median, result.boundary_gap_ns_max)
     half = _or_dash(result.cpu_us_per_message_second_half, "{:.2f}")
-    cpu_text = f"{{:.2f}} us a message, in the second half {half} (reference: 5.3, another machine, no Kafka)"
+    orders = f" ({result.orders_sent:,} orders)" if words.are_of_market else ""
+    cpu_text = f"{{:.2f}} us a message, in the second half {half}"
+    cpu_text += " (reference: 5.3, another machine, no Kafka)" if words.are_of_market else ""
     flow_text = "{sent:,} sent = {processed:,} processed + {invalid:,} invalid + {in_flight:,} in flight"
     return [
-        ("messages sent", f"{result.messages_sent:,} ({result.orders_sent:,} orders)"),
+        ("messages sent", f"{result.messages_sent:,}{orders}"),
         ("offered", f"{result.offered_rate_per_s:,.0f} messages/s for {result.duration_s:g} s"),
         ("achieved", _or_dash(result.achieved_rate_per_s, "{:,.0f} messages/s")),
         ("messages, all phases", flow_text.format(**flow) if flow else "–"),
-        (result.outputs_are, alerts_text(result)),
+        (words.answers, alerts_text(result)),
         ("latency samples", f"{result.latency_samples:,}"),
         ("malformed messages", f"{result.invalid_records:,}"),
         ("frames late", f"{result.frames_late:,} of {result.frames_sent:,}"),
@@ -248,7 +250,7 @@ def figure_rows(result: Result) -> list[tuple[str, str]]:
         ("batches", _lengths(result.batch_duration_ns_median, result.batch_duration_ns_max)),
         ("CPU of the job", _or_dash(result.cpu_us_per_message, cpu_text)),
         ("CPU of the broker", _or_dash(result.broker_cpu_us_per_message, "{:.2f} us a message")),
-        ("time to the first order", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
+        (f"time to the first {words.asked}", _or_dash(result.time_to_first_order_s, "{:.1f} s")),
         ("machine", f"{result.machine['cores']} cores, {result.machine['cpu_model']}"),
         *([("rig", str(result.self_test["text"]))] if result.self_test else []),
     ]

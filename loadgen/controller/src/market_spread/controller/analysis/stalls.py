@@ -167,7 +167,7 @@ def stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall]) -> Evide
         f"{longest.part or 'the job'} stood still for {_when(longest, observed)}, "
         f"{'while the others went on, ' if longest.part else ''}"
         f"{'at a batch boundary' if longest.at_boundary else 'in the middle of a batch'}; {longest.stage_share:.0%} of "
-        f"the time of the orders that waited went to {longest.stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s "
+        f"the time of what waited went to {longest.stage.replace('_', ' ')}; at most {limit_ms / 1000:g} s "
         "is allowed"
     )
     if len(own) > 1:
@@ -181,7 +181,7 @@ def rig_stalled(plan: RunPlan, observed: Observed, stalls: Sequence[Stall], outa
     silences = [stall.of_rig for stall in stalls if stall.of_rig]
     longest = outage or max(silences, key=lambda silence: silence.duration_us, default=None)
     if longest is None:
-        found, text = None, "not evaluated: there are no alerts by which it would show"
+        found, text = None, "not evaluated: there are no samples by which it would show"
         if observed.alerts is not None:
             found, text = 0, "no part of the rig had the output stand still"
         return at_most(Criterion.RIG_STALLED, found, limit_ms, unit="ms", text=text)

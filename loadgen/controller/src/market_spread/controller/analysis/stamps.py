@@ -114,13 +114,13 @@ def _of_job(false: Mapping[str, Bools], alerts: int, slack_us: float) -> Evidenc
     if not false:
         holds, text = None, "not evaluated: nobody knows how far the clock of the job's tasks is from the rig's"
     elif holds is None:
-        text = f"not evaluated: {count} of {alerts:,} alerts have false stamps, too few to tell"
+        text = f"not evaluated: {count} of {alerts:,} samples have false stamps, too few to tell"
     elif not holds:
         text = (
-            f"the job's stamps are false: stage {stage} ends before it begins in {count:,} of {alerts:,} alerts, "
+            f"the job's stamps are false: stage {stage} ends before it begins in {count:,} of {alerts:,} samples, "
             f"though clocks are apart by {slack_us / 1000:.2f} ms at most"
         )
-    return Evidence(Criterion.JOB_STAMPS, holds, text, count, FALSE_STAMPS_SHARE_MAX * alerts, "alerts")
+    return Evidence(Criterion.JOB_STAMPS, holds, text, count, FALSE_STAMPS_SHARE_MAX * alerts, "samples")
 
 
 def _of_others(
@@ -128,15 +128,15 @@ def _of_others(
 ) -> Evidence:
     stage, count, holds = _worst(false, alerts)
     share = count / alerts if alerts else None
-    text = f"no stage of more than {share or 0:.2%} of the alerts ends before it begins"
+    text = f"no stage of more than {share or 0:.2%} of the samples ends before it begins"
     if of_job is not None:
         text += f"; {_ahead('job', of_job)}"
     if has_executors:
         text += "; the clocks of its executors are not known"
     if holds is None:
-        text = f"not evaluated: stage {stage} ends before it begins in {count} of {alerts:,} alerts, too few to tell"
+        text = f"not evaluated: stage {stage} ends before it begins in {count} of {alerts:,} samples, too few to tell"
     elif not holds:
-        text = f"stage {stage.replace('_', ' ')} ends before it begins in {count:,} of {alerts:,} alerts: {why}"
+        text = f"stage {stage.replace('_', ' ')} ends before it begins in {count:,} of {alerts:,} samples: {why}"
     elif of_job is not None and abs(of_job.offset_us) - of_job.bound_us > limit_ms * 1000:
         text = f"{_ahead('job', of_job)}; its stages are wrong by as much: {why}"
         holds = False

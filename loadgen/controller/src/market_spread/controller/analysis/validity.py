@@ -90,7 +90,7 @@ def validity(
     if observed.interrupted:
         evidence.append(Evidence(Criterion.INTERRUPTED, False, "the run was interrupted"))
     if not evidence and observed.error is None and observed.judgement is None:  # it ended by itself
-        evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before its alerts could be judged"))
+        evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before it could be judged"))
     taken = f"the broker did not take {failed} messages" if failed else "the broker took every message"
     evidence += [
         stalled,  # before what it brings about
@@ -100,8 +100,8 @@ def validity(
         _if_told(Criterion.STOLEN, observed.stolen_share, void.stolen_share),
     ]
     if (judgement := observed.judgement) is not None:
-        reason, count = judgement.void_reason, judgement.undecided
-        text, unit = (reason, "orders") if reason else (f"{count} orders are undecided", "")
+        reason, count, asked = judgement.void_reason, judgement.undecided, f"{observed.words.asked}s"
+        text, unit = (reason, asked) if reason else (f"{count} {asked} are undecided", "")
         evidence.append(Evidence(Criterion.UNDECIDED, not reason, text, count, unit=unit))
     if latencies is not None:
         evidence += [
@@ -254,7 +254,7 @@ def _one_key(plan: RunPlan, symbols: Texts) -> Evidence:
     """Whether no key has so many of the samples that the latencies are its own. symbols: of the judged alerts."""
     limit, is_market = _ONE_KEY_SHARE_MAX, plan.origin.get("source") == "market"
     if not is_market or len(symbols) < _ONE_KEY_SAMPLES_MIN:
-        why = f"{len(symbols)} samples" if is_market else "the orders are recorded ones"
+        why = f"{len(symbols)} samples" if is_market else "the keys are not drawn from the market"
         return Evidence(Criterion.ONE_KEY, None, f"not evaluated: {why}", None, limit, "share")
     keys, counts = np.unique(symbol_codes(symbols), return_counts=True)
     share = float(counts.max() / counts.sum())
@@ -318,7 +318,7 @@ def _disagreements(plan: RunPlan, observed: Observed, alerts: Alerts) -> Iterato
     received, firsts = observed.received, judged_alerts(alerts, from_us=0)
     # What the ledger has beyond the receiver's last status came later, and is no fault.
     if received.alerts > len(firsts):
-        yield f"the receiver counted {received.alerts} alerts, and the ledger has {len(firsts)}"
+        yield f"the receiver counted {received.alerts} {observed.words.answers}, and the ledger has {len(firsts)}"
     elif received.alerts == len(firsts) and received.latency_histogram:
         own = HdrCounts(firsts.received_us - firsts.intended_us)
         if not np.array_equal(own.counts, HdrCounts.of_status(received.latency_histogram).counts):

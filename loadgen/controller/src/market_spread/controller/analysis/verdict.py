@@ -241,7 +241,7 @@ def _settings(plan: RunPlan) -> Mapping[str, object]:
 def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
     """Every alert as the oracle says, no message lost or made up on the way. outage: what may have ended the job."""
     evidence: list[Evidence] = []
-    outputs = observed.outputs_are
+    answers = observed.words.answers
     if observed.error is not None and not isinstance(observed.error, RunVoidError):
         text = str(observed.error)
         if step := observed.failed_step:
@@ -256,7 +256,7 @@ def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
         for kind, said in _FAULTS.items():
             if kind != "missing" or observed.judgement is not None:
                 count, criterion = getattr(judgement, kind), Criterion(f"alerts_{kind}")
-                evidence.append(at_most(criterion, count, 0, unit=outputs, text=f"{count or 'no'} {outputs} {said}"))
+                evidence.append(at_most(criterion, count, 0, unit=answers, text=f"{count or 'no'} {answers} {said}"))
     if (found := observed.decisions) is not None:
         duplicated = 0 if found.duplicates_allowed else found.duplicated
         faults = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}
@@ -272,9 +272,10 @@ def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
     unreadable = {"alert": observed.received.alerts_unreadable, "decision": observed.received.decisions_unreadable}
     others = " and ".join(f"{count:,} records were no {what}" for what, count in unreadable.items() if count)
     others = others or "every record of the job was an alert or a decision"
-    if outputs != "alerts":
+    if not observed.words.are_of_market:
         count = observed.received.alerts_unreadable
-        others = f"{count:,} {outputs} name no message" if count else f"all {outputs} name a message"
+        others = f"{count:,} {answers} name no message" if count else f"all {answers} name a message"
+        others += f"; the first that cannot be read: {why}" if (why := observed.unreadable_because) else ""
     # A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those.
     conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
     if observed.drained and not observed.restarts:

@@ -1,11 +1,10 @@
 """`market-spread init` and `systems`: a workload for a system that is not our application, to begin with."""
 
-import json
 from pathlib import Path
 
 import click
 
-from market_spread.controller.cli.options import json_option
+from market_spread.controller.cli.options import json_option, show_result
 from market_spread.controller.exits import say
 from market_spread.controller.templates.write import SYSTEMS, lacks, write
 
@@ -14,14 +13,15 @@ from market_spread.controller.templates.write import SYSTEMS, lacks, write
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--template", type=click.Choice([*SYSTEMS]), default="loop", help="One of `market-spread systems`.")
 @click.option("--kafka", metavar="HOST:PORT", default="localhost:9092", help="The broker of an attached system.")
-def init(folder: Path, template: str, kafka: str) -> None:
+@json_option("Print the files as JSON on standard output.")
+def init(folder: Path, template: str, kafka: str, as_json: bool) -> None:
     """Write a workload for a system of yours into FOLDER.
 
     It runs as it stands: with messages of its own, a check of the outputs and, unless one runs already, a system. Put
     your system, your messages and your check in their places.
     """
-    for path in write(template, folder, kafka=kafka):
-        click.echo(path)
+    paths = [str(path) for path in write(template, folder, kafka=kafka)]
+    show_result(paths, "\n".join(paths), as_json=as_json)
     say(f"run it with: market-spread run {folder / 'workload.yaml'}")
 
 
@@ -31,9 +31,8 @@ def systems(as_json: bool) -> None:
     """List the systems that `init` writes, and what they need."""
     keys = ("about", "job", "needs")
     found = [{"name": name, **{key: SYSTEMS[name][key] for key in keys}, "lacks": lacks(name)} for name in SYSTEMS]
-    if as_json:
-        click.echo(json.dumps(found, indent=1))
-        return
+    lines = []
     for each in found:
         needs = ", ".join(f"{it} (not here)" if it in each["lacks"] else it for it in each["needs"])
-        click.echo(f"{each['name']:<21}{each['about']:<61}{needs}")
+        lines.append(f"{each['name']:<21}{each['about']:<61}{needs}")
+    show_result(found, "\n".join(lines), as_json=as_json)

@@ -15,11 +15,12 @@ from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import APPLICATIONS, MICRO_BATCH, MODES, REJECTED_DECISIONS
 from market_spread.common.logs import show_warnings
 from market_spread.common.wire.layout import BUCKETS_MAX
+from market_spread.common.words import counted
 from market_spread.controller.cli import options
 from market_spread.controller.cli.authoring import init, systems
 from market_spread.controller.cli.comparing import ab, compare, history, sweep
 from market_spread.controller.cli.machine import plan, selftest
-from market_spread.controller.cli.options import FILE, FOLDER
+from market_spread.controller.cli.options import FILE, FOLDER, show_result
 from market_spread.controller.exits import Commands, interrupt_once, say
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ for command in (systems, init, compare, ab, sweep, plan, history, selftest):
 
 
 @main.command(epilog="Example: market-spread setup")
-def setup() -> None:
+@_as_json
+def setup(as_json: bool) -> None:
     """Find Java, fetch the pinned jars, prepare the JVMs, once.
 
     The classes of the JVMs of broker and job are archived, so that they start faster.
@@ -95,7 +97,8 @@ def setup() -> None:
     java, jars = find_java(java_home()), JarCache()
     fetched = jars.fetch(java)
     local_jvms(java, jars, checked=True)
-    say(f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned")
+    text = f"{fetched} jars fetched and checked" if fetched else "all jars are there, as pinned"
+    show_result({"jars_fetched": fetched}, text, as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
@@ -239,7 +242,8 @@ def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: P
     default=1_700_000_000_000_000_000,
     help="Intended send time of the first measured message, Unix nanoseconds.",
 )
-def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: Any) -> None:
+@_as_json
+def generate(workload: Path, nbbo: Path, orders: Path, start: int, as_json: bool, **changes: Any) -> None:
     """Write the messages of a WORKLOAD to files.
 
     They are in the native format. The same workload and start give the same bytes.
@@ -248,9 +252,9 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, **changes: An
     from market_spread.controller.plan.reading import Overrides, read_workload
 
     offered = read_workload(workload, Overrides(**changes))
-    initial_count, quote_count, order_count = write_messages(offered, nbbo=nbbo, orders=orders, start_unix_ns=start)
-    click.echo(f"{quote_count:,} quotes, {initial_count:,} of them initial, in {nbbo}")
-    click.echo(f"{order_count:,} orders in {orders}")
+    initial, quotes, written = write_messages(offered, nbbo=nbbo, orders=orders, start_unix_ns=start)
+    text = f"{quotes:,} quotes, {initial:,} of them initial, in {nbbo}\n{written:,} orders in {orders}"
+    show_result({"quotes": quotes, "initial_quotes": initial, "orders": written}, text, as_json=as_json)
 
 
 @main.command(
@@ -295,7 +299,7 @@ def describe(application: str, as_json: bool) -> None:
     """
     from market_spread.controller.session.pipeline import describe as describe_pipeline
 
-    click.echo(describe_pipeline(application, as_json=as_json))
+    show_result(*describe_pipeline(application), as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
@@ -368,7 +372,7 @@ def list_runs(runs_folder: str, as_json: bool) -> None:
     from market_spread.controller.archive.store import RunStore, listing
 
     summaries = RunStore(runs_folder).summaries()
-    click.echo(json.dumps(summaries, indent=2) if as_json else listing(summaries))
+    show_result(summaries, listing(summaries), as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread show 20260101-120000-quick")
@@ -392,7 +396,8 @@ def show(run_id: str, runs_folder: str, as_json: bool) -> None:
 @click.argument("run_id")
 @click.argument("target")
 @_runs_folder
-def export(run_id: str, target: str, runs_folder: Path) -> None:
+@_as_json
+def export(run_id: str, target: str, runs_folder: Path, as_json: bool) -> None:
     """Copy a run document into another folder or store.
 
     TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. Working files of the processes
@@ -401,7 +406,9 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
     from market_spread.controller.archive.store import RunStore
 
     count, bytes_copied = RunStore(target).put(runs_folder / run_id)
-    click.echo(f"{count} files, {bytes_copied:,} bytes, in {target.rstrip('/')}/{run_id}")
+    place = f"{target.rstrip('/')}/{run_id}"
+    document = {"files": count, "bytes": bytes_copied, "place": place}
+    show_result(document, f"{count} files, {bytes_copied:,} bytes, in {place}", as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread topics --bootstrap-servers 127.0.0.1:9092 --partitions 2")
@@ -415,7 +422,8 @@ def export(run_id: str, target: str, runs_folder: Path) -> None:
     help="all: also the topic decisions, for a job that sends every decision.",
 )  # fmt: skip
 @_prefix
-def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str, prefix: str) -> None:
+@_as_json
+def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: str, prefix: str, as_json: bool) -> None:
     """Create the topics nbbo, orders, alerts and invalid.
 
     Existing topics are kept if they have the right number of partitions. For a broker with a login or TLS, set the
@@ -423,11 +431,13 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
     """
     from market_spread.controller.deploy.topics import ensure_topics
 
-    broker = _broker(bootstrap_servers)
-    ensure_topics(
-        broker, partitions=partitions, decisions=decisions, replicas=replicas, clock=SystemClock(), say=click.echo,
-        prefix=prefix,
+    there = ensure_topics(
+        _broker(bootstrap_servers), partitions=partitions, decisions=decisions, replicas=replicas, clock=SystemClock(),
+        say=say, prefix=prefix,
     )  # fmt: skip
+    lines = [f"{name}: {'made' if made else 'is there'}, {counted(count, 'partition')}" for name, count, made in there]
+    document = [{"topic": name, "partitions": count, "made": made} for name, count, made in there]
+    show_result(document, "\n".join(lines), as_json=as_json)
 
 
 @main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
@@ -440,28 +450,33 @@ def probe() -> None:
 
 @probe.command(epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
 @click.argument("addresses", nargs=-1, required=True, metavar="NAME=HOST:PORT...")
-def services(addresses: tuple[str, ...]) -> None:
+@_as_json
+def services(addresses: tuple[str, ...], as_json: bool) -> None:
     """Check the health of each gRPC service."""
     from market_spread.controller.clients.probe import named_addresses, service_problem
 
     problems = {name: service_problem(address) for name, address in named_addresses(addresses).items()}
-    for name, problem in problems.items():
-        click.echo(f"{name}: {problem or 'SERVING'}")
+    text = "\n".join(f"{name}: {problem or 'SERVING'}" for name, problem in problems.items())
+    document = [{"name": name, "healthy": problem is None, "problem": problem} for name, problem in problems.items()]
+    show_result(document, text, as_json=as_json)
     sys.exit(1 if any(problems.values()) else 0)
 
 
 @probe.command(epilog="Example: market-spread probe kafka --bootstrap-servers 127.0.0.1:9092")
 @_bootstrap_servers
 @_prefix
-def kafka(bootstrap_servers: str, prefix: str) -> None:
+@_as_json
+def kafka(bootstrap_servers: str, prefix: str, as_json: bool) -> None:
     """Write a record into a topic of its own and read it back.
 
     For a broker with a login or TLS, set the MARKET_SPREAD_KAFKA_* variables.
     """
     from market_spread.controller.clients.probe import PROBE_TOPIC, kafka_round_trip
 
-    offset = kafka_round_trip(_broker(bootstrap_servers), prefix + PROBE_TOPIC)
-    click.echo(f"a record went to {prefix}{PROBE_TOPIC} and came back (offset {offset})")
+    topic = prefix + PROBE_TOPIC
+    offset = kafka_round_trip(_broker(bootstrap_servers), topic)
+    text = f"a record went to {topic} and came back (offset {offset})"
+    show_result({"topic": topic, "offset": offset}, text, as_json=as_json)
 
 
 def _broker(bootstrap_servers: str) -> "KafkaBroker":
@@ -492,21 +507,16 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 
     standing = BackgroundStack(folder, clock=SystemClock())
     java, jars = find_java(java_home()), JarCache()
+    served = read_workload(workload) if workload else DEFAULT_WORKLOAD
     interrupt_once()
-    standing.bring_up(
-        workload=read_workload(workload) if workload else DEFAULT_WORKLOAD,
-        java=java,
-        jars=jars,
-        say=say,
-        broker_port=port,
-        monitored=monitored,
-    )
+    standing.bring_up(workload=served, java=java, jars=jars, say=say, broker_port=port, monitored=monitored)
     _show(standing, as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread down")
 @_up_folder
-def down(folder: Path) -> None:
+@_as_json
+def down(folder: Path, as_json: bool) -> None:
     """Stop the processes that `up` started, and no others.
 
     Their topics are deleted; their logs are kept.
@@ -515,7 +525,8 @@ def down(folder: Path) -> None:
 
     ended = BackgroundStack(folder, clock=SystemClock()).bring_down()
     names = ", ".join(f"{process.title} ({process.pid})" for process in ended)
-    click.echo(f"ended {names}" if ended else "nothing is up")
+    document = [asdict(process) for process in ended]
+    show_result(document, f"ended {names}" if ended else "nothing is up", as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread status")
@@ -536,11 +547,8 @@ def _show(standing: "BackgroundStack", *, as_json: bool) -> None:
     from market_spread.controller.deploy.local.command import status_lines
 
     statuses = standing.statuses()
-    if as_json:
-        click.echo(json.dumps([asdict(status) for status in statuses], indent=2))
-    else:
-        nothing = ["nothing is up; bring it up with: market-spread up"]
-        click.echo("\n".join(status_lines(statuses) if statuses else nothing))
+    text = "\n".join(status_lines(statuses)) if statuses else "nothing is up; bring it up with: market-spread up"
+    show_result([asdict(status) for status in statuses], text, as_json=as_json)
     sys.exit(0 if all(status.well for status in statuses) else 1)
 
 

@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import json
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import Any
 
 import click
 
-from market_spread.common.errors import MarketSpreadError, RunFailedError
+from market_spread.common.errors import RunFailedError
+from market_spread.controller.exits import ENDINGS, ending_of
 
 Command = Callable[..., Any]
 
@@ -43,6 +45,11 @@ def json_option(meaning: str = "Print the result as JSON on standard output.") -
     return click.option("--json", "as_json", is_flag=True, help=meaning)
 
 
+def show_result(document: object, text: str, *, as_json: bool) -> None:
+    """Print what a command found or did on standard output: the text, or the document as JSON."""
+    click.echo(json.dumps(document, indent=2) if as_json else text)
+
+
 def junit_option(command: Command) -> Command:
     """--junit, into which a command that ends without a result writes why."""
 
@@ -51,13 +58,14 @@ def junit_option(command: Command) -> Command:
     def with_junit(junit: Path | None, **given: Any) -> Any:
         try:
             return command(junit=junit, **given)
-        except MarketSpreadError as error:
+        except ENDINGS as error:
             if junit is not None:
                 from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
                 from market_spread.controller.views.output import write_text
 
-                ended = FAILURE if error.exit_status == RunFailedError.exit_status else ERROR
-                write_text(junit, junit_xml("market-spread", [Case("command", "has a result", str(error), ended)]))
+                sentence, status = ending_of(error)
+                ended = FAILURE if status == RunFailedError.exit_status else ERROR
+                write_text(junit, junit_xml("market-spread", [Case("command", "has a result", sentence, ended)]))
             raise
 
     return with_junit

@@ -30,9 +30,10 @@ def ensure_topics(
     clock: Clock,
     say: Callable[[str], None],
     prefix: str = "",
-) -> None:
+) -> list[tuple[str, int, bool]]:
     """Make those of the topics that are not there, each with the prefix.
 
+    Returns of each its name, its partitions and whether it was made. say: told if the broker is waited for.
     UsageError if one has another number of partitions, or if no broker answers within a minute.
     """
     topics = TOPICS.prefixed(prefix)
@@ -48,5 +49,4 @@ def ensure_topics(
             away = error
     else:
         raise UsageError(str(away)) from away
-    for topic, count in wanted.items():
-        say(f"{topic}: {'made' if topic in made else 'is there'}, {count} partition{'s' if count > 1 else ''}")
+    return [(topic, count, topic in made) for topic, count in wanted.items()]

@@ -48,7 +48,7 @@ _COUNTS = {
 # Components of a timeline that are no processes of the run.
 _OUTSIDE = {"machine", "controller", "path"}
 _MEASUREMENT: Section = {
-    "latency": "from intended send to receipt of the first alert of an order",
+    "latency": "from intended send to receipt of the first alert of an order, or output of a message",
     "clock": "Unix, of the hosts",
     "histogram_digits": DIGITS,
     "histogram_us_lowest": LOWEST_US,

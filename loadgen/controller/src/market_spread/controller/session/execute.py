@@ -116,7 +116,7 @@ def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan,
     if state["step"] == State.DONE:
         raise UsageError(f"the run {run_id} has ended; show it with: market-spread show {run_id}")
     if state["source"] != "market":
-        raise UsageError(f"{run_id} cannot be resumed: it is a replay of files; start it anew")
+        raise UsageError(f"{run_id} cannot be resumed, as its messages are not drawn from the market; start it anew")
     return folder, plan_of_workload(read_workload(folder.workload)), bool(state["can_be_judged"])
 
 

@@ -1,9 +1,9 @@
 """A pipeline on the embedded broker: its topics are filled from files, and what its sinks get is shown."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
@@ -22,8 +22,8 @@ _PROCESSED_WITHIN_S = 600.0
 Show = Callable[[str, bytes], None]
 
 
-def describe(application: str, *, as_json: bool = False) -> str:
-    """The topology of a pipeline, and which modes can run it."""
+def describe(application: str) -> tuple[dict[str, Any], str]:
+    """The topology of a pipeline, and which modes can run it: as a document, and as text."""
     pipeline = find(application)
     obstacles: dict[str, str | None] = dict.fromkeys(MODES)
     for mode in MODES:
@@ -31,11 +31,9 @@ def describe(application: str, *, as_json: bool = False) -> str:
             check(pipeline, mode)
         except PipelineError as error:
             obstacles[mode] = str(error).removeprefix(f"{pipeline.name}: ")
-    if as_json:
-        steps = pipeline.describe().splitlines()[1:]
-        return json.dumps({"name": pipeline.name, "steps": steps, "obstacles": obstacles}, indent=2)
+    document = {"name": pipeline.name, "steps": pipeline.describe().splitlines()[1:], "obstacles": obstacles}
     runs = (f"  does not run in {mode}: {said}" if said else f"  runs in {mode}" for mode, said in obstacles.items())
-    return "\n".join([pipeline.describe(), *runs])
+    return document, "\n".join([pipeline.describe(), *runs])
 
 
 def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:

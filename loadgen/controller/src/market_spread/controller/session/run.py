@@ -15,6 +15,7 @@ from market_spread.common.errors import DeadlineError, MarketSpreadError, RunVoi
 from market_spread.common.job_contract import ALL_DECISIONS
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.cpu import LOOKS_MAX, CpuReading
+from market_spread.controller.analysis.evidence import WORDS
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
 from market_spread.controller.clients.services import JOB_STARTS_WITHIN_S, Addresses, Clients, Partition, sent_ends
 from market_spread.controller.clients.watch import Watch
@@ -57,7 +58,7 @@ class Run:
     on_drained: Callable[[Observed], None] = lambda observed: None
 
     def __post_init__(self) -> None:
-        self._step = ""
+        self._step, self._words = "", WORDS[self.plan.origin["source"]]
         self._begun_ns = self.clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
         self._watch = Watch(clock=self.clock)
@@ -65,7 +66,7 @@ class Run:
 
     def carry_out(self) -> Observed:
         """The whole run. What goes wrong with it is in the result's `error`; UsageError is raised."""
-        observed = Observed(started=datetime.now(UTC))
+        observed = Observed(started=datetime.now(UTC), words=self._words)
         self._show("starting")
         addresses = self.environment.start()
         self.on_started(addresses)
@@ -307,7 +308,7 @@ class Run:
     def _show(self, phase: str, **known: Any) -> None:
         """Enter the phase, and show it with what is known besides: fields of `RunProgress`."""
         self._step = phase
-        self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, **known))
+        self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, words=self._words, **known))
 
     def _note(self, error: MarketSpreadError, observed: Observed) -> None:
         """Note what went wrong, and when; a process that died is why."""

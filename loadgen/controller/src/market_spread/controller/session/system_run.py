@@ -1,20 +1,21 @@
 """A run whose system is the user's: its own messages to warm it up, the measured load, the drain, the judgement."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from market_spread.common.clock import polls
 from market_spread.common.errors import DeadlineError, RunFailedError, UsageError
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import KafkaBroker, Partition, Record
 from market_spread.common.kafka.finding import FINDS
-from market_spread.common.user_functions import load_function, user_errors
+from market_spread.common.user_functions import load_function, place_of, user_errors
 from market_spread.common.wire.layout import ID_HEADER, INTENDED_HEADER, WARM_UP_ORDER_ID_MIN, output_number
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.analysis.outputs import counted, judge_checked, judge_counts
+from market_spread.controller.analysis.outputs import comparable, counted, judge_checked, judge_counts
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.plan.system import ATTACHED, COMMAND, ONE, PIPELINE, SystemWorkload
 from market_spread.controller.session.run import POLL_S, Run, receiving
-from market_spread.loadgen.message_files import Message, Value
+from market_spread.loadgen.message_files import Message
 from market_spread.v1.control_pb2 import MatchedTopic, Phase, StartReceivingRequest
 
 _WARM_WITHIN_S = 120.0
@@ -34,14 +35,14 @@ class SystemRun(Run):
         system = self._workload.system
         self._has = f"its group {self._workload.group} has" if system.kind in (COMMAND, ATTACHED) else "it has"
         self._names = [self._workload.plain(each.topic) for each in self._workload.output]
-        self._expected: list[tuple[int, Value]] | None = None
-        self._got: list[tuple[int, Value]] = []
+        self._expected: list[tuple[int, str]] | None = None
+        self._got: list[tuple[int, str]] = []
+        self._numbers: dict[str, int] = {}  # of the messages, by their ids
 
     def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """Warm it up, until it has worked that off and every answer has come."""
         workload, outputs = self._workload, self._workload.output
         due = sum(each.expects == ONE for each in outputs)
-        observed.outputs_are = "outputs"
         self._kafka = KafkaBroker(addresses.bootstrap_servers, security=addresses.security)
         topics = [*self._topics, *(each.topic for each in outputs)]
         if workload.system.kind == PIPELINE and not self.environment.is_new:
@@ -76,7 +77,8 @@ class SystemRun(Run):
                 raise RunFailedError(f"the job failed: {job.detail}")
             if (left := before + sent - job.messages_processed) > 0:
                 what = f"{self._has} not committed {left:,} of the {sent:,} messages"
-            elif (silent := due * sent - received.warm_up_alerts) > 0:
+            # What names no message has come all the same, and fails the run once it is judged.
+            elif (silent := due * sent - received.warm_up_alerts - received.alerts_unreadable) > 0:
                 what = f"{silent:,} of the {due * sent:,} outputs did not come"
             else:
                 return
@@ -84,8 +86,10 @@ class SystemRun(Run):
 
     def _collect(self, clients: Clients, observed: Observed) -> None:
         super()._collect(clients, observed)
-        if self._workload.check is not None and observed.drained:
-            self._check(self._workload.check)
+        if observed.drained and self._workload.check is not None:
+            self._expect(self._workload.check)
+        if observed.drained and (self._expected is not None or observed.received.alerts_unreadable):
+            self._read_outputs(observed)
 
     def _judge(self, observed: Observed) -> None:
         """By the check, or by the counts; nothing is said of a run that was not carried through."""
@@ -98,17 +102,16 @@ class SystemRun(Run):
             are_one = [each.expects == ONE for each in self._workload.output]
             observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names)
 
-    def _check(self, reference: str) -> None:
-        """Have the check say what is right of all messages, and read what came. UsageError if it raises."""
+    def _expect(self, reference: str) -> None:
+        """Have the check say what is right of all messages. UsageError if it raises."""
         messages: list[tuple[int, Message]] = []
-        numbers: dict[str, int] = {}
         for keys in self._workload.input:
             find = self._workload.finds(keys).finder()
             for record in self._read(keys.topic):
                 headers = dict(record.headers)
                 if ID_HEADER in headers:
                     number = int(headers[ID_HEADER])
-                    numbers[find(record) or ""] = number
+                    self._numbers[find(record) or ""] = number
                     told = Message(record.value, record.key, tuple(record.headers), keys.topic, number)
                     messages.append((int(headers[INTENDED_HEADER]), told))
         # In the order of their sends: those of a microsecond by their numbers, behind the warm-up's.
@@ -122,18 +125,24 @@ class SystemRun(Run):
                 if topic not in self._names:
                     raise UsageError(f"{reference} yields the topic {topic!r}; use one of {', '.join(self._names)}")
                 if cause.number < WARM_UP_ORDER_ID_MIN:
-                    expected.append((output_number(cause.number, self._names.index(topic)), value))
+                    expected.append((output_number(cause.number, self._names.index(topic)), comparable(value)))
         self._expected = expected
+
+    def _read_outputs(self, observed: Observed) -> None:
+        """Read what came, to compare it with what is right; and why the first that is unreadable is so."""
+        raised: list[UsageError] = []
         for at, output in enumerate(self._workload.output):
-            find, read = output.finds.finder(), load_function(output.reads) if output.reads else bytes
+            find, read = output.finds.finder(raised.append), load_function(output.reads) if output.reads else bytes
             for record in self._read(output.topic):
-                message = numbers.get(find(record) or "")
+                message = self._numbers.get(find(record) or "")
                 if message is not None and message < WARM_UP_ORDER_ID_MIN:
                     try:
-                        value = read(record.value)
+                        value = comparable(read(record.value))
                     except Exception as error:  # its bytes are wrong, or the function is
-                        value = f"that raises {type(error).__name__} ({error}) where it is read: {record.value!r}"
+                        where, kind = Path(place_of(output.reads or "", error)).name, type(error).__name__
+                        value = f"that raises {kind} ({error}) at {where} where it is read: {record.value!r}"
                     self._got.append((output_number(message, at), value))
+        observed.unreadable_because = str(raised[0]) if raised else ""
 
     def _read(self, topic: str) -> list[Record]:
         """All that came to the topic since the run began."""

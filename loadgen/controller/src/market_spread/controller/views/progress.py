@@ -93,7 +93,8 @@ def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
         parts.append(f"offered {rates[0]:>9,.0f}/s  processed {rates[1]:>9,.0f}/s")
     if progress.receiver is not None:
         alerts = progress.receiver.alerts + progress.receiver.warm_up_alerts
-        parts.append(f"alerts {alerts:>7,} in all  latency {_latency_so_far(progress.receiver.latency_histogram)}")
+        latency = _latency_so_far(progress.receiver.latency_histogram)
+        parts.append(f"{progress.words.answers} {alerts:>7,} in all  latency {latency}")
     elif progress.job is not None and progress.job.detail:
         parts.append(progress.job.detail)
     return "  ".join(parts)
@@ -112,7 +113,7 @@ def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
         table.add_row("processed", f"{rates[1]:,.0f} messages/s")
     if progress.receiver is not None:
         alerts, in_warm_up = progress.receiver.alerts, progress.receiver.warm_up_alerts
-        table.add_row("alerts", f"{alerts:,}, {in_warm_up:,} in the warm-up")
+        table.add_row(progress.words.answers, f"{alerts:,}, {in_warm_up:,} in the warm-up")
         table.add_row("latency so far", _latency_so_far(progress.receiver.latency_histogram))
     return table
 

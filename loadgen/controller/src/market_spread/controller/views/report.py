@@ -106,7 +106,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
     manifest = manifest_of(folder)
     steps = [f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None]
     source, command = plan.origin.get("source"), "market-spread run workload.yaml"
-    if source != "market":
+    if source == "recorded":
         command = f"market-spread replay --rate {plan.workload.load.highest_per_s}  # of {source} files"
     latencies = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
     parts = [
@@ -164,8 +164,9 @@ def _verdict(name: str, result: Result) -> str:
     assessment = result.verdicts[name]
     words = {True: "yes", False: "no", None: "not known" if assessment["evidence"] else "none asked for"}
     title = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}[name]
+    holds, answers = {True: "holds", False: "**fails**", None: "–"}, result.words.answers
     rows = [
-        (each["check"].replace("_", " "), {True: "holds", False: "**fails**", None: "–"}[each["holds"]], each["text"])
+        (each["check"].replace("_", " ").replace("alerts", answers), holds[each["holds"]], each["text"])
         for each in assessment["evidence"]
     ]
     table = markdown_table(("check", "", "evidence"), rows) if rows else ""

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import model_validator
 
+from market_spread.common.errors import UsageError
 from market_spread.common.kafka.client import Record
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, text
 from market_spread.common.user_functions import load_function, user_errors
@@ -33,8 +34,11 @@ class Finds:
             raise ValueError("header, field, function; give exactly one of them")
         return self
 
-    def finder(self) -> Finder:
-        """Reads the id of a record as text; None if it has none. UsageError if the user's function raises."""
+    def finder(self, raised: Callable[[UsageError], object] | None = None) -> Finder:
+        """Reads the id of a record as text; None if it has none. UsageError if the user's function raises.
+
+        raised: is told that error instead, and the record has no id.
+        """
         if self.header is not None:
             header = self.header
             return lambda record: next((_text(value) for name, value in record.headers if name == header), None)
@@ -45,7 +49,8 @@ class Finds:
         reference, function = self.function, load_function(self.function)
 
         def found(record: Record) -> str | None:
-            with user_errors(reference):
+            told = None
+            with user_errors(reference, raised):
                 told = function(record)
             return None if told is None else _text(told)
 

@@ -4,11 +4,13 @@
  */
 
 import { counted, duration, elapsed, latency } from "./format.js";
+import { inside, sum } from "./intervals.js";
 import { mergeHists, percentile, supports } from "./hdr.js";
+import { histOf } from "./model.js";
 import { PARTITION_COMMITTED, PARTITION_LATENCY, SENT } from "./steps.js";
 
 /** @import {Hist} from "./hdr.js" */
-/** @import {RunModel, Series} from "./model.js" */
+/** @import {HistogramSeries, RunModel, Series} from "./model.js" */
 /** @import {Labels} from "./types.js" */
 /** @import {Selector, View} from "./view.js" */
 
@@ -41,18 +43,17 @@ export function places(model) {
 /** @param {View} view @returns {PartitionFigures[]} */
 export function partitionFigures(view) {
   const known = places(view.model);
-  const seconds = (view.flow.to - view.flow.from) / 1000;
   return known.map((place) => {
     const sent = sentTo(view.model, place, known);
     const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
-    const hist = view.hist({ name: PARTITION_LATENCY.name, labels: { ...place } });
+    const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
     return {
       name: nameOf(place),
       sent: view.rate(sent),
       committed: view.rate(committed),
-      outputs: view.has(PARTITION_LATENCY) ? hist.count / seconds : null,
+      outputs: outputRate(view, answered),
       ...backlog(view, sent, committed),
-      hist,
+      hist: view.hist(answered),
     };
   });
 }
@@ -73,6 +74,18 @@ export function outputLatencies(view) {
       hist: hist({ output, ...place }),
     })),
   ]);
+}
+
+/**
+ * Outputs a second while the measured load flowed, the first of each message; null if none was measured.
+ * @param {View} view
+ * @param {Selector} of
+ */
+export function outputRate(view, of) {
+  if (!view.has(PARTITION_LATENCY)) return null;
+  const series = /** @type {HistogramSeries[]} */ (view.series(of));
+  const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+  return (count * 1000) / (view.flow.to - view.flow.from);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The steps of a user's pipeline, each with the stage that it is timed in, and the rates that are known. */
 
+import { outputRate } from "./partitions.js";
 import { PARTITION_LATENCY, RECORDS, SENT } from "./steps.js";
 
 /** @import {View} from "./view.js" */
@@ -26,7 +27,10 @@ export function userSteps(view) {
       rates.into = view.rate({ name: SENT.name, labels: { topic: topicOf(view, SENT.name, "topic", name) } });
       rates.out = sources.length === 1 ? view.rate(RECORDS) : null;
     } else if (kind === "sink") {
-      rates.out = outputRate(view, topicOf(view, PARTITION_LATENCY.name, "output", name));
+      rates.out = outputRate(view, {
+        name: PARTITION_LATENCY.name,
+        labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) },
+      });
     }
     return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
   });
@@ -36,10 +40,4 @@ export function userSteps(view) {
 function topicOf(view, metric, label, name) {
   const topics = view.model.find(metric).map(({ labels }) => labels[label]);
   return topics.find((topic) => topic === name) ?? topics.find((topic) => topic.endsWith(name)) ?? name;
-}
-
-/** First outputs a second. @param {View} view @param {string} output */
-function outputRate(view, output) {
-  const of = { name: PARTITION_LATENCY.name, labels: { output } };
-  return view.has(of) ? (view.hist(of).count * 1000) / (view.flow.to - view.flow.from) : null;
 }

@@ -62,6 +62,17 @@ test("a partition's figures are what was sent, committed and answered, and how f
   );
 });
 
+test("outputs that came behind the measured load are in no rate, as what was sent is not", () => {
+  const measuring = { unix_ms: 2000, kind: "phase", name: "measuring", text: "" };
+  const draining = { unix_ms: 4000, kind: "phase", name: "draining", text: "" };
+  const late = latency("0", 5);
+  late.intervals = [3000, 6000].map((at) => [at, at + 1000, ...late.total]);
+
+  const view = new View(modelOf([late], [measuring, draining]), { ...SPAN, whole: true }, SPAN);
+
+  assert.equal(partitionFigures(view)[0].outputs, 10);
+});
+
 test("the partition that lags and is slow is named, with its figures beside those of the others", () => {
   const said = [
     "trips/1 was 600 messages behind at 0:08, no other partition more than 50 messages; nothing of it was committed " +

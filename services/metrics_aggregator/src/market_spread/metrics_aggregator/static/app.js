@@ -2078,6 +2078,24 @@
     return `${counted(all, "sample")} in ${counted(bins.length, "bin")}, from ${latency(least)} to ${latency(most)}`;
   }
 
+  // src/intervals.js
+  function middle({ start, end }) {
+    return (start + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start, end }, { from, to }) {
+    if (end <= start) return start >= from && start < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
+
   // src/words.js
   var WORDS = [
     [/\b([Aa])n order\b/g, "$1 message"],
@@ -2272,6 +2290,115 @@
     return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
+  // src/partitions.js
+  var OTHERS = "others";
+  var ODD = 3;
+  function places(model) {
+    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
+    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
+    for (const [name, place] of placesOf(model.find(SENT.name))) {
+      if (!joined.includes(place.topic)) found.set(name, place);
+    }
+    return [...found.values()].sort(
+      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
+    );
+  }
+  function partitionFigures(view) {
+    const known = places(view.model);
+    return known.map((place) => {
+      const sent = sentTo(view.model, place, known);
+      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
+      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
+      return {
+        name: nameOf(place),
+        sent: view.rate(sent),
+        committed: view.rate(committed),
+        outputs: outputRate(view, answered),
+        ...backlog(view, sent, committed),
+        hist: view.hist(answered)
+      };
+    });
+  }
+  function outputLatencies(view) {
+    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
+    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
+    return [...outputs].sort().flatMap((output) => [
+      { name: output, hist: hist({ output }) },
+      ...places(view.model).map((place) => ({
+        name: `${output}, of ${nameOf(place)}`,
+        hist: hist({ output, ...place })
+      }))
+    ]);
+  }
+  function outputRate(view, of) {
+    if (!view.has(PARTITION_LATENCY)) return null;
+    const series = (
+      /** @type {HistogramSeries[]} */
+      view.series(of)
+    );
+    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+    return count * 1e3 / (view.flow.to - view.flow.from);
+  }
+  function oddPartitions(figures2, beginMs) {
+    if (figures2.length < 2) return [];
+    const said = [];
+    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
+      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+      said.push(
+        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+      );
+    }
+    const timed = figures2.filter(({ hist }) => supports(hist, 50));
+    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
+    if (others.length > 0) {
+      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
+      if (p50Us > ODD * restUs) {
+        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
+      }
+    }
+    return said;
+  }
+  function backlog(view, sent, committed) {
+    const found = { behind: (
+      /** @type {number | null} */
+      null
+    ), most: (
+      /** @type {number | null} */
+      null
+    ) };
+    const times2 = { mostMs: 0, stoodMs: 0 };
+    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times2 };
+    const done = view.totalBins(committed);
+    const grown = view.rateBins(committed);
+    let standing = 0;
+    view.totalBins(sent).forEach(({ from, to, value }, at) => {
+      const there = done[at].value;
+      if (value === null || there === null) return;
+      found.behind = Math.max(0, Math.round(value - there));
+      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
+      times2.stoodMs = Math.max(times2.stoodMs, standing);
+      if (found.most === null || found.behind > found.most) [found.most, times2.mostMs] = [found.behind, to];
+    });
+    return { ...found, ...times2 };
+  }
+  function sentTo(model, { topic, partition }, known) {
+    const own = new Set(known.map(nameOf));
+    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
+  }
+  function placesOf(series) {
+    return new Map(
+      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
+    );
+  }
+  function nameOf({ topic, partition }) {
+    return `${topic}/${partition}`;
+  }
+  function numberOf({ partition }) {
+    return partition === OTHERS ? Infinity : Number(partition);
+  }
+
   // src/usersteps.js
   var TIMED_IN = [
     { kind: "source", id: "ingest", title: "Broker and read" },
@@ -2295,7 +2422,10 @@
         rates.into = view.rate({ name: SENT.name, labels: { topic: topicOf(view, SENT.name, "topic", name) } });
         rates.out = sources.length === 1 ? view.rate(RECORDS) : null;
       } else if (kind === "sink") {
-        rates.out = outputRate(view, topicOf(view, PARTITION_LATENCY.name, "output", name));
+        rates.out = outputRate(view, {
+          name: PARTITION_LATENCY.name,
+          labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) }
+        });
       }
       return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
     });
@@ -2303,10 +2433,6 @@
   function topicOf(view, metric2, label, name) {
     const topics = view.model.find(metric2).map(({ labels }) => labels[label]);
     return topics.find((topic) => topic === name) ?? topics.find((topic) => topic.endsWith(name)) ?? name;
-  }
-  function outputRate(view, output) {
-    const of = { name: PARTITION_LATENCY.name, labels: { output } };
-    return view.has(of) ? view.hist(of).count * 1e3 / (view.flow.to - view.flow.from) : null;
   }
 
   // src/parts/usersteps.js
@@ -2490,125 +2616,6 @@
   }
   function doneBy(model, step) {
     return workers(model).filter((source) => source.startsWith(step.workers)).join(", ");
-  }
-
-  // src/partitions.js
-  var OTHERS = "others";
-  var ODD = 3;
-  function places(model) {
-    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
-    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
-    for (const [name, place] of placesOf(model.find(SENT.name))) {
-      if (!joined.includes(place.topic)) found.set(name, place);
-    }
-    return [...found.values()].sort(
-      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
-    );
-  }
-  function partitionFigures(view) {
-    const known = places(view.model);
-    const seconds2 = (view.flow.to - view.flow.from) / 1e3;
-    return known.map((place) => {
-      const sent = sentTo(view.model, place, known);
-      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
-      const hist = view.hist({ name: PARTITION_LATENCY.name, labels: { ...place } });
-      return {
-        name: nameOf(place),
-        sent: view.rate(sent),
-        committed: view.rate(committed),
-        outputs: view.has(PARTITION_LATENCY) ? hist.count / seconds2 : null,
-        ...backlog(view, sent, committed),
-        hist
-      };
-    });
-  }
-  function outputLatencies(view) {
-    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
-    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
-    return [...outputs].sort().flatMap((output) => [
-      { name: output, hist: hist({ output }) },
-      ...places(view.model).map((place) => ({
-        name: `${output}, of ${nameOf(place)}`,
-        hist: hist({ output, ...place })
-      }))
-    ]);
-  }
-  function oddPartitions(figures2, beginMs) {
-    if (figures2.length < 2) return [];
-    const said = [];
-    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
-    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
-      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
-      const at = elapsed((behind.mostMs - beginMs) / 1e3);
-      said.push(
-        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
-      );
-    }
-    const timed = figures2.filter(({ hist }) => supports(hist, 50));
-    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
-    if (others.length > 0) {
-      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
-      if (p50Us > ODD * restUs) {
-        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
-      }
-    }
-    return said;
-  }
-  function backlog(view, sent, committed) {
-    const found = { behind: (
-      /** @type {number | null} */
-      null
-    ), most: (
-      /** @type {number | null} */
-      null
-    ) };
-    const times2 = { mostMs: 0, stoodMs: 0 };
-    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times2 };
-    const done = view.totalBins(committed);
-    const grown = view.rateBins(committed);
-    let standing = 0;
-    view.totalBins(sent).forEach(({ from, to, value }, at) => {
-      const there = done[at].value;
-      if (value === null || there === null) return;
-      found.behind = Math.max(0, Math.round(value - there));
-      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
-      times2.stoodMs = Math.max(times2.stoodMs, standing);
-      if (found.most === null || found.behind > found.most) [found.most, times2.mostMs] = [found.behind, to];
-    });
-    return { ...found, ...times2 };
-  }
-  function sentTo(model, { topic, partition }, known) {
-    const own = new Set(known.map(nameOf));
-    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
-  }
-  function placesOf(series) {
-    return new Map(
-      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
-    );
-  }
-  function nameOf({ topic, partition }) {
-    return `${topic}/${partition}`;
-  }
-  function numberOf({ partition }) {
-    return partition === OTHERS ? Infinity : Number(partition);
-  }
-
-  // src/intervals.js
-  function middle({ start, end }) {
-    return (start + end) / 2;
-  }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
-  }
-  function share2({ start, end }, { from, to }) {
-    if (end <= start) return start >= from && start < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
-  }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
-  }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
   }
 
   // src/range.js

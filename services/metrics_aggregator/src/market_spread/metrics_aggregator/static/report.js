@@ -1574,6 +1574,24 @@
     }
   };
 
+  // src/intervals.js
+  function middle({ start: start2, end }) {
+    return (start2 + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start: start2, end }, { from, to }) {
+    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
+
   // src/words.js
   var WORDS = [
     [/\b([Aa])n order\b/g, "$1 message"],
@@ -1726,18 +1744,17 @@
   }
   function partitionFigures(view) {
     const known = places(view.model);
-    const seconds = (view.flow.to - view.flow.from) / 1e3;
     return known.map((place) => {
       const sent = sentTo(view.model, place, known);
       const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
-      const hist = view.hist({ name: PARTITION_LATENCY.name, labels: { ...place } });
+      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
       return {
         name: nameOf(place),
         sent: view.rate(sent),
         committed: view.rate(committed),
-        outputs: view.has(PARTITION_LATENCY) ? hist.count / seconds : null,
+        outputs: outputRate(view, answered),
         ...backlog(view, sent, committed),
-        hist
+        hist: view.hist(answered)
       };
     });
   }
@@ -1751,6 +1768,15 @@
         hist: hist({ output, ...place })
       }))
     ]);
+  }
+  function outputRate(view, of) {
+    if (!view.has(PARTITION_LATENCY)) return null;
+    const series = (
+      /** @type {HistogramSeries[]} */
+      view.series(of)
+    );
+    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+    return count * 1e3 / (view.flow.to - view.flow.from);
   }
   function oddPartitions(figures2, beginMs) {
     if (figures2.length < 2) return [];
@@ -1810,24 +1836,6 @@
   }
   function numberOf({ partition }) {
     return partition === OTHERS ? Infinity : Number(partition);
-  }
-
-  // src/intervals.js
-  function middle({ start: start2, end }) {
-    return (start2 + end) / 2;
-  }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
-  }
-  function share2({ start: start2, end }, { from, to }) {
-    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
-  }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
-  }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
   }
 
   // src/range.js

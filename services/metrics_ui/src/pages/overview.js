@@ -181,7 +181,7 @@ export class OverviewPage {
         elapsed((ms - view.begin) / 1000),
         clockTime(ms),
         kind === "phase" ? name : `${kind}: ${name}`,
-        text,
+        kind === "limits" ? inWordsOf(view.history, text) : text,
       ]),
     );
     this.findings.update(view);

@@ -3348,7 +3348,7 @@
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
           kind === "phase" ? name : `${kind}: ${name}`,
-          text
+          kind === "limits" ? inWordsOf(view.history, text) : text
         ])
       );
       this.findings.update(view);

@@ -78,6 +78,14 @@ def test_triple_of_latencies_is_that_of_the_values(site: Site, run: SyntheticRun
     assert triple["Send lag, all messages"]["max"] == in_ms(int(lag.max()))
 
 
+def test_our_own_application_has_orders_and_alerts_and_no_partitions(site: Site, watched: Open) -> None:
+    page = watched().open(site.url + "#/pipeline", until="main canvas:visible")
+
+    assert page.get_by_text("to the receipt of its alert").is_visible()
+    assert not page.get_by_text("Input by topic and partition").is_visible()
+    assert "output" not in page.locator("main").inner_text()
+
+
 def test_every_figure_is_computed_again_for_a_range(site: Site, run: SyntheticRun, watched: Open) -> None:
     begin, end = BEGIN_MS + 32_000, BEGIN_MS + 52_000
     values = run.values(END_TO_END, MEASURED, begin, end)

@@ -1,6 +1,7 @@
 /** What the rules look at, taken from a range of a run: plain numbers, so that a rule can be tried without a run. */
 
 import { percentile } from "./hdr.js";
+import { oddPartitions, partitionFigures } from "./partitions.js";
 import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
 import { View } from "./view.js";
 
@@ -13,7 +14,7 @@ import { View } from "./view.js";
  *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
  *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
  *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
- *            stallMs: number, stallAtS: number}} Facts
+ *            stallMs: number, stallAtS: number, oddPartitions: string[]}} Facts
  */
 
 /** @typedef {Part & {value: number}} LagPoint */
@@ -46,6 +47,7 @@ export function factsOf(view) {
     historyDropped: model.aggregator.history_dropped ?? 0,
     ...view.outliers(),
     ...longestStandstill(view),
+    oddPartitions: view.history.system ? oddPartitions(partitionFigures(view), view.begin) : [],
   };
 }
 

@@ -83,6 +83,15 @@ export class RunModel {
     return this.notes.findLast(({ kind }) => kind === "limits")?.limits ?? {};
   }
 
+  /**
+   * The system under test, if it is not ours: its kind, and the steps of a pipeline as its user named them.
+   * @returns {{kind: string, steps: string[]} | null}
+   */
+  get system() {
+    const said = this.notes.findLast(({ kind }) => kind === "system");
+    return said ? { kind: said.name, steps: said.text.split("\n").slice(1) } : null;
+  }
+
   /** How many hosts, and so clocks, the processes are known to be on. */
   get hosts() {
     return new Set(this.sources.map(({ host }) => host).filter(Boolean)).size;

@@ -156,6 +156,11 @@ export function stall({ stallMs, stallAtS, limits }) {
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
+export function unevenPartitions({ oddPartitions }) {
+  return oddPartitions.map((text) => note(text, "pipeline"));
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
 export function outOfRange({ negative, overflow, hosts }) {
   const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
   const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
@@ -169,6 +174,7 @@ export const RULES = [
   stall,
   silentSources,
   lateFrames,
+  unevenPartitions,
   restarts,
   pushesLost,
   refusedPushes,

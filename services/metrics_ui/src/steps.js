@@ -1,5 +1,7 @@
 /** The drill-down, pipeline to worker to computation: which series say what of each step. */
 
+import { inWordsOf } from "./words.js";
+
 /** @import {RunModel} from "./model.js" */
 /** @import {Labels} from "./types.js" */
 /** @import {Selector} from "./view.js" */
@@ -27,6 +29,8 @@ export const RECORDS = metric("job_records_read_total");
 export const PROCESSED = metric("job_messages_processed_total");
 export const COMMITTED = metric("job_messages_committed_total");
 export const ALERTS = metric("receiver_alerts_total");
+export const PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
+export const PARTITION_COMMITTED = metric("job_partition_committed_total");
 export const CPU = metric("process_cpu_seconds_total");
 export const MEMORY = metric("process_memory_bytes");
 
@@ -40,8 +44,9 @@ export const STAGES = [
 
 /** @typedef {{title: string, of: Selector, unit: string}} Throughput */
 /** @typedef {{level: string, id: string, title: string, about: string, latency: Selector | null, over: Selector[],
- *             throughput: Throughput[], workers: string}} Step
- *  latency: what the figures are of; over: what is drawn over time (warm-up too); workers: prefix of the sources. */
+ *             throughput: Throughput[], workers: string, aboutSystem?: string}} Step
+ *  latency: what the figures are of; over: what is drawn over time (warm-up too); workers: prefix of the sources;
+ *  aboutSystem: what it is about where the system is not ours. */
 /** @typedef {Step & {latency: Selector}} TimedStep  One that has a latency: all but some workers. */
 
 const OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
@@ -80,6 +85,8 @@ export const COMPUTATIONS = [
     id: "send",
     title: "Send lag, orders with an alert",
     about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+    aboutSystem:
+      "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
     ...stage("send_lag"),
     throughput: [OFFERED],
     workers: "sender",
@@ -99,6 +106,9 @@ export const COMPUTATIONS = [
     id: "ingest",
     title: "Broker and read",
     about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+    aboutSystem:
+      "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that " +
+      "header it is 0.",
     ...stage("ingest"),
     throughput: [READ],
     workers: "job",
@@ -108,6 +118,9 @@ export const COMPUTATIONS = [
     id: "compute",
     title: "Computation",
     about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+    aboutSystem:
+      "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the " +
+      "send to the broker's append.",
     ...stage("compute"),
     throughput: [DONE],
     workers: "job",
@@ -117,6 +130,7 @@ export const COMPUTATIONS = [
     id: "deliver",
     title: "Sink and delivery",
     about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+    aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
     ...stage("delivery"),
     throughput: [ALERTED],
     workers: "receiver",
@@ -142,15 +156,53 @@ export function workers(model) {
   return [...new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
 }
 
+/**
+ * Steps in the words of the run.
+ * @template {Step} T
+ * @param {RunModel} model
+ * @param {T[]} steps
+ * @returns {T[]}
+ */
+export function stepsOf(model, steps) {
+  if (!model.system) return steps;
+  return steps.map((step) => ({
+    ...step,
+    title: inWordsOf(model, step.title),
+    about: step.aboutSystem ?? inWordsOf(model, step.about),
+    throughput: throughputOf(model, step.throughput),
+  }));
+}
+
+/** @param {RunModel} model @param {Throughput[]} throughput @returns {Throughput[]} */
+function throughputOf(model, throughput) {
+  return throughput
+    .filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS) // nobody else counts reads
+    .map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
+}
+
+/** The stages in the words of the run. @param {RunModel} model */
+export function stagesOf(model) {
+  return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
+}
+
 const WORK = [
   { kind: "sender", work: "offers the load" },
   { kind: "receiver", work: "takes the alerts" },
   { kind: "job", work: "runs the pipeline in Spark" },
 ];
 
-/** What a worker does, by the begin of its name. @param {string} source @returns {string} */
-export function workOf(source) {
-  return WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "";
+/** @type {Record<string, string>} */
+const JOB_OF_SYSTEM = {
+  pipeline: "runs your pipeline in Spark",
+  attached: "watches your system, whose CPU and memory are not seen",
+};
+
+/** What a worker does, by the begin of its name. @param {string} source @param {RunModel} model @returns {string} */
+export function workOf(source, model) {
+  if (model.system && source.startsWith("job")) {
+    return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
+  }
+  return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
 }
 
 const MAIN_LATENCY = [
@@ -174,10 +226,10 @@ function workerStep(model, source) {
     level: "worker",
     id: source,
     title: source,
-    about: workOf(source),
+    about: workOf(source, model),
     latency: main && own(main),
     over: main ? [own({ name: main.name })] : [],
-    throughput: counters.map((counter) => ({ ...counter, of: own(counter.of) })),
+    throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
     workers: source,
   };
 }
@@ -191,7 +243,7 @@ function workerStep(model, source) {
  */
 export function stepOf(model, level, id) {
   if (level === "worker") return workerStep(model, id);
-  return (level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
+  return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
 }
 
 /**

@@ -93,7 +93,7 @@ export interface JudgedData {
 
 export interface Note {
   unix_ms: number;
-  /** "phase", "verdict", "limits", "event"; of a report "boundary" and "gc", too. */
+  /** "phase", "verdict", "limits", "system", "event"; of a report "boundary" and "gc", too. */
   kind: string;
   name: string;
   text: string;

@@ -15,6 +15,7 @@ import {
   restarts,
   silentSources,
   stall,
+  unevenPartitions,
 } from "../src/rules.js";
 
 const SOURCE = {
@@ -51,13 +52,14 @@ const GOOD = {
   overflow: 0,
   stallMs: 0,
   stallAtS: 0,
+  oddPartitions: [],
 };
 const facts = (changed) => ({ ...GOOD, ...changed });
 const withSource = (changed, more = {}) => facts({ sources: [{ ...SOURCE, ...changed }], ...more });
 const said = (found) => found.map(({ level, text }) => `${level}: ${text}`);
 
 test("a good run has nothing out of the ordinary", () => {
-  assert.equal(RULES.length, 14);
+  assert.equal(RULES.length, 15);
   assert.deepEqual(findings(GOOD), []);
 });
 
@@ -229,6 +231,10 @@ test("what is lost at the broker is a problem without a limit", () => {
   assert.deepEqual(said(messagesFailed(facts({ failed: 1, limits: {} }))), [
     "problem: 1 message lost: the broker did not take them.",
   ]);
+});
+
+test("a partition that differs from the others is a note", () => {
+  assert.deepEqual(said(unevenPartitions(facts({ oddPartitions: ["trips/1 is slow."] }))), ["note: trips/1 is slow."]);
 });
 
 test("values below zero are a note, those above an hour a problem", () => {

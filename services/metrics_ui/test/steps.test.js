@@ -22,12 +22,10 @@ test("workers are those that pushed and those that are known, each once", () => 
 });
 
 test("what a worker does goes by the begin of its name", () => {
-  assert.deepEqual(["sender-3", "receiver-0", "job", "tuner"].map(workOf), [
-    "offers the load",
-    "takes the alerts",
-    "runs the pipeline in Spark",
-    "",
-  ]);
+  assert.deepEqual(
+    ["sender-3", "receiver-0", "job", "tuner"].map((source) => workOf(source, MODEL)),
+    ["offers the load", "takes the alerts", "runs the pipeline in Spark", ""],
+  );
 });
 
 test("a sender is a step with its lag and what it has counted", () => {

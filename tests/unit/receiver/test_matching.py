@@ -39,6 +39,7 @@ def test_an_output_has_the_number_and_the_times_of_its_message() -> None:
         "order_id": 7, "intended_us": 1_000_000, "sent_us": 1_000_500, "read_us": 1_000_500, "emitted_us": 4_000_000,
     }  # fmt: skip
     assert alert.texts("symbol")[0] == b"P00003"
+    assert (alert.ints("account")[0], alert.ints("price")[0]) == (0, 3)
     assert (record.offset, received_us) == (11, RECEIVED_US)
 
 
@@ -91,6 +92,13 @@ def test_the_outputs_of_several_topics_have_numbers_of_their_own() -> None:
         for place, receipts in found.items()
     }
     assert numbers == {("out", 0): [7], ("other", 2): [1_000_000_007, 9_100_000_007]}
+
+
+def test_an_output_tells_topic_and_partition_of_its_message() -> None:
+    matching = Matcher({"in": FIELD, "also": FIELD}, {"out": FIELD}, ManualClock())
+    found = matching.alerts({("also", 1023): [(sent(7), 1)], ("out", 0): [output("x7")]})
+    alert = decode(ALERT, found["out", 0][0][0].value)
+    assert (alert.ints("account")[0], alert.ints("price")[0]) == (1, 1023)
 
 
 def test_an_output_of_no_message_is_no_alert() -> None:

@@ -231,6 +231,52 @@ def test_of_several_topics_in_one_ledger_each_goes_on_where_it_was(tmp_path: Pat
     assert (again.status().alerts, again.status().alerts_duplicated) == (4, 1)
 
 
+def test_latencies_of_a_system_are_told_by_output_and_partition_of_the_message(tmp_path: Path) -> None:
+    def sent(number: int, intended_us: int) -> Record:
+        times = (("intended_us", b"%d" % intended_us), ("sent_us", b"%d" % intended_us))
+        return Record(number, b"x%d" % number, headers=(("message_id", b"%d" % number), *times))
+
+    clock = ManualClock(10_000_000)
+    messages = {("in", 0): [sent(1, 1_000)], ("in", 1): [sent(2, 4_000), sent(3, 3_000), sent(WARM_UP, 1)]}
+    messages |= {("also", 200): [sent(4, 2_000)]}
+    answers = {("out", 0): records(b"x1", b"x2", b"x3", b"x3", b"x4", b"x%d" % WARM_UP), ("other", 0): records(b"x2")}
+    ledger, recorder = Ledger(tmp_path, "run-1"), Recorder(source="receiver", clock=clock)
+    subject = Receiving(
+        StartReceivingRequest(warm_up_order_id_min=WARM_UP),
+        partitions={"in": 2, "also": 201, "out": 1, "other": 1},
+        consumer=cast(Consumer, FakeConsumer(messages, answers)),
+        ledger=ledger,
+        recovered=ledger.open(),
+        recorder=recorder,
+        clock=clock,
+        matcher=Matcher(dict.fromkeys(("in", "also"), text_of), dict.fromkeys(("out", "other"), text_of), clock),
+    )
+
+    received_all(subject)
+
+    (pushed,) = recorder.take()
+    by_partition = [it for it in pushed.histograms if it.key.name.endswith("partition_end_to_end_seconds")]
+    assert {it.key.labels["phase"] for it in by_partition} == {"measured"}
+    assert {
+        tuple(it.key.labels[name] for name in ("topic", "partition", "output")): (it.count, it.min, it.max)
+        for it in by_partition
+    } == {
+        ("in", "0", "out"): (1, 9_000, 9_000),
+        ("in", "1", "out"): (2, 6_000, 7_000),
+        ("also", "others", "out"): (1, 8_000, 8_000),
+        ("in", "1", "other"): (1, 6_000, 6_000),
+    }
+
+
+def test_our_own_alerts_are_not_told_by_partition(tmp_path: Path) -> None:
+    recorder = Recorder(source="receiver", clock=ManualClock())
+
+    received_all(receiving(tmp_path, FakeConsumer({("alerts", 0): records(alert(1))}), recorder=recorder))
+
+    (pushed,) = recorder.take()
+    assert [it.key.name for it in pushed.histograms if "partition" in it.key.name] == []
+
+
 def text_of(record: Record) -> str:
     return record.value.decode()
 

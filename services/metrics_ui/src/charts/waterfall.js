@@ -12,8 +12,12 @@ import { meanUs, shownPercentile } from "../hdr.js";
 const SHOWN = [50, 99, 99.9];
 
 export class Waterfall {
-  /** @param {{title: string, from: string, to: string, href: string}[]} stages in their order */
-  constructor(stages) {
+  /**
+   * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+   * @param {(text: string) => string} [say] puts a text into the words of the run
+   */
+  constructor(stages, say = (text) => text) {
+    this.say = say;
     this.stages = stages;
     const columns = ["mean", "share", ...SHOWN.map(percentName)];
     /** @type {HTMLElement[]} */
@@ -29,7 +33,7 @@ export class Waterfall {
       h(
         "table.waterfall",
         {},
-        h("caption.hidden", {}, "Stages of the way of an order, by mean, with their percentiles"),
+        h("caption.hidden", {}, say("Stages of the way of an order, by mean, with their percentiles")),
         h(
           "thead",
           {},
@@ -71,7 +75,7 @@ export class Waterfall {
       ? `the sums over ${whole(all.count)} orders are equal to the microsecond`
       : "the range cuts orders apart, so they differ a little";
     const sentence = `${added} ${inUnit(total, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
-    setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
+    setText(this.sum, this.say(all.count > 0 ? sentence : "No order with an alert was measured in this range."));
   }
 
   /** @param {string} text */

@@ -7,8 +7,9 @@ import { shownPercentile } from "../hdr.js";
 import { Detail } from "../parts/detail.js";
 import { latencyTable } from "../parts/latencies.js";
 import { histRows, rateLines } from "../parts/lines.js";
+import { UserSteps } from "../parts/usersteps.js";
 import { tabs } from "../parts/tabs.js";
-import { COMPUTATIONS, END_TO_END, PIPELINES, stepOf, workOf, workers } from "../steps.js";
+import { COMPUTATIONS, END_TO_END, PIPELINES, stepOf, stepsOf, workOf, workers } from "../steps.js";
 
 /** @import {Hist} from "../hdr.js" */
 /** @import {RunModel} from "../model.js" */
@@ -28,6 +29,7 @@ export class ComputationsPage {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
+    this.steps = stepsOf(app.model, COMPUTATIONS);
     this.latencies = latencyTable("Latency of each computation", "computation");
     this.rates = table({
       caption: "Throughput of each computation",
@@ -43,7 +45,7 @@ export class ComputationsPage {
       chart: new TimeChart({
         title,
         unit: "log scale",
-        lines: rateLines(COMPUTATIONS.map((step) => step.title)),
+        lines: rateLines(this.steps.map((step) => step.title)),
         log: true,
         tick: axisLatency,
         text: latency,
@@ -51,6 +53,7 @@ export class ComputationsPage {
         height: 220,
       }),
     }));
+    this.userSteps = new UserSteps(app);
     this.element = h(
       "div",
       {},
@@ -58,6 +61,7 @@ export class ComputationsPage {
       h(
         "div.grid",
         {},
+        this.userSteps.element,
         h("div.full", {}, this.latencies.element),
         this.charts.map(({ chart }) => h("div.half", {}, chart.element)),
         h("div.full", {}, this.rates.element),
@@ -68,20 +72,21 @@ export class ComputationsPage {
   /** @param {View} view */
   update(view) {
     const { app } = this;
+    this.userSteps.update(view);
     /** @param {TimedStep} step */
     const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
     this.latencies.set([
-      ...COMPUTATIONS.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
+      ...this.steps.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
       { title: { text: PIPELINES[0].title, href: app.href("pipeline", PIPELINES[0].id) }, hist: view.hist(END_TO_END) },
     ]);
     for (const { chart, figure } of this.charts) {
-      const values = COMPUTATIONS.map((step) => figure(view.hist(step.latency)));
-      const said = COMPUTATIONS.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
+      const values = this.steps.map((step) => figure(view.hist(step.latency)));
+      const said = this.steps.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
       chart.update(
         view,
         histRows(
           view,
-          COMPUTATIONS.map(({ over }) => over),
+          this.steps.map(({ over }) => over),
           figure,
         ),
         { label: "range", values },
@@ -89,7 +94,7 @@ export class ComputationsPage {
       );
     }
     this.rates.setRows(
-      COMPUTATIONS.flatMap((step) =>
+      this.steps.flatMap((step) =>
         step.throughput.map(({ title, of }) => [
           link(step),
           title,
@@ -129,17 +134,21 @@ export class ComputationPage {
     const { app } = this;
     this.detail?.update(view);
     this.others.set([
-      ...PIPELINES.map(({ id, title, latency: of }) => ({
+      ...stepsOf(view.model, PIPELINES).map(({ id, title, latency: of }) => ({
         title: { text: title, href: app.href("pipeline", id) },
         hist: view.hist(of),
       })),
-      ...COMPUTATIONS.filter((step) => step !== this.step).map(({ id, title, latency: of }) => ({
-        title: { text: title, href: app.href("computations", id) },
-        hist: view.hist(of),
-      })),
+      ...stepsOf(view.model, COMPUTATIONS)
+        .filter(({ id }) => id !== this.step?.id)
+        .map(({ id, title, latency: of }) => ({
+          title: { text: title, href: app.href("computations", id) },
+          hist: view.hist(of),
+        })),
     ]);
     const doing = workers(view.model).filter((source) => this.step && source.startsWith(this.step.workers));
-    this.workers.setRows(doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source)]));
+    this.workers.setRows(
+      doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source, view.model)]),
+    );
   }
 
   release() {
@@ -151,7 +160,7 @@ export class ComputationPage {
 function siblings(app, current) {
   return tabs(
     "Computations",
-    [{ id: "", title: "All" }, ...COMPUTATIONS].map(({ id, title }) => ({
+    [{ id: "", title: "All" }, ...stepsOf(app.model, COMPUTATIONS)].map(({ id, title }) => ({
       title,
       href: app.href("computations", id),
       current: id === current,

@@ -21,6 +21,7 @@ import {
 } from "../parts/lines.js";
 import { ALERTS, COMMITTED, DUE, END_TO_END, FAILED, PROCESSED, SEND_LAG, SENT, SERVICE, metric } from "../steps.js";
 import { View } from "../view.js";
+import { countedHow, inWordsOf } from "../words.js";
 
 /** @import {LagPoint} from "../facts.js" */
 /** @import {Hist} from "../hdr.js" */
@@ -64,7 +65,7 @@ export class OverviewPage {
     this.figures = keyFigures([
       "messages offered",
       "processed",
-      "alerts",
+      inWordsOf(app.model, "alerts"),
       "lag",
       ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
       "max",
@@ -80,7 +81,9 @@ export class OverviewPage {
       actions,
     });
     this.rates = rateChart("Throughput", "messages/s", THROUGHPUT, actions);
-    this.alerts = rateChart("Alerts", "alerts/s", ALERTED, actions);
+    this.alerted = ALERTED.map(({ title, of }) => ({ title: inWordsOf(app.model, title), of }));
+    const [alerts, perSecond] = ["Alerts", "alerts/s"].map((text) => inWordsOf(app.model, text));
+    this.alerts = rateChart(alerts, perSecond, this.alerted, actions);
     this.lag = new TimeChart({
       title: "Lag",
       unit: "messages, the highest in each bin",
@@ -104,7 +107,7 @@ export class OverviewPage {
     this.triple = latencyTable("The triple of latencies", "from, to");
     this.result = h("div.full");
     this.counts = table({
-      caption: "Messages and alerts",
+      caption: inWordsOf(app.model, "Messages and alerts"),
       columns: [{ title: "" }, { title: "in the range", numeric: true }, { title: "a second", numeric: true }],
     });
     this.notes = table({
@@ -135,7 +138,7 @@ export class OverviewPage {
     const hist = view.hist(END_TO_END);
     const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
     this.#figures(view, hist, points.at(-1));
-    setText(this.about, aboutLatencies(view));
+    setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
     const bins = view.histBins({ name: END_TO_END.name });
     this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
     this.lag.update(
@@ -146,7 +149,7 @@ export class OverviewPage {
     );
     for (const { chart, counters } of [
       { chart: this.rates, counters: THROUGHPUT },
-      { chart: this.alerts, counters: ALERTED },
+      { chart: this.alerts, counters: this.alerted },
     ]) {
       const selectors = counters.map(({ of }) => of);
       chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
@@ -168,7 +171,7 @@ export class OverviewPage {
     show(this.result, view.judged);
     this.counts.setRows(
       COUNTS.filter(({ of }) => view.has(of)).map(({ title, of, less }) => [
-        title,
+        inWordsOf(view.history, title),
         whole((view.grown(of) ?? 0) - (less ? (view.grown(less) ?? 0) : 0)),
         rate((view.rate(of) ?? 0) - (less ? (view.rate(less) ?? 0) : 0)),
       ]),
@@ -178,7 +181,7 @@ export class OverviewPage {
         elapsed((ms - view.begin) / 1000),
         clockTime(ms),
         kind === "phase" ? name : `${kind}: ${name}`,
-        text,
+        kind === "limits" ? inWordsOf(view.history, text) : text,
       ]),
     );
     this.findings.update(view);
@@ -246,5 +249,5 @@ function lagSummary(view, points) {
   const most = points.reduce((found, point) => (point.value > found.value ? point : found), points[0]);
   const newest = counted(points[points.length - 1].value, "message");
   const when = elapsed((most.to - view.begin) / 1000);
-  return `${newest} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; the job counts live, up to 2 s late`;
+  return `${newest} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; ${countedHow(view.history)}`;
 }

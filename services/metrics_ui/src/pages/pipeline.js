@@ -5,8 +5,20 @@ import { h, setText, table } from "../dom.js";
 import { NONE, latency } from "../format.js";
 import { latencyTable } from "../parts/latencies.js";
 import { Detail } from "../parts/detail.js";
+import { Partitions } from "../parts/partitions.js";
 import { tabs } from "../parts/tabs.js";
-import { COMPUTATIONS, END_TO_END, PIPELINES, STAGES, stageLatency, stepOf, workOf, workers } from "../steps.js";
+import { inWordsOf } from "../words.js";
+import {
+  COMPUTATIONS,
+  END_TO_END,
+  PIPELINES,
+  STAGES,
+  stageLatency,
+  stagesOf,
+  stepsOf,
+  workOf,
+  workers,
+} from "../steps.js";
 
 /** @import {RunModel} from "../model.js" */
 /** @import {App, SourceData} from "../types.js" */
@@ -16,15 +28,20 @@ export class PipelinePage {
   /** @param {App} app @param {string} item which pipeline; the first if it is empty */
   constructor(app, item) {
     this.app = app;
-    const step = stepOf(app.model, "pipeline", item) ?? PIPELINES[0];
+    const pipelines = stepsOf(app.model, PIPELINES);
+    const step = pipelines.find(({ id }) => id === item) ?? pipelines[0];
     this.title = "Pipeline";
-    const links = PIPELINES.map(({ id, title }) => ({
+    const links = pipelines.map(({ id, title }) => ({
       title,
       href: app.href("pipeline", id),
       current: id === step.id,
     }));
-    this.waterfall = new Waterfall(STAGES.map((stage) => ({ ...stage, href: app.href("computations", stage.id) })));
+    this.waterfall = new Waterfall(
+      stagesOf(app.model).map((stage) => ({ ...stage, href: app.href("computations", stage.id) })),
+      (text) => inWordsOf(app.model, text),
+    );
     this.clock = h("p.summary");
+    this.partitions = new Partitions();
     this.detail = new Detail(step, app.actions);
     this.computations = latencyTable("Computations of this pipeline", "computation");
     this.workers = table({
@@ -42,6 +59,7 @@ export class PipelinePage {
       tabs("Pipelines", links),
       h("p.about", {}, step.about),
       h("section", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum, this.clock),
+      this.partitions.element,
       this.detail.element,
       h("div.grid", {}, h("div.full", {}, this.computations.element), h("div.full", {}, this.workers.element)),
     );
@@ -54,13 +72,16 @@ export class PipelinePage {
       STAGES.map(({ stage }) => view.hist(stageLatency(stage))),
       view.hist(END_TO_END),
     );
+    this.partitions.update(view);
     setText(this.clock, clockSentence(view.model));
     this.detail.update(view);
     this.computations.set(
-      COMPUTATIONS.filter(({ latency: of }) => view.has(of)).map(({ id, title, latency: of }) => ({
-        title: { text: title, href: app.href("computations", id) },
-        hist: view.hist(of),
-      })),
+      stepsOf(view.model, COMPUTATIONS)
+        .filter(({ latency: of }) => view.has(of))
+        .map(({ id, title, latency: of }) => ({
+          title: { text: title, href: app.href("computations", id) },
+          hist: view.hist(of),
+        })),
     );
     const clocks = new Map(view.model.sources.map((source) => [source.source, source]));
     this.workers.setRows(
@@ -68,7 +89,7 @@ export class PipelinePage {
         const known = clocks.get(source);
         return [
           { text: source, href: app.href("workers", source) },
-          workOf(source),
+          workOf(source, view.model),
           errorText(known),
           known ? (known.clock_synchronised ? "yes" : "no") : NONE,
         ];

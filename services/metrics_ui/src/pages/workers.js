@@ -8,6 +8,7 @@ import { latencyTable } from "../parts/latencies.js";
 import { gaugeRows, rateLines, rateOverall, rateRows } from "../parts/lines.js";
 import { tabs } from "../parts/tabs.js";
 import {
+  ALERTS,
   COMPUTATIONS,
   CPU,
   MEMORY,
@@ -16,6 +17,7 @@ import {
   histogramsOf,
   plainName,
   stepOf,
+  stepsOf,
   workOf,
   workers,
 } from "../steps.js";
@@ -102,7 +104,7 @@ export class WorkerPage {
     this.histograms.set(
       histogramsOf(view.model, source).map((selector) => ({ title: titleOf(selector), hist: view.hist(selector) })),
     );
-    const done = COMPUTATIONS.filter(
+    const done = stepsOf(view.model, COMPUTATIONS).filter(
       ({ workers: kind, latency: selector }) => source.startsWith(kind) && view.has(selector),
     );
     this.computations.element.hidden = done.length === 0;
@@ -216,7 +218,8 @@ function workerTable(caption) {
 /** @param {View} view @param {App} app @param {string} source @returns {Cell[]} */
 function row(view, app, source) {
   const own = { source };
-  const messages = [SENT, PROCESSED].map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
+  const counted = view.model.system ? [SENT, PROCESSED, ALERTS] : [SENT, PROCESSED];
+  const messages = counted.map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
   const ownCpu = { name: CPU.name, labels: own };
   const cpu = view.flowed(ownCpu);
   const cpuRate = view.rate(ownCpu);
@@ -225,7 +228,7 @@ function row(view, app, source) {
   const count = messages ? (view.flowed(messages) ?? 0) : 0;
   return [
     { text: source, href: app.href("workers", source) },
-    workOf(source),
+    workOf(source, view.model),
     messages ? whole(view.rate(messages)) : NONE,
     cpuRate === null ? NONE : fixed(cpuRate, 2),
     cpu !== null && count > 0 ? fixed((cpu * 1e6) / count, 2) : NONE,

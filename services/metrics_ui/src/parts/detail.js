@@ -35,7 +35,7 @@ export class Detail {
     this.throughput = units.map((unit) => {
       const counters = step.throughput.filter((counter) => counter.unit === unit);
       const lines = rateLines(counters.map(({ title }) => title));
-      const title = unit === "alerts/s" ? "Alerts" : "Throughput";
+      const title = { "alerts/s": "Alerts", "outputs/s": "Outputs" }[unit] ?? "Throughput";
       return {
         chart: new TimeChart({ title, unit, lines, tick: axisNumber, text: rate, actions, height: 160 }),
         counters,

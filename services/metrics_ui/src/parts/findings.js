@@ -3,6 +3,7 @@
 import { h, setText } from "../dom.js";
 import { factsOf } from "../facts.js";
 import { counted } from "../format.js";
+import { inWordsOf } from "../words.js";
 import { findings } from "../rules.js";
 
 /** @import {RunModel} from "../model.js" */
@@ -27,7 +28,7 @@ export class Findings {
 
   /** @param {import("../view.js").View} view */
   update(view) {
-    const found = findings(factsOf(view));
+    const found = findings(factsOf(view)).map((each) => ({ ...each, text: inWordsOf(view.history, each.text) }));
     const problems = found.filter(({ level }) => level === "problem").length;
     const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
     setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);

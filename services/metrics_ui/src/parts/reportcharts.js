@@ -21,8 +21,10 @@ import {
   rateSummary,
 } from "./lines.js";
 import { measuredPart } from "../phases.js";
-import { END_TO_END, PROCESSED, SEND_LAG, SENT, SERVICE, STAGES, stageLatency } from "../steps.js";
+import { END_TO_END, PROCESSED, SEND_LAG, SENT, SERVICE, STAGES, stageLatency, stagesOf } from "../steps.js";
 import { View } from "../view.js";
+import { countedHow, inWordsOf } from "../words.js";
+import { Partitions } from "./partitions.js";
 
 /** @import {RunModel} from "../model.js" */
 /** @import {Actions, Part, ReportData} from "../types.js" */
@@ -105,7 +107,11 @@ export class ReportCharts {
     });
     this.cpus = this.#seriesChart("CPUs in use", "cpus", actions);
     this.pressure = this.#seriesChart("Time waited for a resource, and stolen", "pressure", actions);
-    this.waterfall = new Waterfall(STAGES.map((stage) => ({ ...stage, href: "#" })));
+    this.waterfall = new Waterfall(
+      stagesOf(model).map((stage) => ({ ...stage, href: "#" })),
+      (text) => inWordsOf(model, text),
+    );
+    this.partitions = new Partitions();
     this.triple = latencyTable("The triple of latencies", "from, to");
     this.element = h(
       "main",
@@ -129,6 +135,7 @@ export class ReportCharts {
         h("div.half", {}, this.rates.element, this.lag.element),
         h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
         h("div.full", {}, this.triple.element),
+        h("div.full", {}, this.partitions.element),
         h("div.half", {}, this.cpus.chart.element),
         h("div.half", {}, this.pressure.chart.element),
       ),
@@ -143,6 +150,7 @@ export class ReportCharts {
     const view = new View(model, { ...shown, whole: false }, span);
     this.#figures(new View(model, { ...judged, whole: false }, span), view);
     this.#over(view);
+    this.partitions.update(view);
     this.#machine(view);
   }
 
@@ -209,7 +217,7 @@ export class ReportCharts {
       view,
       lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
       { label: "at the end", values: [points.at(-1)?.value ?? null] },
-      `${whole(most)} messages at most were sent and not yet processed; the job counts live, up to 2 s late`,
+      `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`,
     );
   }
 

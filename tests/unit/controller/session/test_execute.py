@@ -22,6 +22,7 @@ from market_spread.controller.session import execute
 from market_spread.controller.session.execute import launch
 from market_spread.controller.session.metrics_page import RunNotes
 from market_spread.metrics_aggregator.http.archive import Archive
+from market_spread.metrics_aggregator.model.events import check_note
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from tests.support.clock import ManualClock
@@ -182,6 +183,41 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
     assert f"to watch 127.0.0.1:5: look into {story.run_folder.name}\n" in story.text.getvalue()
     assert "metrics page: http://127.0.0.1:6\n" in story.text.getvalue()
     assert story.text.getvalue().rstrip().endswith("report.html")
+
+
+PIPELINE = """
+from market_spread.streaming import Map, Sink, Source, Text
+
+def words():
+    cut = Map("cut " + "x" * {letters}, {{"word": lambda row: row.text}})
+    return Source("words", Text()).to(cut).to_sink(Sink("counts", Text("{{word}}")), name="words")
+"""
+
+
+@pytest.mark.parametrize("letters", [2, 9000])
+def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(tmp_path: Path, letters: int) -> None:
+    (tmp_path / "pipeline.py").write_text(PIPELINE.format(letters=letters))
+    (tmp_path / "workload.yaml").write_text(
+        "{name: words, seed: 1, load: {profile: constant, messages_per_s: 10, duration_s: 10}, "
+        "warm_up: {duration_s: 4, settle_s: 2}, system: {pipeline: 'pipeline.py:words'}, "
+        "input: [{topic: words, from: {file: words.txt}}], output: [{topic: counts}]}"
+    )
+    notes = RunNotes("r1", clock=ManualClock(1))
+
+    execute._introduce(read_workload(tmp_path / "workload.yaml"), notes)
+
+    (note,) = (note for note in notes.waiting if note.kind == "system")
+    check_note(note)
+    steps = f"words\n  source words: text\n    map cut {'x' * letters}\n  sink counts"
+    assert (note.name, note.text) == ("pipeline", steps[:2000])
+
+
+def test_of_our_own_application_no_system_is_noted() -> None:
+    notes = RunNotes("r1", clock=ManualClock())
+
+    execute._introduce(read_workload(QUICK), notes)
+
+    assert [note.kind for note in notes.waiting] == ["title", "limits"]
 
 
 def test_kept_page_is_served_until_told_and_then_all_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_a_rehearsal_reads_the_same_and_writes_elsewhere(tmp_path: Path) -> None
 def test_a_standby_tells_nothing_of_a_checkpoint_that_is_not_its_own() -> None:
     def told(phase: "Phase.ValueType") -> int:
         recorder = Recorder(source="job_1", clock=ManualClock(), run_id="")
-        _record(recorder, 5.0, JobState(phase=phase))
+        _record(recorder, 5.0, JobState(phase=phase), lambda ends: None)
         return sum(len(push.counters) + len(push.gauges) for push in recorder.take())
 
     assert told(Phase.PHASE_IDLE) == 0

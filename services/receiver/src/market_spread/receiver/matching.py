@@ -24,12 +24,13 @@ Receipt = tuple[Record, int]
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message that was sent: its number in the run, its times, and its partition as an alert's symbol."""
+    """A message that was sent: its number in the run, its times, the number of its topic and its partition."""
 
     number: int
     intended_us: int
     sent_us: int
-    symbol: str
+    topic: int
+    partition: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Matcher:
         """How messages and outputs name the message, by topic."""
         self.inputs = inputs
         self.outputs = outputs
-        self._topics = {topic: number for number, topic in enumerate(outputs)}
+        self._topics = {topic: number for of in (inputs, outputs) for number, topic in enumerate(of)}
         self._clock = clock
         self._messages: dict[str, _Message] = {}
         self._waiting: dict[str, list[_Output]] = {}  # by id, the longest first
@@ -96,13 +97,13 @@ class Matcher:
 
     def _take(self, topic: str, partition: int, records: list[Record]) -> Iterator[tuple[str, _Message]]:
         """Keep the messages among the records, each told with its id."""
-        find, symbol = self.inputs[topic], f"P{partition:05d}"
+        find, of = self.inputs[topic], self._topics[topic]
         for record in records:
             headers = dict(record.headers)
             if ID_HEADER not in headers:
                 continue  # somebody else's
             number, intended_us, sent_us = (int(headers[name]) for name in OUR_HEADERS)
-            message, id_ = _Message(number, intended_us, sent_us, symbol), find(record)
+            message, id_ = _Message(number, intended_us, sent_us, of, partition), find(record)
             if id_ is None:
                 raise UsageError(
                     f"{topic}/{partition}, offset {record.offset}: message {message.number} has no id where the "
@@ -119,12 +120,16 @@ class Matcher:
 
 
 def _alert(message: _Message, topic: int, record: Record, received_us: int) -> bytes:
-    """The alert of an output. Without stamps in its headers all of its time is up to the broker's append, if told."""
+    """The alert of an output. Without stamps in its headers all of its time is up to the broker's append, if told.
+
+    Its account is the number of the message's topic, its price the partition, and so is its symbol.
+    """
     stamps = {name: int(value) for name, value in record.headers if name in _STAMPS and value and value.isdigit()}
     appended_us = received_us if record.appended_ms is None else record.appended_ms * 1000
     emitted_us = min(max(stamps.get(EMITTED_HEADER, appended_us), message.sent_us), received_us)
     read_us = min(max(stamps.get(READ_HEADER, message.sent_us), message.sent_us), emitted_us)
-    order = f"A{output_number(message.number, topic):010d}{message.symbol}B{0:06d}+{0:08d}{0:010d}"
+    number, place = output_number(message.number, topic), f"P{message.partition:05d}B{message.topic:06d}"
+    order = f"A{number:010d}{place}+{0:08d}{message.partition:010d}"
     quote = f"{0:010d}{0:010d}{0:012d}"
     times = f"{message.intended_us:016d}{message.sent_us:016d}{read_us:016d}{emitted_us:016d}"
     return f"{order}{quote}{times}".encode()

@@ -15,10 +15,11 @@ from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongS
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
+from market_spread.common.telemetry.partitions import partition_label
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.columns import Fields
-from market_spread.common.wire.layout import ALERT, BUCKETS_MAX, DECISION, InvalidReason, Layout
+from market_spread.common.wire.layout import ALERT, BUCKETS_MAX, DECISION, OUTPUTS_OF_TOPIC, InvalidReason, Layout
 from market_spread.common.wire.ledger import LedgerColumns, encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
 from market_spread.receiver.matching import Matcher
@@ -219,6 +220,8 @@ class Receiving:
             after = len(self._tally.unreadable), len(self._decisions.unreadable)
             self._positions |= positions
         self._record(*alerted, after[0] - before[0], reasons)
+        if self._matcher is not None and (measured := alerted[0].get(RunPhase.MEASURED)) is not None:
+            self._record_partitions(self._matcher, alerts.rows[measured.chosen], measured.end_to_end)
         self._record_decisions(*decided, after[1] - before[1])
         self._take_at_ns = self._clock.monotonic_ns() + _TAKE_EVERY_NS
 
@@ -271,6 +274,20 @@ class Receiving:
         record.counter(metric_names.ALERTS_UNREADABLE).add(unreadable)
         for reason, count in reasons.items():
             record.counter(metric_names.INVALID_RECORDS, reason=reason).add(count)
+
+    def _record_partitions(self, matcher: Matcher, rows: Bytes2D, latencies_us: Int64s) -> None:
+        """Of the measured outputs alone, as there may be many partitions."""
+        fields, inputs, outputs = Fields.of_rows(ALERT, rows), (*matcher.inputs,), (*matcher.outputs,)
+        order_id, topic, partition = (fields.number(name) for name in ("order_id", "account", "price"))
+        places, of_place = np.unique([order_id // OUTPUTS_OF_TOPIC, topic, partition], axis=1, return_inverse=True)
+        for number, (output, of, at) in enumerate(places.T.tolist()):
+            self._recorder.histogram(
+                metric_names.PARTITION_LATENCY,
+                phase=RunPhase.MEASURED.value,
+                topic=inputs[of],
+                partition=partition_label(at, len(inputs) * len(outputs)),
+                output=outputs[output],
+            ).record_us(latencies_us[of_place == number])
 
     def _record_decisions(self, firsts: Mapping[RunPhase, Int64s], duplicated: int, unreadable: int) -> None:
         """Only what there is, so that a run without decisions does not show any."""

@@ -29,11 +29,15 @@ class RunPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlertLatencies:
-    """Latencies of alerts, microseconds (n,). The stages add up to `end_to_end`, all but the first to `service`."""
+    """Latencies of alerts, microseconds (n,). The stages add up to `end_to_end`, all but the first to `service`.
+
+    chosen: which of those that were given these are.
+    """
 
     end_to_end: Int64s
     service: Int64s
     stages: dict[str, Int64s]
+    chosen: npt.NDArray[np.bool_]
 
 
 class Tally:
@@ -83,6 +87,7 @@ class Tally:
                 end_to_end=(received_us - intended)[chosen],
                 service=(received_us - sent)[chosen],
                 stages={stage: values[chosen] for stage, values in stages.items()},
+                chosen=chosen,
             )
             self.alerts[phase] += int(chosen.sum())
             self.end_to_end[phase].record(firsts[phase].end_to_end)

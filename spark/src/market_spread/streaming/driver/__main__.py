@@ -17,6 +17,7 @@ from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us
 from market_spread.common.telemetry import metrics
+from market_spread.common.telemetry.partitions import record_committed
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.checkpoint import (
@@ -29,6 +30,7 @@ from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.engine import EarlyEnd, SparkEngine
 from market_spread.streaming.driver.kubernetes.lease import lease_in_cluster
+from market_spread.streaming.driver.progress import Partition
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
@@ -87,6 +89,10 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     early_end = EarlyEnd(spark, broker, counts, clock) if is_local and config.mode == REAL_TIME else None
     short_s = mode.warm_up_batch_s
     state_partitions = config.shuffle_partitions if pipeline.stream.state else 0
+    # A pipeline of somebody's own begins with empty topics. Nobody asks for ours.
+    topics_read = counts if ":" in config.application else {}
+    begin = {(topic, number): 0 for topic, count in topics_read.items() for number in range(count)}
+    record = partial(record_committed, recorder, begin, len(pipeline.sources) * len(pipeline.sinks))
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config, early_end),
         slots_needed=slots_needed(config.mode, sum(counts.values()), state_partitions),
@@ -96,7 +102,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         warm_up=WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s),
         schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
-        on_change=partial(_record, recorder, config.batch_s),
+        on_change=partial(_record, recorder, config.batch_s, record=record),
         cpu_us=partial(cpu_us, children=True),
     )
     # After the session, which installs its own handler of SIGINT.
@@ -147,12 +153,15 @@ def _partition_counts(
             clock.sleep_ns(_TOPICS_POLL_NS)
 
 
-def _record(recorder: Recorder, batch_s: float, state: JobState) -> None:
+def _record(
+    recorder: Recorder, batch_s: float, state: JobState, record: Callable[[Mapping[Partition, int]], object]
+) -> None:
     if state.phase == Phase.PHASE_IDLE:
         return  # a standby has done nothing, and the other one tells of the checkpoint
     recorder.counter(metrics.JOB_RECORDS).set(state.progress.records_live)
     recorder.counter(metrics.JOB_MESSAGES).set(state.progress.messages_live)
     recorder.counter(metrics.JOB_COMMITTED).set(state.progress.messages_committed)
+    record(state.progress.offsets)
     recorder.counter(metrics.JOB_RESTARTS).set(state.restarts)
     recorder.gauge(metrics.JOB_BATCH).set(state.progress.batch_id)
     if state.progress.batches:

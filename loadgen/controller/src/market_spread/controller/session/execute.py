@@ -28,7 +28,7 @@ from market_spread.controller.exits import is_quiet, sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
-from market_spread.controller.plan.workload import in_words, run_limits
+from market_spread.controller.plan.workload import Workload, in_words, run_limits
 from market_spread.controller.run_folder.folder import RunFolder, State, gather_logs, locked, new_run_folder
 from market_spread.controller.run_folder.manifest import Manifest
 from market_spread.controller.session.capture import Capture, finish, write_report
@@ -38,6 +38,7 @@ from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.loadgen.files.native import write_native
+from market_spread.metrics_aggregator.model.events import SENTENCE_CHARACTERS_MAX
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000
@@ -192,9 +193,7 @@ def launch(
                 line(hint)
 
         with _ended(environment, capture, notes):
-            limits = run_limits(plan.workload)
-            notes.say("title", f"{plan.workload.name}: {plan.workload.load.highest_per_s:,} messages/s")
-            notes.say("limits", plan.workload.name, in_words(limits), limits=limits)
+            _introduce(plan.workload, notes, is_here=environment.host() is not None)
             with live_progress(console, clock) as show:
 
                 def shown(progress: RunProgress) -> None:
@@ -229,6 +228,23 @@ def launch(
         if notes.waiting:  # nobody else writes the log any more
             show_page(lambda: with_notes(folder, notes.waiting, clock=clock), console)
         return result
+
+
+def _introduce(workload: Workload, notes: RunNotes, *, is_here: bool) -> None:
+    """Note what is to run, by what it is judged, and of a system that is not ours its kind, and its steps if it is here.
+
+    A pod that drives a run has no Spark.
+    """
+    limits = run_limits(workload)
+    notes.say("title", f"{workload.name}: {workload.load.highest_per_s:,} messages/s")
+    notes.say("limits", workload.name, in_words(limits), limits=limits)
+    if isinstance(workload, SystemWorkload):
+        steps = ""
+        if is_here and (pipeline := workload.system.pipeline) is not None:
+            from market_spread.streaming.applications.registry import find
+
+            steps = find(pipeline).describe()[:SENTENCE_CHARACTERS_MAX]
+        notes.say("system", workload.system.kind, steps)
 
 
 @contextmanager

@@ -64,12 +64,25 @@ DECISIONS_DUPLICATED = counter("receiver_decisions_duplicated", "Decisions after
 DECISIONS_UNREADABLE = counter(
     "receiver_decisions_unreadable", "Records in the decisions topic that are not valid decisions"
 )
+# Of systems that are not ours; topic and partition are those of the message.
+PARTITION_LATENCY = histogram(
+    "receiver_partition_end_to_end",
+    "From the intended send of a message to the receipt of its first output in a topic, by the message's partition",
+    "phase",
+    "topic",
+    "partition",
+    "output",
+)
 INVALID_RECORDS = counter("receiver_invalid", "Malformed messages that the job reported", "reason")
 
 # Spark job
 JOB_RECORDS = counter("job_records_read", "Kafka records that the job has read; live")
 JOB_MESSAGES = counter("job_messages_processed", "Messages that the job has processed; live")
 JOB_COMMITTED = counter("job_messages_committed", "Messages in committed batches; exact")
+# Of systems that are not ours.
+PARTITION_COMMITTED = counter(
+    "job_partition_committed", "Records of a partition that the system has committed", "topic", "partition"
+)
 JOB_BATCH = gauge("job_batch_id", "Number of the newest committed batch")
 JOB_COMMIT = gauge("job_commit_seconds", "From the end of the trigger to the commit of the newest batch")
 JOB_RESTARTS = counter("job_restarts", "Starts of the query after a failure")

@@ -1,4 +1,4 @@
-"""What went on in a run: its title, its limits, its phases, its verdict, events."""
+"""What went on in a run: its title, its limits, its system, its phases, its verdict, events."""
 
 from typing import Literal
 
@@ -14,9 +14,9 @@ FAILED_MAX = 100
 ROWS_MAX = 100
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
-KINDS = ("title", "limits", "phase", "verdict", "event")
+KINDS = ("title", "limits", "system", "phase", "verdict", "event")
 
-NoteKind = Literal["title", "limits", "phase", "verdict", "event"]
+NoteKind = Literal["title", "limits", "system", "phase", "verdict", "event"]
 
 
 NoteKey = tuple[int, str, str]

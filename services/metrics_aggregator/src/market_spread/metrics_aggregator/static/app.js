@@ -510,6 +510,14 @@
     get limits() {
       return this.notes.findLast(({ kind }) => kind === "limits")?.limits ?? {};
     }
+    /**
+     * The system under test, if it is not ours: its kind, and the steps of a pipeline as its user named them.
+     * @returns {{kind: string, steps: string[]} | null}
+     */
+    get system() {
+      const said = this.notes.findLast(({ kind }) => kind === "system");
+      return said ? { kind: said.name, steps: said.text.split("\n").slice(1) } : null;
+    }
     /** How many hosts, and so clocks, the processes are known to be on. */
     get hosts() {
       return new Set(this.sources.map(({ host }) => host).filter(Boolean)).size;
@@ -1994,7 +2002,7 @@
       this.throughput = units.map((unit) => {
         const counters = step.throughput.filter((counter) => counter.unit === unit);
         const lines = rateLines(counters.map(({ title: title2 }) => title2));
-        const title = unit === "alerts/s" ? "Alerts" : "Throughput";
+        const title = { "alerts/s": "Alerts", "outputs/s": "Outputs" }[unit] ?? "Throughput";
         return {
           chart: new TimeChart({ title, unit, lines, tick: axisNumber, text: rate, actions, height: 160 }),
           counters
@@ -2070,13 +2078,38 @@
     return `${counted(all, "sample")} in ${counted(bins.length, "bin")}, from ${latency(least)} to ${latency(most)}`;
   }
 
-  // src/parts/tabs.js
-  function tabs(label, links) {
-    return h(
-      "nav.tabs",
-      { "aria-label": label },
-      links.map(({ title, href, current }) => h("a", { href, "aria-current": current ? "page" : null }, title))
-    );
+  // src/intervals.js
+  function middle({ start, end }) {
+    return (start + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start, end }, { from, to }) {
+    if (end <= start) return start >= from && start < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
+
+  // src/words.js
+  var WORDS = [
+    [/\b([Aa])n order\b/g, "$1 message"],
+    [/\border(s?)\b/g, "message$1"],
+    [/\bOrder(s?)\b/g, "Message$1"],
+    [/\balert(s?)\b/g, "output$1"],
+    [/\bAlert(s?)\b/g, "Output$1"],
+    [/\bSpark\b/g, "the system"]
+  ];
+  function inWordsOf(model, text) {
+    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
+  }
+  function countedHow({ system }) {
+    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
   }
 
   // src/steps.js
@@ -2095,6 +2128,8 @@
   var PROCESSED = metric("job_messages_processed_total");
   var COMMITTED = metric("job_messages_committed_total");
   var ALERTS = metric("receiver_alerts_total");
+  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
+  var PARTITION_COMMITTED = metric("job_partition_committed_total");
   var CPU = metric("process_cpu_seconds_total");
   var MEMORY = metric("process_memory_bytes");
   var STAGES = [
@@ -2135,6 +2170,7 @@
       id: "send",
       title: "Send lag, orders with an alert",
       about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
       ...stage("send_lag"),
       throughput: [OFFERED],
       workers: "sender"
@@ -2154,6 +2190,7 @@
       id: "ingest",
       title: "Broker and read",
       about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
       ...stage("ingest"),
       throughput: [READ],
       workers: "job"
@@ -2163,6 +2200,7 @@
       id: "compute",
       title: "Computation",
       about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
       ...stage("compute"),
       throughput: [DONE],
       workers: "job"
@@ -2172,6 +2210,7 @@
       id: "deliver",
       title: "Sink and delivery",
       about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
       ...stage("delivery"),
       throughput: [ALERTED],
       workers: "receiver"
@@ -2190,13 +2229,35 @@
     const pushed = [...model.series.values()].map(({ labels }) => labels.source);
     return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
   }
+  function stepsOf(model, steps) {
+    if (!model.system) return steps;
+    return steps.map((step) => ({
+      ...step,
+      title: inWordsOf(model, step.title),
+      about: step.aboutSystem ?? inWordsOf(model, step.about),
+      throughput: throughputOf(model, step.throughput)
+    }));
+  }
+  function throughputOf(model, throughput) {
+    return throughput.filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS).map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
+  }
+  function stagesOf(model) {
+    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
+  }
   var WORK = [
     { kind: "sender", work: "offers the load" },
     { kind: "receiver", work: "takes the alerts" },
     { kind: "job", work: "runs the pipeline in Spark" }
   ];
-  function workOf(source) {
-    return WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "";
+  var JOB_OF_SYSTEM = {
+    pipeline: "runs your pipeline in Spark",
+    attached: "watches your system, whose CPU and memory are not seen"
+  };
+  function workOf(source, model) {
+    if (model.system && source.startsWith("job")) {
+      return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
+    }
+    return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
   }
   var MAIN_LATENCY = [
     { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
@@ -2211,22 +2272,208 @@
       level: "worker",
       id: source,
       title: source,
-      about: workOf(source),
+      about: workOf(source, model),
       latency: main && own(main),
       over: main ? [own({ name: main.name })] : [],
-      throughput: counters.map((counter) => ({ ...counter, of: own(counter.of) })),
+      throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
       workers: source
     };
   }
   function stepOf(model, level, id) {
     if (level === "worker") return workerStep(model, id);
-    return (level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
+    return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
   }
   function histogramsOf(model, source) {
     return [...model.series.values()].filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up").map(({ name, labels }) => ({ name, labels: { ...labels } }));
   }
   function plainName(name) {
     return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
+  }
+
+  // src/partitions.js
+  var OTHERS = "others";
+  var ODD = 3;
+  function places(model) {
+    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
+    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
+    for (const [name, place] of placesOf(model.find(SENT.name))) {
+      if (!joined.includes(place.topic)) found.set(name, place);
+    }
+    return [...found.values()].sort(
+      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
+    );
+  }
+  function partitionFigures(view) {
+    const known = places(view.model);
+    return known.map((place) => {
+      const sent = sentTo(view.model, place, known);
+      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
+      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
+      return {
+        name: nameOf(place),
+        sent: view.rate(sent),
+        committed: view.rate(committed),
+        outputs: outputRate(view, answered),
+        ...backlog(view, sent, committed),
+        hist: view.hist(answered)
+      };
+    });
+  }
+  function outputLatencies(view) {
+    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
+    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
+    return [...outputs].sort().flatMap((output) => [
+      { name: output, hist: hist({ output }) },
+      ...places(view.model).map((place) => ({
+        name: `${output}, of ${nameOf(place)}`,
+        hist: hist({ output, ...place })
+      }))
+    ]);
+  }
+  function outputRate(view, of) {
+    if (!view.has(PARTITION_LATENCY)) return null;
+    const series = (
+      /** @type {HistogramSeries[]} */
+      view.series(of)
+    );
+    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+    return count * 1e3 / (view.flow.to - view.flow.from);
+  }
+  function oddPartitions(figures2, beginMs) {
+    if (figures2.length < 2) return [];
+    const said = [];
+    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
+      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+      said.push(
+        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+      );
+    }
+    const timed = figures2.filter(({ hist }) => supports(hist, 50));
+    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
+    if (others.length > 0) {
+      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
+      if (p50Us > ODD * restUs) {
+        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
+      }
+    }
+    return said;
+  }
+  function backlog(view, sent, committed) {
+    const found = { behind: (
+      /** @type {number | null} */
+      null
+    ), most: (
+      /** @type {number | null} */
+      null
+    ) };
+    const times2 = { mostMs: 0, stoodMs: 0 };
+    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times2 };
+    const done = view.totalBins(committed);
+    const grown = view.rateBins(committed);
+    let standing = 0;
+    view.totalBins(sent).forEach(({ from, to, value }, at) => {
+      const there = done[at].value;
+      if (value === null || there === null) return;
+      found.behind = Math.max(0, Math.round(value - there));
+      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
+      times2.stoodMs = Math.max(times2.stoodMs, standing);
+      if (found.most === null || found.behind > found.most) [found.most, times2.mostMs] = [found.behind, to];
+    });
+    return { ...found, ...times2 };
+  }
+  function sentTo(model, { topic, partition }, known) {
+    const own = new Set(known.map(nameOf));
+    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
+  }
+  function placesOf(series) {
+    return new Map(
+      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
+    );
+  }
+  function nameOf({ topic, partition }) {
+    return `${topic}/${partition}`;
+  }
+  function numberOf({ partition }) {
+    return partition === OTHERS ? Infinity : Number(partition);
+  }
+
+  // src/usersteps.js
+  var TIMED_IN = [
+    { kind: "source", id: "ingest", title: "Broker and read" },
+    { kind: "sink", id: "deliver", title: "Sink and delivery" },
+    { kind: "", id: "compute", title: "Computation" }
+  ];
+  function userSteps(view) {
+    const lines = (view.history.system?.steps ?? []).map((line) => line.trim()).filter(Boolean);
+    const sources = lines.filter((line) => line.startsWith("source "));
+    return lines.map((line) => {
+      const { kind, id, title } = TIMED_IN.find((each) => line.startsWith(each.kind && `${each.kind} `)) ?? TIMED_IN[2];
+      const name = line.slice(kind.length + 1).split(":")[0];
+      const rates = { into: (
+        /** @type {number | null} */
+        null
+      ), out: (
+        /** @type {number | null} */
+        null
+      ) };
+      if (kind === "source") {
+        rates.into = view.rate({ name: SENT.name, labels: { topic: topicOf(view, SENT.name, "topic", name) } });
+        rates.out = sources.length === 1 ? view.rate(RECORDS) : null;
+      } else if (kind === "sink") {
+        rates.out = outputRate(view, {
+          name: PARTITION_LATENCY.name,
+          labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) }
+        });
+      }
+      return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
+    });
+  }
+  function topicOf(view, metric2, label, name) {
+    const topics = view.model.find(metric2).map(({ labels }) => labels[label]);
+    return topics.find((topic) => topic === name) ?? topics.find((topic) => topic.endsWith(name)) ?? name;
+  }
+
+  // src/parts/usersteps.js
+  var ABOUT = "Spark fuses steps without state into one task, so what passes from one step to the next is not seen: all between a source and a sink is timed together, and has no rates of its own. Outputs are the first of each message.";
+  var UserSteps = class {
+    /** @param {App} app */
+    constructor(app) {
+      this.app = app;
+      this.table = table({
+        caption: "Steps of the pipeline",
+        columns: [
+          { title: "step" },
+          { title: "timed in" },
+          { title: "messages/s in", numeric: true },
+          { title: "messages/s out", numeric: true }
+        ]
+      });
+      this.element = h("div.full", { hidden: true }, this.table.element, h("p.about", {}, ABOUT));
+    }
+    /** @param {View} view */
+    update(view) {
+      const steps = userSteps(view);
+      show(this.element, steps.length > 0);
+      this.table.setRows(
+        steps.map(({ text, id, title, into, out }) => [
+          text,
+          { text: title, href: this.app.href("computations", id) },
+          rate(into),
+          rate(out)
+        ])
+      );
+    }
+  };
+
+  // src/parts/tabs.js
+  function tabs(label, links) {
+    return h(
+      "nav.tabs",
+      { "aria-label": label },
+      links.map(({ title, href, current }) => h("a", { href, "aria-current": current ? "page" : null }, title))
+    );
   }
 
   // src/pages/computations.js
@@ -2239,6 +2486,7 @@
     /** @param {App} app */
     constructor(app) {
       this.app = app;
+      this.steps = stepsOf(app.model, COMPUTATIONS);
       this.latencies = latencyTable("Latency of each computation", "computation");
       this.rates = table({
         caption: "Throughput of each computation",
@@ -2254,7 +2502,7 @@
         chart: new TimeChart({
           title,
           unit: "log scale",
-          lines: rateLines(COMPUTATIONS.map((step) => step.title)),
+          lines: rateLines(this.steps.map((step) => step.title)),
           log: true,
           tick: axisLatency,
           text: latency,
@@ -2262,6 +2510,7 @@
           height: 220
         })
       }));
+      this.userSteps = new UserSteps(app);
       this.element = h(
         "div",
         {},
@@ -2269,6 +2518,7 @@
         h(
           "div.grid",
           {},
+          this.userSteps.element,
           h("div.full", {}, this.latencies.element),
           this.charts.map(({ chart }) => h("div.half", {}, chart.element)),
           h("div.full", {}, this.rates.element)
@@ -2278,19 +2528,20 @@
     /** @param {View} view */
     update(view) {
       const { app } = this;
+      this.userSteps.update(view);
       const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
       this.latencies.set([
-        ...COMPUTATIONS.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
+        ...this.steps.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
         { title: { text: PIPELINES[0].title, href: app.href("pipeline", PIPELINES[0].id) }, hist: view.hist(END_TO_END) }
       ]);
       for (const { chart, figure } of this.charts) {
-        const values = COMPUTATIONS.map((step) => figure(view.hist(step.latency)));
-        const said = COMPUTATIONS.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
+        const values = this.steps.map((step) => figure(view.hist(step.latency)));
+        const said = this.steps.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
         chart.update(
           view,
           histRows(
             view,
-            COMPUTATIONS.map(({ over }) => over),
+            this.steps.map(({ over }) => over),
             figure
           ),
           { label: "range", values },
@@ -2298,7 +2549,7 @@
         );
       }
       this.rates.setRows(
-        COMPUTATIONS.flatMap(
+        this.steps.flatMap(
           (step) => step.throughput.map(({ title, of }) => [
             link(step),
             title,
@@ -2335,17 +2586,19 @@
       const { app } = this;
       this.detail?.update(view);
       this.others.set([
-        ...PIPELINES.map(({ id, title, latency: of }) => ({
+        ...stepsOf(view.model, PIPELINES).map(({ id, title, latency: of }) => ({
           title: { text: title, href: app.href("pipeline", id) },
           hist: view.hist(of)
         })),
-        ...COMPUTATIONS.filter((step) => step !== this.step).map(({ id, title, latency: of }) => ({
+        ...stepsOf(view.model, COMPUTATIONS).filter(({ id }) => id !== this.step?.id).map(({ id, title, latency: of }) => ({
           title: { text: title, href: app.href("computations", id) },
           hist: view.hist(of)
         }))
       ]);
       const doing = workers(view.model).filter((source) => this.step && source.startsWith(this.step.workers));
-      this.workers.setRows(doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source)]));
+      this.workers.setRows(
+        doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source, view.model)])
+      );
     }
     release() {
       this.detail?.release();
@@ -2354,7 +2607,7 @@
   function siblings(app, current) {
     return tabs(
       "Computations",
-      [{ id: "", title: "All" }, ...COMPUTATIONS].map(({ id, title }) => ({
+      [{ id: "", title: "All" }, ...stepsOf(app.model, COMPUTATIONS)].map(({ id, title }) => ({
         title,
         href: app.href("computations", id),
         current: id === current
@@ -2363,24 +2616,6 @@
   }
   function doneBy(model, step) {
     return workers(model).filter((source) => source.startsWith(step.workers)).join(", ");
-  }
-
-  // src/intervals.js
-  function middle({ start, end }) {
-    return (start + end) / 2;
-  }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
-  }
-  function share2({ start, end }, { from, to }) {
-    if (end <= start) return start >= from && start < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
-  }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
-  }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
   }
 
   // src/range.js
@@ -2729,7 +2964,8 @@
       unwritten: model.aggregator.unwritten ?? 0,
       historyDropped: model.aggregator.history_dropped ?? 0,
       ...view.outliers(),
-      ...longestStandstill(view)
+      ...longestStandstill(view),
+      oddPartitions: view.history.system ? oddPartitions(partitionFigures(view), view.begin) : []
     };
   }
   function lagPoints(view) {
@@ -2883,6 +3119,9 @@
     const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
     return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
   }
+  function unevenPartitions({ oddPartitions: oddPartitions2 }) {
+    return oddPartitions2.map((text) => note(text, "pipeline"));
+  }
   function outOfRange({ negative, overflow, hosts }) {
     const why = hosts < 2 ? "a clock was moved" : "clocks disagree";
     const below = `${counted(negative, "value")} below zero counted as 0: ${why}.`;
@@ -2895,6 +3134,7 @@
     stall,
     silentSources,
     lateFrames,
+    unevenPartitions,
     restarts,
     pushesLost,
     refusedPushes,
@@ -2934,7 +3174,7 @@
     }
     /** @param {import("../view.js").View} view */
     update(view) {
-      const found = findings(factsOf(view));
+      const found = findings(factsOf(view)).map((each) => ({ ...each, text: inWordsOf(view.history, each.text) }));
       const problems = found.filter(({ level }) => level === "problem").length;
       const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
       setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
@@ -2993,7 +3233,7 @@
       this.figures = keyFigures([
         "messages offered",
         "processed",
-        "alerts",
+        inWordsOf(app.model, "alerts"),
         "lag",
         ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
         "max"
@@ -3009,7 +3249,9 @@
         actions
       });
       this.rates = rateChart("Throughput", "messages/s", THROUGHPUT, actions);
-      this.alerts = rateChart("Alerts", "alerts/s", ALERTED2, actions);
+      this.alerted = ALERTED2.map(({ title, of }) => ({ title: inWordsOf(app.model, title), of }));
+      const [alerts, perSecond] = ["Alerts", "alerts/s"].map((text) => inWordsOf(app.model, text));
+      this.alerts = rateChart(alerts, perSecond, this.alerted, actions);
       this.lag = new TimeChart({
         title: "Lag",
         unit: "messages, the highest in each bin",
@@ -3033,7 +3275,7 @@
       this.triple = latencyTable("The triple of latencies", "from, to");
       this.result = h("div.full");
       this.counts = table({
-        caption: "Messages and alerts",
+        caption: inWordsOf(app.model, "Messages and alerts"),
         columns: [{ title: "" }, { title: "in the range", numeric: true }, { title: "a second", numeric: true }]
       });
       this.notes = table({
@@ -3063,7 +3305,7 @@
       const hist = view.hist(END_TO_END);
       const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
       this.#figures(view, hist, points.at(-1));
-      setText(this.about, aboutLatencies(view));
+      setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
       this.lag.update(
@@ -3074,7 +3316,7 @@
       );
       for (const { chart, counters } of [
         { chart: this.rates, counters: THROUGHPUT },
-        { chart: this.alerts, counters: ALERTED2 }
+        { chart: this.alerts, counters: this.alerted }
       ]) {
         const selectors = counters.map(({ of }) => of);
         chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
@@ -3096,7 +3338,7 @@
       show(this.result, view.judged);
       this.counts.setRows(
         COUNTS2.filter(({ of }) => view.has(of)).map(({ title, of, less }) => [
-          title,
+          inWordsOf(view.history, title),
           whole((view.grown(of) ?? 0) - (less ? view.grown(less) ?? 0 : 0)),
           rate((view.rate(of) ?? 0) - (less ? view.rate(less) ?? 0 : 0))
         ])
@@ -3106,7 +3348,7 @@
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
           kind === "phase" ? name : `${kind}: ${name}`,
-          text
+          kind === "limits" ? inWordsOf(view.history, text) : text
         ])
       );
       this.findings.update(view);
@@ -3162,14 +3404,18 @@
     const most = points.reduce((found, point) => point.value > found.value ? point : found, points[0]);
     const newest2 = counted(points[points.length - 1].value, "message");
     const when = elapsed((most.to - view.begin) / 1e3);
-    return `${newest2} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; the job counts live, up to 2 s late`;
+    return `${newest2} sent and not yet processed at the end, at most ${whole(most.value)} at ${when}; ${countedHow(view.history)}`;
   }
 
   // src/charts/waterfall.js
   var SHOWN = [50, 99, 99.9];
   var Waterfall = class {
-    /** @param {{title: string, from: string, to: string, href: string}[]} stages in their order */
-    constructor(stages) {
+    /**
+     * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+     * @param {(text: string) => string} [say] puts a text into the words of the run
+     */
+    constructor(stages, say = (text) => text) {
+      this.say = say;
       this.stages = stages;
       const columns = ["mean", "share", ...SHOWN.map(percentName)];
       this.units = [];
@@ -3183,7 +3429,7 @@
         h(
           "table.waterfall",
           {},
-          h("caption.hidden", {}, "Stages of the way of an order, by mean, with their percentiles"),
+          h("caption.hidden", {}, say("Stages of the way of an order, by mean, with their percentiles")),
           h(
             "thead",
             {},
@@ -3222,7 +3468,7 @@
       const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
       const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
       const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
-      setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
+      setText(this.sum, this.say(all.count > 0 ? sentence : "No order with an alert was measured in this range."));
     }
     /** @param {string} text */
     #unit(text) {
@@ -3265,20 +3511,86 @@
     }
   };
 
+  // src/parts/partitions.js
+  var ABOUT2 = {
+    command: "Committed is what its consumer group has committed.",
+    attached: "Committed is what its consumer group has committed.",
+    spark: "Committed is what its queries have committed, at the end of each batch.",
+    pipeline: "Spark commits at the end of a batch; until then all of a partition counts as behind."
+  };
+  var Partitions = class {
+    constructor() {
+      this.about = h("p.about");
+      this.odd = h("p.summary");
+      this.rates = table({
+        caption: "Input by topic and partition",
+        columns: [
+          { title: "partition" },
+          ...[
+            "sent/s",
+            "committed/s",
+            "outputs/s",
+            "behind at the end",
+            "behind at most",
+            "longest without a commit"
+          ].map((title) => ({ title, numeric: true }))
+        ]
+      });
+      this.latencies = latencyTable("Latency by output topic, and by the partition of the message", "output");
+      this.element = h(
+        "section",
+        { hidden: true },
+        h("h2", {}, "Partitions"),
+        this.about,
+        this.odd,
+        h("div.grid", {}, h("div.full", {}, this.rates.element), h("div.full", {}, this.latencies.element))
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { system } = view.history;
+      show(this.element, system !== null);
+      if (system === null) return;
+      const figures2 = partitionFigures(view);
+      setText(this.about, ABOUT2[
+        /** @type {keyof typeof ABOUT} */
+        system.kind
+      ] ?? "");
+      setText(this.odd, oddPartitions(figures2, view.begin).join(" ") || "No partition differs much from the others.");
+      this.rates.setRows(
+        figures2.map(({ name, sent, committed, outputs, behind, most, stoodMs }) => [
+          name,
+          rate(sent),
+          rate(committed),
+          rate(outputs),
+          whole(behind),
+          whole(most),
+          most === null ? NONE : duration(stoodMs)
+        ])
+      );
+      this.latencies.set(outputLatencies(view).map(({ name, hist }) => ({ title: name, hist })));
+    }
+  };
+
   // src/pages/pipeline.js
   var PipelinePage = class {
     /** @param {App} app @param {string} item which pipeline; the first if it is empty */
     constructor(app, item) {
       this.app = app;
-      const step = stepOf(app.model, "pipeline", item) ?? PIPELINES[0];
+      const pipelines = stepsOf(app.model, PIPELINES);
+      const step = pipelines.find(({ id }) => id === item) ?? pipelines[0];
       this.title = "Pipeline";
-      const links = PIPELINES.map(({ id, title }) => ({
+      const links = pipelines.map(({ id, title }) => ({
         title,
         href: app.href("pipeline", id),
         current: id === step.id
       }));
-      this.waterfall = new Waterfall(STAGES.map((stage2) => ({ ...stage2, href: app.href("computations", stage2.id) })));
+      this.waterfall = new Waterfall(
+        stagesOf(app.model).map((stage2) => ({ ...stage2, href: app.href("computations", stage2.id) })),
+        (text) => inWordsOf(app.model, text)
+      );
       this.clock = h("p.summary");
+      this.partitions = new Partitions();
       this.detail = new Detail(step, app.actions);
       this.computations = latencyTable("Computations of this pipeline", "computation");
       this.workers = table({
@@ -3296,6 +3608,7 @@
         tabs("Pipelines", links),
         h("p.about", {}, step.about),
         h("section", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum, this.clock),
+        this.partitions.element,
         this.detail.element,
         h("div.grid", {}, h("div.full", {}, this.computations.element), h("div.full", {}, this.workers.element))
       );
@@ -3307,10 +3620,11 @@
         STAGES.map(({ stage: stage2 }) => view.hist(stageLatency(stage2))),
         view.hist(END_TO_END)
       );
+      this.partitions.update(view);
       setText(this.clock, clockSentence(view.model));
       this.detail.update(view);
       this.computations.set(
-        COMPUTATIONS.filter(({ latency: of }) => view.has(of)).map(({ id, title, latency: of }) => ({
+        stepsOf(view.model, COMPUTATIONS).filter(({ latency: of }) => view.has(of)).map(({ id, title, latency: of }) => ({
           title: { text: title, href: app.href("computations", id) },
           hist: view.hist(of)
         }))
@@ -3321,7 +3635,7 @@
           const known = clocks.get(source);
           return [
             { text: source, href: app.href("workers", source) },
-            workOf(source),
+            workOf(source, view.model),
             errorText(known),
             known ? known.clock_synchronised ? "yes" : "no" : NONE
           ];
@@ -3491,7 +3805,7 @@
       this.histograms.set(
         histogramsOf(view.model, source).map((selector) => ({ title: titleOf(selector), hist: view.hist(selector) }))
       );
-      const done = COMPUTATIONS.filter(
+      const done = stepsOf(view.model, COMPUTATIONS).filter(
         ({ workers: kind, latency: selector }) => source.startsWith(kind) && view.has(selector)
       );
       this.computations.element.hidden = done.length === 0;
@@ -3585,7 +3899,8 @@
   }
   function row2(view, app, source) {
     const own = { source };
-    const messages = [SENT, PROCESSED].map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
+    const counted2 = view.model.system ? [SENT, PROCESSED, ALERTS] : [SENT, PROCESSED];
+    const messages = counted2.map(({ name }) => ({ name, labels: own })).find((selector) => view.has(selector));
     const ownCpu = { name: CPU.name, labels: own };
     const cpu = view.flowed(ownCpu);
     const cpuRate = view.rate(ownCpu);
@@ -3594,7 +3909,7 @@
     const count = messages ? view.flowed(messages) ?? 0 : 0;
     return [
       { text: source, href: app.href("workers", source) },
-      workOf(source),
+      workOf(source, view.model),
       messages ? whole(view.rate(messages)) : NONE,
       cpuRate === null ? NONE : fixed(cpuRate, 2),
       cpu !== null && count > 0 ? fixed(cpu * 1e6 / count, 2) : NONE,

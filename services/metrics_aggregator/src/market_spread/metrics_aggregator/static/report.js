@@ -279,6 +279,14 @@
     get limits() {
       return this.notes.findLast(({ kind }) => kind === "limits")?.limits ?? {};
     }
+    /**
+     * The system under test, if it is not ours: its kind, and the steps of a pipeline as its user named them.
+     * @returns {{kind: string, steps: string[]} | null}
+     */
+    get system() {
+      const said = this.notes.findLast(({ kind }) => kind === "system");
+      return said ? { kind: said.name, steps: said.text.split("\n").slice(1) } : null;
+    }
     /** How many hosts, and so clocks, the processes are known to be on. */
     get hosts() {
       return new Set(this.sources.map(({ host }) => host).filter(Boolean)).size;
@@ -598,6 +606,14 @@
   var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
   function share(value) {
     return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
+  }
+  function duration(ms) {
+    const seconds = Math.max(0, ms) / 1e3;
+    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
+    if (seconds < 60) return `${Math.round(seconds)} s`;
+    const all = Math.round(seconds);
+    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
+    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
   }
   function elapsed(seconds, digits = 0) {
     const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
@@ -1457,8 +1473,12 @@
   // src/charts/waterfall.js
   var SHOWN = [50, 99, 99.9];
   var Waterfall = class {
-    /** @param {{title: string, from: string, to: string, href: string}[]} stages in their order */
-    constructor(stages) {
+    /**
+     * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+     * @param {(text: string) => string} [say] puts a text into the words of the run
+     */
+    constructor(stages, say = (text) => text) {
+      this.say = say;
       this.stages = stages;
       const columns = ["mean", "share", ...SHOWN.map(percentName)];
       this.units = [];
@@ -1472,7 +1492,7 @@
         h(
           "table.waterfall",
           {},
-          h("caption.hidden", {}, "Stages of the way of an order, by mean, with their percentiles"),
+          h("caption.hidden", {}, say("Stages of the way of an order, by mean, with their percentiles")),
           h(
             "thead",
             {},
@@ -1511,7 +1531,7 @@
       const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
       const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
       const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
-      setText(this.sum, all.count > 0 ? sentence : "No order with an alert was measured in this range.");
+      setText(this.sum, this.say(all.count > 0 ? sentence : "No order with an alert was measured in this range."));
     }
     /** @param {string} text */
     #unit(text) {
@@ -1554,6 +1574,40 @@
     }
   };
 
+  // src/intervals.js
+  function middle({ start: start2, end }) {
+    return (start2 + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start: start2, end }, { from, to }) {
+    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
+
+  // src/words.js
+  var WORDS = [
+    [/\b([Aa])n order\b/g, "$1 message"],
+    [/\border(s?)\b/g, "message$1"],
+    [/\bOrder(s?)\b/g, "Message$1"],
+    [/\balert(s?)\b/g, "output$1"],
+    [/\bAlert(s?)\b/g, "Output$1"],
+    [/\bSpark\b/g, "the system"]
+  ];
+  function inWordsOf(model, text) {
+    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
+  }
+  function countedHow({ system }) {
+    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
+  }
+
   // src/steps.js
   var PREFIX = "market_spread_";
   var MEASURED = { phase: "measured" };
@@ -1570,6 +1624,8 @@
   var PROCESSED = metric("job_messages_processed_total");
   var COMMITTED = metric("job_messages_committed_total");
   var ALERTS = metric("receiver_alerts_total");
+  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
+  var PARTITION_COMMITTED = metric("job_partition_committed_total");
   var CPU = metric("process_cpu_seconds_total");
   var MEMORY = metric("process_memory_bytes");
   var STAGES = [
@@ -1610,6 +1666,7 @@
       id: "send",
       title: "Send lag, orders with an alert",
       about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
       ...stage("send_lag"),
       throughput: [OFFERED],
       workers: "sender"
@@ -1629,6 +1686,7 @@
       id: "ingest",
       title: "Broker and read",
       about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
       ...stage("ingest"),
       throughput: [READ],
       workers: "job"
@@ -1638,6 +1696,7 @@
       id: "compute",
       title: "Computation",
       about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
       ...stage("compute"),
       throughput: [DONE],
       workers: "job"
@@ -1647,6 +1706,7 @@
       id: "deliver",
       title: "Sink and delivery",
       about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
       ...stage("delivery"),
       throughput: [ALERTED],
       workers: "receiver"
@@ -1661,27 +1721,121 @@
   function stageLatency(name) {
     return stage(name).latency;
   }
+  function stagesOf(model) {
+    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
+  }
   var MAIN_LATENCY = [
     { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
     { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
   ];
 
-  // src/intervals.js
-  function middle({ start: start2, end }) {
-    return (start2 + end) / 2;
+  // src/partitions.js
+  var OTHERS = "others";
+  var ODD = 3;
+  function places(model) {
+    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
+    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
+    for (const [name, place] of placesOf(model.find(SENT.name))) {
+      if (!joined.includes(place.topic)) found.set(name, place);
+    }
+    return [...found.values()].sort(
+      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
+    );
   }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  function partitionFigures(view) {
+    const known = places(view.model);
+    return known.map((place) => {
+      const sent = sentTo(view.model, place, known);
+      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
+      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
+      return {
+        name: nameOf(place),
+        sent: view.rate(sent),
+        committed: view.rate(committed),
+        outputs: outputRate(view, answered),
+        ...backlog(view, sent, committed),
+        hist: view.hist(answered)
+      };
+    });
   }
-  function share2({ start: start2, end }, { from, to }) {
-    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
+  function outputLatencies(view) {
+    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
+    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
+    return [...outputs].sort().flatMap((output) => [
+      { name: output, hist: hist({ output }) },
+      ...places(view.model).map((place) => ({
+        name: `${output}, of ${nameOf(place)}`,
+        hist: hist({ output, ...place })
+      }))
+    ]);
   }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  function outputRate(view, of) {
+    if (!view.has(PARTITION_LATENCY)) return null;
+    const series = (
+      /** @type {HistogramSeries[]} */
+      view.series(of)
+    );
+    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+    return count * 1e3 / (view.flow.to - view.flow.from);
   }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
+  function oddPartitions(figures2, beginMs) {
+    if (figures2.length < 2) return [];
+    const said = [];
+    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
+      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+      said.push(
+        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+      );
+    }
+    const timed = figures2.filter(({ hist }) => supports(hist, 50));
+    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
+    if (others.length > 0) {
+      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
+      if (p50Us > ODD * restUs) {
+        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
+      }
+    }
+    return said;
+  }
+  function backlog(view, sent, committed) {
+    const found = { behind: (
+      /** @type {number | null} */
+      null
+    ), most: (
+      /** @type {number | null} */
+      null
+    ) };
+    const times = { mostMs: 0, stoodMs: 0 };
+    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times };
+    const done = view.totalBins(committed);
+    const grown = view.rateBins(committed);
+    let standing = 0;
+    view.totalBins(sent).forEach(({ from, to, value }, at) => {
+      const there = done[at].value;
+      if (value === null || there === null) return;
+      found.behind = Math.max(0, Math.round(value - there));
+      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
+      times.stoodMs = Math.max(times.stoodMs, standing);
+      if (found.most === null || found.behind > found.most) [found.most, times.mostMs] = [found.behind, to];
+    });
+    return { ...found, ...times };
+  }
+  function sentTo(model, { topic, partition }, known) {
+    const own = new Set(known.map(nameOf));
+    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
+  }
+  function placesOf(series) {
+    return new Map(
+      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
+    );
+  }
+  function nameOf({ topic, partition }) {
+    return `${topic}/${partition}`;
+  }
+  function numberOf({ partition }) {
+    return partition === OTHERS ? Infinity : Number(partition);
   }
 
   // src/range.js
@@ -2035,6 +2189,67 @@
     }).join("; ");
   }
 
+  // src/parts/partitions.js
+  var ABOUT = {
+    command: "Committed is what its consumer group has committed.",
+    attached: "Committed is what its consumer group has committed.",
+    spark: "Committed is what its queries have committed, at the end of each batch.",
+    pipeline: "Spark commits at the end of a batch; until then all of a partition counts as behind."
+  };
+  var Partitions = class {
+    constructor() {
+      this.about = h("p.about");
+      this.odd = h("p.summary");
+      this.rates = table({
+        caption: "Input by topic and partition",
+        columns: [
+          { title: "partition" },
+          ...[
+            "sent/s",
+            "committed/s",
+            "outputs/s",
+            "behind at the end",
+            "behind at most",
+            "longest without a commit"
+          ].map((title) => ({ title, numeric: true }))
+        ]
+      });
+      this.latencies = latencyTable("Latency by output topic, and by the partition of the message", "output");
+      this.element = h(
+        "section",
+        { hidden: true },
+        h("h2", {}, "Partitions"),
+        this.about,
+        this.odd,
+        h("div.grid", {}, h("div.full", {}, this.rates.element), h("div.full", {}, this.latencies.element))
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { system } = view.history;
+      show(this.element, system !== null);
+      if (system === null) return;
+      const figures2 = partitionFigures(view);
+      setText(this.about, ABOUT[
+        /** @type {keyof typeof ABOUT} */
+        system.kind
+      ] ?? "");
+      setText(this.odd, oddPartitions(figures2, view.begin).join(" ") || "No partition differs much from the others.");
+      this.rates.setRows(
+        figures2.map(({ name, sent, committed, outputs, behind, most, stoodMs }) => [
+          name,
+          rate(sent),
+          rate(committed),
+          rate(outputs),
+          whole(behind),
+          whole(most),
+          most === null ? NONE : duration(stoodMs)
+        ])
+      );
+      this.latencies.set(outputLatencies(view).map(({ name, hist }) => ({ title: name, hist })));
+    }
+  };
+
   // src/parts/reportcharts.js
   var THROUGHPUT = [
     { title: "offered", of: SENT },
@@ -2109,7 +2324,11 @@
       });
       this.cpus = this.#seriesChart("CPUs in use", "cpus", actions);
       this.pressure = this.#seriesChart("Time waited for a resource, and stolen", "pressure", actions);
-      this.waterfall = new Waterfall(STAGES.map((stage2) => ({ ...stage2, href: "#" })));
+      this.waterfall = new Waterfall(
+        stagesOf(model).map((stage2) => ({ ...stage2, href: "#" })),
+        (text) => inWordsOf(model, text)
+      );
+      this.partitions = new Partitions();
       this.triple = latencyTable("The triple of latencies", "from, to");
       this.element = h(
         "main",
@@ -2133,6 +2352,7 @@
           h("div.half", {}, this.rates.element, this.lag.element),
           h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
           h("div.full", {}, this.triple.element),
+          h("div.full", {}, this.partitions.element),
           h("div.half", {}, this.cpus.chart.element),
           h("div.half", {}, this.pressure.chart.element)
         )
@@ -2146,6 +2366,7 @@
       const view = new View(model, { ...shown2, whole: false }, span);
       this.#figures(new View(model, { ...judged, whole: false }, span), view);
       this.#over(view);
+      this.partitions.update(view);
       this.#machine(view);
     }
     /** @param {string} title @param {"cpus" | "pressure"} name @param {Actions} actions @returns {MachineChart} */
@@ -2208,7 +2429,7 @@
         view,
         lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
-        `${whole(most)} messages at most were sent and not yet processed; the job counts live, up to 2 s late`
+        `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`
       );
     }
     /** @param {View} view */

@@ -23,6 +23,8 @@ from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
 from market_spread.common.kafka.client import GroupOffsets, KafkaBroker, Partition
 from market_spread.common.process.service import ServiceConfig, run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
+from market_spread.common.telemetry.metrics import JOB_COMMITTED, JOB_MESSAGES
+from market_spread.common.telemetry.partitions import record_committed
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.process import Child
 from market_spread.streaming.driver.checkpoint import committed_offsets
@@ -39,9 +41,12 @@ class SystemDriverConfig(ServiceConfig):
 
     begin: where each partition of its input ended before, JSON of [topic, partition, offset]; kind: for statuses;
     checkpoints: where a Spark job has those of its queries, each in a folder of its own; None: it commits to the group.
+    run_id: of which its metrics are; groups: as in `partition_label`.
     """
 
     source: str = "job"
+    run_id: str
+    groups: int
     kind: str
     group: str
     checkpoints: Path | None = None
@@ -80,16 +85,21 @@ class SystemService(JobServicer):
         self._counted_unix_ns = self._counted_cpu_us = 0
         self.stopping = threading.Event()
 
-    def look(self) -> None:
-        """Read again what is committed."""
+    def look(self) -> Mapping[Partition, int]:
+        """Read again what is committed: the ends of the partitions."""
         offsets = {place: end for place, end in self._committed().items() if place in self._begin}
         if offsets != self._offsets and self._child is not None:
             self._counted_unix_ns, self._counted_cpu_us = self._clock.unix_ns(), self._cpu_us()
         self._offsets = offsets
+        return offsets
+
+    @property
+    def messages(self) -> int:
+        """How many are committed."""
+        return sum(max(0, end - self._begin[place]) for place, end in self._offsets.items())
 
     def Status(self, request: pb.JobStatusRequest, context: grpc.ServicerContext) -> pb.JobStatusResponse:  # noqa: N802
-        messages = sum(max(0, end - self._begin[place]) for place, end in self._offsets.items())
-        phase, detail = pb.Phase.PHASE_RUNNING, ""
+        phase, detail, messages = pb.Phase.PHASE_RUNNING, "", self.messages
         if self._child is not None and not self._child.running:
             phase, detail = pb.Phase.PHASE_FAILED, f"it ended by itself: {' '.join(self._child.last_lines(3))}"
         return pb.JobStatusResponse(
@@ -140,11 +150,15 @@ def body() -> None:
             child = Child.start(config.kind, command, environment=environment, log=config.log, folder=config.folder)
             ending.callback(child.stop, within_s=5)
         begin = {(topic, partition): offset for topic, partition, offset in json.loads(config.begin)}
+        recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
+        record = partial(record_committed, recorder, begin, config.groups)
         service = SystemService(config.kind, child, committed, begin, clock)
         call_on_signals(lambda: set_in_handler(service.stopping))
-        with serving(config, "Job", service, recorder=Recorder(source=config.source, clock=clock), clock=clock):
+        with serving(config, "Job", service, recorder=recorder, clock=clock):
             while not service.stopping.wait(_LOOK_S):
-                service.look()
+                record(service.look())
+                for metric in (JOB_MESSAGES, JOB_COMMITTED):
+                    recorder.counter(metric).set(service.messages)
 
 
 if __name__ == "__main__":

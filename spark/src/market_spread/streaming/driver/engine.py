@@ -173,7 +173,7 @@ class SparkEngine:
         if self._early_end is not None:
             self._early_end.keep_time()
 
-    def prepare(self) -> None:
+    def prepare(self) -> DataStreamWriter:
         """Plan the query ahead, without its checkpoint, so that the next start takes less."""
         config = self._config
         self._query = query_of(
@@ -184,11 +184,9 @@ class SparkEngine:
             topics=config.topic_names((*self._pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
         )
+        return self._query
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         """Start the query from its checkpoint, with batches of this length."""
         self.keep_time()
-        if self._query is None:
-            self.prepare()
-        assert self._query is not None
-        return self._query.trigger(**every(self._mode, batch_s)).start()
+        return (self._query or self.prepare()).trigger(**every(self._mode, batch_s)).start()

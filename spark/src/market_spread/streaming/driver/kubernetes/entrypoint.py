@@ -7,11 +7,11 @@ script that its own image has for that is not part of PySpark.
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from market_spread.common.config import foreign_environment, java_home
 from market_spread.common.errors import UsageError
+from market_spread.common.jvm.java import spark_home
 from market_spread.common.process.service import run_main
 from market_spread.common.processes import call_on_signals
 
@@ -61,11 +61,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _become_executor() -> None:
-    home, pyspark = java_home(), find_spec("pyspark")
-    if pyspark is None or pyspark.origin is None:
-        raise UsageError("PySpark is not installed; use the image of spark/Dockerfile")
+    home = java_home()
     java = f"{home}/bin/java" if home else "java"
-    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=Path(pyspark.origin).parent)
+    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=spark_home())
     try:
         os.execvp(java, command)  # as process 1 it gets the container's signals
     except OSError as error:

@@ -125,40 +125,28 @@ class LocalStack:
         return KafkaBroker(self.broker.bootstrap_servers, security=self.security)
 
     def start(self) -> Addresses:
-        servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file
+        ports_file = self._services.ports_file
         self.broker.archive_option = self._jvms.broker_option
         recording = AggregatorConfig(ports_file=ports_file("metrics_aggregator"), runs_folder=self.runs_folder)
         self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
         self._launch_broker()
         aggregator = self._services.ports("metrics_aggregator")
-        self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
+        self._pushing = f"127.0.0.1:{aggregator['grpc']}"
         if not self.job_waits_for_topics:
             self._make_topics()
         for replica in range(self._drivers):
             self._start_job(replica)  # before the topics: its JVM takes longest
         if self.job_waits_for_topics:
             self._make_topics()
-        receiving = ReceiverConfig(
-            bootstrap_servers=servers,
-            ports_file=ports_file("receiver"),
-            aggregator_address=pushing,
-            data_folder=self.folder / "receiver",
-            **asdict(self.security),
-        )
+        receiving = ReceiverConfig(data_folder=self.folder / "receiver", **self._of_every_service("receiver"))
         self._services.start("receiver", "market_spread.receiver", receiving)
-        sending = SenderConfig(
-            bootstrap_servers=servers,
-            ports_file=ports_file("sender"),
-            aggregator_address=pushing,
-            **asdict(self.security),
-        )
-        self._services.start("sender", "market_spread.sender", sending)
+        self._services.start("sender", "market_spread.sender", SenderConfig(**self._of_every_service("sender")))
         return Addresses(
-            bootstrap_servers=servers,
+            bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
             receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
             job=self._address_of_job(0),
-            aggregator=pushing,
+            aggregator=self._pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
             replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
             is_standby=self.workload.job.standby > 0,
@@ -279,10 +267,7 @@ class LocalStack:
         name, job, jvms = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         return JobConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
-            ports_file=self._services.ports_file(name),
-            aggregator_address=self._pushing,
             source=name,
             run_id=self.run_id,
             application=APPLICATIONS[self.workload.decisions],
@@ -300,8 +285,13 @@ class LocalStack:
             standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
-            **asdict(self.security),
+            **self._of_every_service(name),
         )
+
+    def _of_every_service(self, name: str) -> dict[str, Any]:
+        """What the configuration of each process has that is on the path of messages."""
+        told = {"ports_file": self._services.ports_file(name), "aggregator_address": self._pushing}
+        return {"bootstrap_servers": self.broker.bootstrap_servers, **told, **asdict(self.security)}
 
 
 def remove_working_files(folder: Path) -> None:

@@ -133,7 +133,7 @@ class _Block:
 def _blocks(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Block]:
     """All records of the type's length; what else is in the file is added to the problems."""
     data = map_bytes(path, "a fixish file")
-    places = _places(path, memoryview(data), record.itemsize, problems)
+    places = _places(path, data.data, record.itemsize, problems)
     while found := list(islice(places, _BLOCK_RECORDS)):
         ordinals, byte_offsets = np.array(found, np.int64).T
         cells = np.lib.stride_tricks.sliding_window_view(data, record.itemsize)[byte_offsets]

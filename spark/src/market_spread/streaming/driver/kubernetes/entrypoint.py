@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from market_spread.common.config import foreign_environment, java_home
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.java import spark_home
 from market_spread.common.process.service import run_main
 from market_spread.common.processes import call_on_signals
@@ -64,10 +64,8 @@ def _become_executor() -> None:
     home = java_home()
     java = f"{home}/bin/java" if home else "java"
     command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=spark_home())
-    try:
+    with usage_errors(f"{java} cannot be started", "set JAVA_HOME"):
         os.execvp(java, command)  # as process 1 it gets the container's signals
-    except OSError as error:
-        raise UsageError(f"{java} cannot be started: {error.strerror}; set JAVA_HOME") from error
 
 
 if __name__ == "__main__":

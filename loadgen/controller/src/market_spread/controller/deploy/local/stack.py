@@ -17,7 +17,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
-from market_spread.common.processes import cpu_us, format_cpus
+from market_spread.common.processes import cpu_us_of, family, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
@@ -183,7 +183,7 @@ class LocalStack:
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
-        return cpu_us(psutil.Process(child.pid), children=True) if child and child.running else 0
+        return cpu_us_of(family(psutil.Process(child.pid))) if child and child.running else 0
 
     def executors_cpu_us(self) -> int | None:
         return 0  # they are threads of the job

@@ -3,7 +3,7 @@
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,25 +44,16 @@ _RESTARTS_MAX = 3
 _TAKE_OVER_NS = 6_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Where Prometheus finds metrics, each host and port. jobs: Spark's UI of each replica."""
+def write_prometheus(folder: Path, aggregator: str, broker: str, jobs: Sequence[str], *, rules: Path = RULES) -> Path:
+    """Write prometheus.yml into the folder, with those rules if there are any; its path.
 
-    aggregator: str
-    broker: str
-    jobs: tuple[str, ...]
-
-    def write_configuration(self, folder: Path, *, rules: Path = RULES) -> Path:
-        """Write prometheus.yml into the folder, with those rules if there are any; its path."""
-        path = folder / "prometheus.yml"
-        path.write_text(
-            _PROMETHEUS.read_text().format(
-                interval_s=SCRAPE_INTERVAL_S,
-                rules=json.dumps([str(rules / "*.yaml")] if rules.is_dir() else []),
-                **asdict(self) | {"jobs": json.dumps(self.jobs)},
-            )
-        )
-        return path
+    The others are where metrics are, each host and port. jobs: Spark's UI of each replica.
+    """
+    path = folder / "prometheus.yml"
+    with_rules = json.dumps([str(rules / "*.yaml")] if rules.is_dir() else [])
+    told = {"interval_s": SCRAPE_INTERVAL_S, "rules": with_rules, "aggregator": aggregator, "broker": broker}
+    path.write_text(_PROMETHEUS.read_text().format(**told, jobs=json.dumps(list(jobs))))
+    return path
 
 
 @dataclass(eq=False, kw_only=True)
@@ -70,7 +61,7 @@ class LocalStack:
     """All processes of a run on this machine: an `Environment`. They write everything below the folder.
 
     runs_folder: where the aggregator keeps the run's measurements, by run; in memory alone if there is none.
-    monitored: Prometheus can read the broker and the job as well, at the `targets`. on_started: told the name and the
+    monitored: Prometheus can read the broker and the job as well. on_started: told the name and the
     process id of each process as soon as it is started, broker included. outlives_parent: they live on without us.
     """
 
@@ -191,20 +182,13 @@ class LocalStack:
     def stolen_cpu_s(self) -> float | None:
         return stolen_cpu_s()
 
-    def targets(self, addresses: Addresses) -> Targets | None:
-        """What Prometheus can read of the started processes; None unless they are monitored."""
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         if self.broker.metrics_address is None:
             return None
-        return Targets(
-            aggregator=addresses.aggregator_http.removeprefix("http://"),
-            broker=self.broker.metrics_address,
-            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
-        )
-
-    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        if (targets := self.targets(addresses)) is None:
-            return None
-        return f"for Prometheus: prometheus --config.file={targets.write_configuration(folder)}"
+        aggregator = addresses.aggregator_http.removeprefix("http://")
+        jobs = [f"127.0.0.1:{port}" for port in self._ui_ports]
+        path = write_prometheus(folder, aggregator, self.broker.metrics_address, jobs)
+        return f"for Prometheus: prometheus --config.file={path}"
 
     def host(self) -> Host | None:
         return Host()

@@ -15,7 +15,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.load.schedule import Constant
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us_of, family
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack
@@ -107,7 +107,7 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
 
 
 def _cpu_us(driver: psutil.Process) -> int:
-    return cpu_us(driver, children=True)
+    return cpu_us_of(family(driver))
 
 
 def _send(clients: Clients, load: PlannedLoad) -> int:

@@ -14,7 +14,7 @@ from figure import Figure, Figures
 from market_spread.common.clock import SystemClock
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us_of, family
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.reading import Overrides, read_workload
@@ -42,9 +42,9 @@ def idle(_runs: Path) -> Figures:
                 time.sleep(0.5)
             time.sleep(_IDLE_WARM_UP_S)
             driver = psutil.Process(stack.children["job"].pid)
-            before_us, begun_ns = cpu_us(driver, children=True), clock.monotonic_ns()
+            before_us, begun_ns = cpu_us_of(family(driver)), clock.monotonic_ns()
             time.sleep(_IDLE_S)
-            used_us, taken_us = cpu_us(driver, children=True) - before_us, (clock.monotonic_ns() - begun_ns) / 1000
+            used_us, taken_us = cpu_us_of(family(driver)) - before_us, (clock.monotonic_ns() - begun_ns) / 1000
         finally:
             clients.close()
             stack.stop()

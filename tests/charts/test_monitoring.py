@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from market_spread.controller.deploy.local.stack import SCRAPE_INTERVAL_S, Targets
+from market_spread.controller.deploy.local.stack import SCRAPE_INTERVAL_S, write_prometheus
 from tests.charts.catalog import CI, KUBERNETES, NAMESPACE, Profile, rendered, run_helm
 from tests.charts.pods import pods, selects
 from tests.unit.monitoring.monitoring_fixtures import DASHBOARDS, RULE_FILES, dashboard, promtool
@@ -71,7 +71,7 @@ def test_monitors_find_pods_and_ports_of_the_other_charts() -> None:
 
 
 def test_targets_are_read_as_on_a_laptop(tmp_path: Path) -> None:
-    configuration = Targets("a:1", "b:2", ("c:3",)).write_configuration(tmp_path)
+    configuration = write_prometheus(tmp_path, "a:1", "b:2", ["c:3"])
     laptop = {
         (job["metrics_path"], len(job.get("metric_relabel_configs", [])))
         for job in yaml.safe_load(configuration.read_text())["scrape_configs"]

@@ -21,9 +21,9 @@ from typing import Any
 
 import grpc
 import pytest
-from kubernetes import client
 
 from market_spread.common.errors import UnavailableError
+from market_spread.common.kubernetes import ApiServer as Api
 from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
 from market_spread.host_tuner.kubelet import KubeletSocket, Resources
 from market_spread.v1 import pod_resources_pb2 as pod_resources
@@ -313,7 +313,7 @@ def test_the_kubelet_is_asked_over_its_socket_and_may_come_and_go(tmp_path: Path
 class ApiServer:
     """An API server that keeps what it is asked, and answers what it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: Path) -> None:
         self.requests: list[tuple[str, str, str | None, Any]] = []
         self.tokens: set[str | None] = set()
         self.answer: tuple[int, dict[str, Any]] = (200, {})
@@ -340,20 +340,17 @@ class ApiServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        configuration = client.Configuration(host=f"http://127.0.0.1:{self._server.server_address[1]}")
-        configuration.retries = False
-        configuration.api_key = {"authorization": "Bearer of-the-pod"}
-        self.client = client.ApiClient(configuration)
+        (account / "token").write_text("of-the-pod\n")
+        self.client = Api(f"http://127.0.0.1:{self._server.server_address[1]}", account)
 
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self.client.rest_client.pool_manager.clear()
 
 
 @pytest.fixture
-def api() -> Iterator[ApiServer]:
-    server = ApiServer()
+def api(tmp_path: Path) -> Iterator[ApiServer]:
+    server = ApiServer(tmp_path)
     yield server
     server.stop()
 
@@ -412,11 +409,11 @@ def test_an_api_that_refuses_or_is_gone_is_told_in_a_sentence(api: ApiServer) ->
     node = KubernetesNode(api.client, "node1")
     api.answer = (422, {"message": "another taint"})
 
-    with pytest.raises(UnavailableError, match=r"the Kubernetes API says 422: .*another taint"):
+    with pytest.raises(UnavailableError, match=r"the API server answered 422: .*another taint"):
         node.remove_taint(0, "x")
 
     api.stop()
-    with pytest.raises(UnavailableError, match="the Kubernetes API does not answer"):
+    with pytest.raises(UnavailableError, match="the API server does not answer"):
         node.read()
 
 

@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UnavailableError, WrongStateError
+from market_spread.common.kubernetes import ApiServer as Api
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.streaming.driver.kubernetes import lease as lease_module
-from market_spread.streaming.driver.kubernetes.lease import ApiServer as Api
 from market_spread.streaming.driver.kubernetes.lease import KubernetesLease, Lease
 from tests.support.waiting import eventually
 

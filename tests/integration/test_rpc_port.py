@@ -1,13 +1,15 @@
-"""A gRPC server whose port is taken: one sentence of ours, and none of gRPC's."""
+"""A gRPC server: its port is taken, in one sentence of ours and none of gRPC's; and its health, as it is just now."""
 
+import logging
 import socket
 from contextlib import closing
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.errors import UsageError
-from market_spread.common.grpc.calls import Server, listener, require_bindable
+from market_spread.common.grpc.calls import REASON_KEY, Server, channel_to, listener, require_bindable
 
 
 def no_service(server: grpc.Server) -> str:
@@ -37,3 +39,23 @@ def test_free_port_is_bound_after_it_was_tried() -> None:
 
     assert server.port == port
     server.stop()
+
+
+def test_each_check_of_health_looks_anew_and_changes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    problems = ["shared", None, None, "shared"]
+    server = Server("127.0.0.1:0", no_service, lambda: problems.pop(0))
+    server.start()
+    answers = []
+
+    with channel_to(f"127.0.0.1:{server.port}") as channel:
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for _ in range(3):
+            answer, call = check.with_call(health_pb2.HealthCheckRequest(), timeout=5)
+            reasons = [value for key, value in call.trailing_metadata() if key == REASON_KEY]
+            answers.append((health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status), reasons))
+    server.stop()
+
+    assert answers == [("SERVING", []), ("SERVING", []), ("NOT_SERVING", ["shared"])]
+    told = [record.fields["reason"] for record in caplog.records if record.msg == "health.changed"]  # type: ignore[attr-defined]
+    assert told == ["shared", None, "shared"]

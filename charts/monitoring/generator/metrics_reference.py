@@ -43,7 +43,7 @@ def _quantile_gauges() -> str:
     rows = []
     for metric in (*METRICS.values(), *OWN_METRICS):
         if metric.kind is MetricKind.HISTOGRAM:
-            recent = f"`{exposition.recent_quantile_name(metric)}`" if metric.name in METRICS else ""
+            recent = f"`{exposition.quantile_name(metric, recent=True)}`" if metric.name in METRICS else ""
             rows.append((f"`{exposition.quantile_name(metric)}`", recent))
     return _rows(("since the begin", f"of the last {exposition.RECENT_S} s"), rows)
 

@@ -23,7 +23,7 @@ from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import find_java
 from market_spread.common.kafka.client import Consumer, KafkaBroker
-from market_spread.common.processes import cpu_us
+from market_spread.common.processes import cpu_us, cpu_us_of, family
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.process import Child
@@ -230,7 +230,7 @@ def _delete_topics(servers: str, topics: list[str]) -> None:
 
 def _used_us(driver: psutil.Process) -> tuple[float, float, float]:
     """CPU of the driver with its JVM and workers, of its Python process, and of the JVM's threads that answer it."""
-    return cpu_us(driver, children=True), cpu_us(driver), _gateway_us(driver)
+    return cpu_us_of(family(driver)), cpu_us(driver), _gateway_us(driver)
 
 
 def _gateway_us(driver: psutil.Process) -> float:

@@ -67,6 +67,10 @@ class FakeKernel:
         self._access(path)
         return self.kept.get(path, errno.EIO) is not None
 
+    def has(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self.names(folder)
+
     def names(self, folder: str) -> list[str]:
         inside = (path.removeprefix(f"{folder}/") for path in self.files if path.startswith(f"{folder}/"))
         return sorted({name.split("/")[0] for name in inside})

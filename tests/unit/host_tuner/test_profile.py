@@ -49,8 +49,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             governor="performance",
             turbo=False,
             transparent_hugepages="never",
-            interrupts=True,
-            workqueues=True,
+            interrupts="housekeeping",
+            workqueues="housekeeping",
             sysctls=(Sysctl("vm.swappiness", 10, at_most=True), Sysctl("net.core.busy_poll", 50)),
         ),
         verified=Verified(

@@ -20,8 +20,8 @@ EVERYTHING = TuningProfile(
         governor="performance",
         turbo=False,
         transparent_hugepages="never",
-        interrupts=True,
-        workqueues=True,
+        interrupts="housekeeping",
+        workqueues="housekeeping",
         sysctls=(
             Sysctl("vm.swappiness", 10, at_most=True),
             Sysctl("vm.stat_interval", 10),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from market_spread.common.telemetry.exposition import quantile_name, recent_quantile_name
+from market_spread.common.telemetry.exposition import quantile_name
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.support.paths import ROOT
@@ -106,7 +106,7 @@ def known_metrics() -> set[str]:
         else:
             names.add(metric.name)
     pushed = (metric for metric in METRICS.values() if metric.kind is MetricKind.HISTOGRAM)
-    return names | {recent_quantile_name(metric) for metric in pushed}
+    return names | {quantile_name(metric, recent=True) for metric in pushed}
 
 
 def metrics_in(expr: str) -> set[str]:

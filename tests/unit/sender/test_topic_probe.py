@@ -1,16 +1,17 @@
 """What a sender finds in topics that others have filled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 import pytest
 
-from market_spread.common.errors import DeadlineError
-from market_spread.common.kafka.client import Consumer, Partition, Record
+from market_spread.common.errors import BrokerAwayError
+from market_spread.common.kafka.client import Consumer, KafkaBroker, Partition, Record
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO
-from market_spread.sender.service import NEWEST_RECORDS, describe_topics
+from market_spread.sender.service import NEWEST_RECORDS, newest_sequence
 
 
 class Topics:
@@ -35,15 +36,23 @@ class Topics:
                 self.read += 1
         return found
 
-    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        return {key: len(self._records.get(key, [])) for key in partitions}
+    def position(self, partition: Partition) -> int:
+        return self._positions[partition]
 
     def close(self) -> None:
         self.closed = True
 
 
-def described(topics: Topics, partitions: Mapping[str, int], quotes: str) -> tuple[dict[Partition, int], int]:
-    return describe_topics(cast(Consumer, topics), partitions, quotes)
+@dataclass(frozen=True, slots=True)
+class Broker(KafkaBroker):
+    topics: Topics = field(default_factory=lambda: Topics({}))
+
+    def consumer(self, *, committed: bool = True) -> Consumer:
+        return cast(Consumer, self.topics)
+
+
+def newest(topics: Topics, ends: Mapping[Partition, int]) -> int:
+    return newest_sequence(Broker("", topics=topics), ends, "nbbo")
 
 
 def frame(*sequences: int) -> bytes:
@@ -53,32 +62,26 @@ def frame(*sequences: int) -> bytes:
 
 
 def test_empty_topics_have_no_newest_quote() -> None:
-    topics = Topics({})
-
-    ends, newest = described(topics, {"nbbo": 2, "alerts": 1}, "nbbo")
-
-    assert ends == {("nbbo", 0): 0, ("nbbo", 1): 0, ("alerts", 0): 0}
-    assert newest == 0
-    assert topics.closed
+    assert newest(Topics({}), {("nbbo", 0): 0, ("nbbo", 1): 0, ("alerts", 0): 1}) == 0
 
 
 def test_newest_quote_is_looked_for_among_the_last_frames_of_each_partition() -> None:
     many = [frame(number) for number in range(1, 1000)]
     topics = Topics({("nbbo", 0): [*many, frame(1_500, 1_200), frame(1_100)], ("nbbo", 1): [frame(1_400)]})
 
-    ends, newest = described(topics, {"nbbo": 2}, "nbbo")
+    found = newest(topics, {("nbbo", 0): 1001, ("nbbo", 1): 1, ("orders", 0): 5})
 
-    assert ends == {("nbbo", 0): 1001, ("nbbo", 1): 1}
-    assert newest == 1_500
+    assert found == 1_500
     assert topics.read == NEWEST_RECORDS + 1
+    assert topics.closed
 
 
 def test_what_is_no_frame_does_not_count() -> None:
     topics = Topics({("nbbo", 0): [frame(7), b"noise", b"", b"x" * NBBO.width]})
 
-    assert described(topics, {"nbbo": 1}, "nbbo")[1] == 7
+    assert newest(topics, {("nbbo", 0): 4}) == 7
 
 
 def test_topic_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(DeadlineError, match=r"the newest quotes of nbbo/0 could not be read within 20 s"):
-        described(Topics({("nbbo", 0): [frame(1)]}, silent=True), {"nbbo": 1}, "nbbo")
+    with pytest.raises(BrokerAwayError, match=r"nothing comes from nbbo/0, which ends at 1"):
+        newest(Topics({("nbbo", 0): [frame(1)]}, silent=True), {("nbbo", 0): 1})

@@ -1,11 +1,11 @@
-"""Whether a process has CPUs of its own, and who is told."""
+"""Whether a process has CPUs of its own."""
 
 import pytest
 
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.process import pinning
-from market_spread.common.process.pinning import PinningConfig, PinningWatch, main, pinning_problem
+from market_spread.common.process.pinning import PinningConfig, main, pinning_problem
 
 
 @pytest.mark.parametrize(
@@ -30,27 +30,6 @@ def test_only_exactly_the_promised_cpus_are_right(
     problem = pinning_problem(exclusive, allowed=allowed, of_node=of_node)
 
     assert problem is None if begins is None else problem is not None and problem.startswith(begins)
-
-
-def test_each_change_is_told_once() -> None:
-    findings = ["shared", "shared", None, None, "shared"]
-    told: list[str | None] = []
-    watch = PinningWatch(lambda: findings.pop(0), told.append)
-
-    for _ in range(5):
-        watch.look()
-
-    assert told == ["shared", None, "shared"]
-
-
-def test_first_finding_is_told_before_the_thread_begins() -> None:
-    told: list[str | None] = []
-    watch = PinningWatch(lambda: "shared", told.append)
-
-    watch.start()
-    watch.stop()
-
-    assert told == ["shared"]
 
 
 def test_probe_says_why_and_ends_with_a_status(

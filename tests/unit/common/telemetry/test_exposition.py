@@ -10,7 +10,6 @@ from market_spread.common.telemetry.exposition import (
     ExposedSeries,
     exposition,
     quantile_name,
-    recent_quantile_name,
 )
 from market_spread.common.telemetry.metrics import FRAMES_LATE, JOB_BATCH, METRICS, SEND_LAG, STAGE
 
@@ -92,14 +91,14 @@ def test_recent_values_have_quantiles_of_their_own() -> None:
 
     found = samples(ExposedSeries(SEND_LAG, LABELS, all_values, recent))
 
-    assert quantiles_named(found, recent_quantile_name(SEND_LAG)) == {"0.5": 0.00001, "1": 0.00002}
+    assert quantiles_named(found, quantile_name(SEND_LAG, recent=True)) == {"0.5": 0.00001, "1": 0.00002}
     assert quantiles_named(found, quantile_name(SEND_LAG))["0.5"] == 0.0005
 
 
 def test_nothing_recent_shows_nothing() -> None:
     text = exposition([ExposedSeries(SEND_LAG, LABELS, histogram(1))]).decode()
 
-    assert recent_quantile_name(SEND_LAG) not in text
+    assert quantile_name(SEND_LAG, recent=True) not in text
 
 
 def test_an_empty_histogram_has_zeros_and_no_quantile() -> None:
@@ -128,6 +127,6 @@ def test_series_of_one_metric_are_one_family() -> None:
 
 
 def test_no_quantile_name_is_a_registered_name() -> None:
-    names = {name(metric) for metric in METRICS.values() for name in (quantile_name, recent_quantile_name)}
+    names = {quantile_name(metric, recent=recent) for metric in METRICS.values() for recent in (False, True)}
 
     assert not names & METRICS.keys()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import yaml
 
 from market_spread.common.errors import RunFailedError
 from market_spread.common.jvm.jars import JarCache
@@ -83,27 +84,27 @@ def test_each_process_listens_where_prometheus_is_told_to_look(tmp_path: Path) -
     started = processes(tmp_path, monitored=True)
 
     addresses = started.start()
-    targets = started.targets(addresses)
+    hint = started.how_to_watch(tmp_path, addresses)
 
-    hint = f"for Prometheus: prometheus --config.file={tmp_path}/prometheus.yml"
-    assert started.how_to_watch(tmp_path, addresses) == hint
-    assert targets is not None
-    assert targets.aggregator == "127.0.0.1:2"
+    assert hint == f"for Prometheus: prometheus --config.file={tmp_path}/prometheus.yml"
+    scraped = yaml.safe_load((tmp_path / "prometheus.yml").read_text())["scrape_configs"]
+    targets = {config["job_name"]: config["static_configs"][0]["targets"] for config in scraped}
+    assert targets["market-spread-aggregator"] == ["127.0.0.1:2"]
     (agent,) = [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
-    assert agent.startswith(f"-javaagent:{AGENT}={targets.broker}:")
+    assert agent.startswith(f"-javaagent:{AGENT}={targets['market-spread-kafka'][0]}:")
     assert Path(agent.rsplit(":", 1)[1]).read_text().startswith("# What the JMX exporter shows")
     ports = [Started.environments[name]["MARKET_SPREAD_UI_PORT"] for name in ("job", "job_1")]
-    assert targets.jobs == tuple(f"127.0.0.1:{port}" for port in ports)
-    assert len(set(targets.jobs)) == REPLICAS
+    assert targets["market-spread-spark"] == [f"127.0.0.1:{port}" for port in ports]
+    assert len(set(ports)) == REPLICAS
     assert Started.environments["job"]["SPARK_LOCAL_IP"] == "127.0.0.1"
 
 
 def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:
     started = processes(tmp_path, monitored=False)
 
-    targets = started.targets(started.start())
+    hint = started.how_to_watch(tmp_path, started.start())
 
-    assert targets is None
+    assert hint is None
     assert not [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
     assert "MARKET_SPREAD_UI_PORT" not in Started.environments["job"]
     assert "SPARK_LOCAL_IP" not in Started.environments["job"]

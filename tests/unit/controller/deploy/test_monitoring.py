@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from market_spread.controller.deploy.local.stack import RULES, Targets
+from market_spread.controller.deploy.local.stack import RULES, write_prometheus
 from tests.unit.monitoring.monitoring_fixtures import promtool
 
-TARGETS = Targets(aggregator="127.0.0.1:8080", broker="127.0.0.1:9404", jobs=("127.0.0.1:4040", "127.0.0.1:4041"))
+TARGETS = ("127.0.0.1:8080", "127.0.0.1:9404", ("127.0.0.1:4040", "127.0.0.1:4041"))
 
 
 def test_every_target_is_scraped_at_its_path(tmp_path: Path) -> None:
-    path = TARGETS.write_configuration(tmp_path)
+    path = write_prometheus(tmp_path, *TARGETS)
 
     scraped = {
         config["job_name"]: (config["metrics_path"], config["static_configs"][0]["targets"])
@@ -27,7 +27,7 @@ def test_every_target_is_scraped_at_its_path(tmp_path: Path) -> None:
 
 
 def test_the_rules_of_a_checkout_are_loaded(tmp_path: Path) -> None:
-    path = TARGETS.write_configuration(tmp_path)
+    path = write_prometheus(tmp_path, *TARGETS)
 
     assert yaml.safe_load(path.read_text())["rule_files"] == [f"{RULES}/*.yaml"]
     assert {file.name for file in RULES.glob("*.yaml")} == {"alerting.yaml", "recording.yaml"}
@@ -35,7 +35,7 @@ def test_the_rules_of_a_checkout_are_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.promtool
 def test_prometheus_takes_it(tmp_path: Path) -> None:
-    path = TARGETS.write_configuration(tmp_path)
+    path = write_prometheus(tmp_path, *TARGETS)
 
     checked = promtool("check", "config", path)
 
@@ -43,6 +43,6 @@ def test_prometheus_takes_it(tmp_path: Path) -> None:
 
 
 def test_without_a_checkout_there_are_no_rules(tmp_path: Path) -> None:
-    path = TARGETS.write_configuration(tmp_path, rules=tmp_path / "nothing")
+    path = write_prometheus(tmp_path, *TARGETS, rules=tmp_path / "nothing")
 
     assert yaml.safe_load(path.read_text())["rule_files"] == []

@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on() -> None:
 
     assert ids(joined) == [1]
     malformed = Messages(ORDER, orders).malformed()
-    assert sorted((bad.origin.offset, bad.position, bad.reason.name) for bad in malformed) == [
+    assert sorted((origin.offset, position, reason.name) for origin, position, reason in malformed) == [
         (4, 1, "UNREADABLE_FIELD"),
         (4, 2, "UNKNOWN_KIND"),
         (5, 0, "WRONG_LENGTH"),

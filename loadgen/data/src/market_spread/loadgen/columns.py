@@ -1,6 +1,6 @@
 """Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Decoded, Int64s, decode
+from market_spread.common.wire.columns import Columns
 from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBOL_WIDTH, Layout
 
 Texts = npt.NDArray[np.bytes_]
@@ -16,26 +17,6 @@ Letters = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
 _CHUNK = 250_000
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Arrays of one length, one for each field of the dataclass."""
-
-    def __len__(self) -> int:
-        return len(self._arrays()[0])
-
-    def __getitem__(self, index: slice | npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Self:
-        """Those at the index: a slice (no copy), a mask or positions."""
-        return type(self)(*(array[index] for array in self._arrays()))
-
-    @classmethod
-    def concatenate(cls, parts: Iterable[Self]) -> Self:
-        """All of the parts (at least one), in order."""
-        return cls(*(np.concatenate(arrays) for arrays in zip(*(part._arrays() for part in parts), strict=True)))
-
-    def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [getattr(self, field.name) for field in fields(self)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ __all__ = [
     "job_contract",
     "jvm",
     "kafka",
+    "kubernetes",
     "load",
     "logs",
     "process",

@@ -48,10 +48,13 @@ class BrokerAwayError(RunVoidError, UnavailableError):
 
 
 @contextmanager
-def usage_errors(what: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (OSError,)) -> Iterator[None]:
+def usage_errors(
+    what: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (OSError, UnicodeDecodeError)
+) -> Iterator[None]:
     """Have errors of these kinds be a UsageError: what cannot be done, then why, then the remedy."""
     try:
         yield
     except kinds as error:
-        reason = (error.strerror or error) if isinstance(error, OSError) else error
+        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else error
+        reason = (error.strerror or reason) if isinstance(error, OSError) else reason
         raise UsageError(f"{what}: {reason}; {remedy}" if remedy else f"{what}: {reason}") from error

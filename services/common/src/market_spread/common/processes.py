@@ -17,19 +17,13 @@ def family(process: psutil.Process | None = None) -> list[psutil.Process]:
     return [process, *process.children(recursive=True)]
 
 
-def cpu_us(process: psutil.Process | None = None, children: bool = False) -> int:
-    """CPU time, user and system, of a process (default: this one), in microseconds.
-
-    With children, that of its living descendants and of its ended, waited-for children is added. A process that ends
-    meanwhile counts as 0.
-    """
-    if children:
-        return cpu_us_of(family(process))
+def cpu_us(process: psutil.Process | None = None) -> int:
+    """CPU time, user and system, of a process alone (default: this one), in microseconds; 0 of one that has ended."""
     return round(sum(_seconds(process or psutil.Process())[:2]) * 1e6)
 
 
 def cpu_us_of(processes: Iterable[psutil.Process]) -> int:
-    """CPU time, user and system, of these and of what they have waited for, in microseconds."""
+    """CPU time, user and system, of these and of what they have waited for, in microseconds; see `family`."""
     return round(sum(sum(_seconds(process)) for process in processes) * 1e6)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 
 Value = TypeVar("Value")
 Node = Mapping[str, Any]
@@ -89,11 +89,8 @@ class Schema(Generic[Value]):
 
         what: what the file is, for people: "workload"; first: the key that it begins with.
         """
-        try:
+        with usage_errors(f"the {what} {path} cannot be read", "name a YAML file"):
             content = path.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise UsageError(f"the {what} {path} cannot be read: {reason}; name a YAML file") from error
         try:
             mapping = yaml.safe_load(content)
             lines, wrong = _lines(content, path)

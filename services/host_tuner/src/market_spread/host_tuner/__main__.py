@@ -5,13 +5,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import environment_help, from_environment
 from market_spread.common.errors import RunFailedError, UsageError, usage_errors
+from market_spread.common.kubernetes import ApiServer
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.processes import stop_event_on_signals
+from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
 from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.host_tuner.kubelet import KubeletSocket
 from market_spread.host_tuner.node import NodePublisher
@@ -20,9 +21,6 @@ from market_spread.host_tuner.profile import read_profile_file
 from market_spread.host_tuner.running import HostWatch, leave, put_host_back, serving_pages
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Tuner
-
-if TYPE_CHECKING:
-    from market_spread.host_tuner.cluster import OwnDaemonSet
 
 _POLL_S = 0.5
 
@@ -80,10 +78,8 @@ def _restore() -> None:
 def _remove() -> None:
     """The pods are gone before the chart takes away the rights that they need to put everything back."""
     config = from_environment(RemovalConfig)
-    from market_spread.host_tuner.cluster import OwnDaemonSet, api_client
-
     name = config.daemon_set
-    daemon_set = OwnDaemonSet(api_client(), config.namespace, name)
+    daemon_set = OwnDaemonSet(ApiServer.of_pod(), config.namespace, name)
     daemon_set.remove()
     for _ in polls(SystemClock(), config.deadline_s, every_s=_POLL_S):
         if not daemon_set.exists():
@@ -106,13 +102,11 @@ def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
     return Originals(RecordFile(folder / "originals.json"), boot_id)
 
 
-def _cluster(config: HostTunerConfig, clock: Clock) -> "tuple[NodePublisher | None, OwnDaemonSet | None]":
+def _cluster(config: HostTunerConfig, clock: Clock) -> tuple[NodePublisher | None, OwnDaemonSet | None]:
     """The node and the DaemonSet in Kubernetes, as far as the environment names them."""
     if config.node_name is None:
         return None, None
-    from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet, api_client
-
-    api = api_client()
+    api = ApiServer.of_pod()
     publisher = NodePublisher(KubernetesNode(api, config.node_name), clock)
     if config.namespace is None or config.daemon_set is None:
         return publisher, None

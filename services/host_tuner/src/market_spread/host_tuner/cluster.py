@@ -1,46 +1,28 @@
-"""The Kubernetes API, as far as the tuner needs it: its node, and the DaemonSet that it belongs to.
+"""What the tuner asks of the Kubernetes API: its node, and the DaemonSet that it belongs to."""
 
-Requests are made by the client, but not by its typed calls: importing those takes 90 MB, on every node, and their
-models refuse what a newer server adds to them.
-"""
-
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-import urllib3
-from kubernetes import config
-from kubernetes.client.api_client import ApiClient
-
-from market_spread.common.errors import UnavailableError, UsageError
+from market_spread.common.errors import UnavailableError
+from market_spread.common.kubernetes import ApiServer, RefusedError
 from market_spread.host_tuner.node import ANNOTATION, CONDITION, NodeObject
 
-_TIMEOUT_S = 5
 _STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 # The API's answers when the chart's roles, or its service account, are gone.
 _RIGHTS_ARE_GONE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
-def api_client() -> Any:
-    """The client of the cluster that this pod runs in. UsageError outside of one."""
-    try:
-        config.load_incluster_config()  # type: ignore[no-untyped-call]
-    except config.ConfigException as error:
-        raise UsageError(f"there is no Kubernetes here ({error}); leave MARKET_SPREAD_NODE_NAME unset") from error
-    return ApiClient()
-
-
 class KubernetesNode:
     """A node's object in the cluster. All calls raise UnavailableError if they cannot be answered."""
 
-    def __init__(self, api: Any, name: str) -> None:
+    def __init__(self, api: ApiServer, name: str) -> None:
         self._api = api
         self._path = f"/api/v1/nodes/{name}"
 
     def read(self) -> NodeObject:
-        node = _answer(self._api, "GET", self._path)
+        node = self._api.call("GET", self._path)
         conditions = node.get("status", {}).get("conditions") or []
         return NodeObject(
             annotation=(node["metadata"].get("annotations") or {}).get(ANNOTATION),
@@ -64,16 +46,16 @@ class KubernetesNode:
         """Remove the taint at this place; UnavailableError if there is another one by now."""
         path = f"/spec/taints/{place}"
         operations = [{"op": "test", "path": f"{path}/key", "value": key}, {"op": "remove", "path": path}]
-        _answer(self._api, "PATCH", self._path, operations, content_type=_JSON_PATCH)
+        self._api.call("PATCH", self._path, operations, content_type=_JSON_PATCH)
 
     def _merge(self, change: object, part: str = "") -> None:
-        _answer(self._api, "PATCH", self._path + part, change, content_type=_STRATEGIC_MERGE)
+        self._api.call("PATCH", self._path + part, change, content_type=_STRATEGIC_MERGE)
 
 
 class OwnDaemonSet:
     """The DaemonSet that the tuner's pods belong to."""
 
-    def __init__(self, api: Any, namespace: str, name: str) -> None:
+    def __init__(self, api: ApiServer, namespace: str, name: str) -> None:
         self._api = api
         self._path = f"/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}"
 
@@ -81,7 +63,7 @@ class OwnDaemonSet:
         """Whether it is gone or going, and not merely updated. If the API does not answer, it is said to be there."""
         try:
             found = self._unless_gone("GET")
-        except _RefusedError as error:
+        except RefusedError as error:
             return error.status in _RIGHTS_ARE_GONE
         except UnavailableError:
             return False
@@ -97,35 +79,8 @@ class OwnDaemonSet:
 
     def _unless_gone(self, method: str, body: object = None) -> Any:
         try:
-            return _answer(self._api, method, self._path, body)
-        except _RefusedError as error:
+            return self._api.call(method, self._path, body)
+        except RefusedError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
         return None
-
-
-class _RefusedError(UnavailableError):
-    """The API answered, with an error."""
-
-    def __init__(self, status: int, body: str) -> None:
-        super().__init__(f"the Kubernetes API says {status}: {body.strip()[:300]}")
-        self.status = status
-
-
-def _answer(api: Any, method: str, path: str, body: object = None, content_type: str = "application/json") -> Any:
-    """The API's answer to a request. UnavailableError if there is none, or it is an error."""
-    request = api.param_serialize(
-        method=method,
-        resource_path=path,
-        header_params={"Accept": "application/json", "Content-Type": content_type},
-        body=body,
-        auth_settings=["BearerToken"],
-    )
-    try:
-        response = api.call_api(*request, _request_timeout=_TIMEOUT_S)
-        text = response.read()
-        if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
-            raise _RefusedError(response.status, text.decode(errors="replace"))
-        return json.loads(text)
-    except (urllib3.exceptions.HTTPError, ValueError) as error:
-        raise UnavailableError(f"the Kubernetes API does not answer: {error}") from error

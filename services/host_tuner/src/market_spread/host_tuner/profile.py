@@ -38,12 +38,6 @@ def _cpus(given: object) -> Cpus:
         raise ValueError("use a list of CPUs such as '0,9' or '0-1'") from None
 
 
-def _on_housekeeping(given: object) -> bool:
-    if given not in (HOUSEKEEPING, AS_FOUND):
-        raise ValueError(f"use one of {HOUSEKEEPING}, {AS_FOUND}")
-    return given == HOUSEKEEPING
-
-
 def _sysctls(given: object) -> tuple[Sysctl, ...]:
     if not isinstance(given, dict):
         raise ValueError("use an object")
@@ -64,23 +58,21 @@ def _sysctls(given: object) -> tuple[Sysctl, ...]:
 
 
 _Sysctls = Annotated[tuple[Sysctl, ...], PlainValidator(_sysctls), WithJsonSchema({"type": "object"})]
-_Placed = Annotated[bool, PlainValidator(_on_housekeeping), WithJsonSchema({"enum": [HOUSEKEEPING, AS_FOUND]})]
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
     """What the tuner sets. None, and as-found, leave a setting alone.
 
-    resume_latency_us: of the pinned CPUs; a C-state that takes longer to leave is not entered; interrupts, workqueues:
-    whether they are kept on the housekeeping CPUs.
+    resume_latency_us: of the pinned CPUs; a C-state that takes longer to leave is not entered.
     """
 
     resume_latency_us: Annotated[int | None, number(0, 1_000_000, "Longest time to leave a C-state.")] = None
     governor: Annotated[str | None, _word("Of the frequency.")] = None
     turbo: Annotated[bool | None, flag("Whether it may be entered.")] = None
     transparent_hugepages: Annotated[str | None, choice(("always", "madvise", "never"), "When they are used.")] = None
-    interrupts: _Placed = False
-    workqueues: _Placed = False
+    interrupts: Annotated[str, choice((HOUSEKEEPING, AS_FOUND), "On which CPUs they are kept.")] = AS_FOUND
+    workqueues: Annotated[str, choice((HOUSEKEEPING, AS_FOUND), "On which CPUs they are kept.")] = AS_FOUND
     sysctls: _Sysctls = ()
 
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunFailedError, UnavailableError, usage_errors
@@ -15,14 +14,12 @@ from market_spread.common.logs import log_event
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.families import CONTENT_TYPE, as_text, numbers
 from market_spread.common.telemetry.metrics import Metric
+from market_spread.host_tuner.cluster import OwnDaemonSet
 from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.tuner import Counts, Tuner
-
-if TYPE_CHECKING:
-    from market_spread.host_tuner.cluster import OwnDaemonSet
 
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
@@ -164,7 +161,7 @@ def put_host_back(tree: HostTree, originals: Originals) -> None:
 
 
 def leave(
-    daemon_set: "OwnDaemonSet | None", publisher: NodePublisher | None, tree: HostTree, originals: Originals | None
+    daemon_set: OwnDaemonSet | None, publisher: NodePublisher | None, tree: HostTree, originals: Originals | None
 ) -> None:
     """What the end of the pod means: a removal puts host and node back, an update leaves them to the next pod."""
     if daemon_set is None or originals is None or not daemon_set.is_being_removed():

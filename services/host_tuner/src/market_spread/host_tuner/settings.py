@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.profile import Sysctl, TuningProfile
-from market_spread.host_tuner.tree import HostTree, has
+from market_spread.host_tuner.profile import HOUSEKEEPING, Sysctl, TuningProfile
+from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.values import Cpus, Value, at_most, chosen, cpu_list, cpu_mask, exactly, parse_list
 
 CPU = "sys/devices/system/cpu"
@@ -72,8 +72,8 @@ def settings(profile: TuningProfile, tree: HostTree, cpus: HostCpus) -> list[Set
         _governor(applied.governor, tree) if applied.governor is not None else None,
         _turbo(applied.turbo, tree) if applied.turbo is not None else None,
         _huge_pages(applied.transparent_hugepages) if applied.transparent_hugepages is not None else None,
-        _interrupts(cpus.housekeeping, tree) if applied.interrupts else None,
-        _workqueues(cpus.housekeeping) if applied.workqueues else None,
+        _interrupts(cpus.housekeeping, tree) if applied.interrupts == HOUSEKEEPING else None,
+        _workqueues(cpus.housekeeping) if applied.workqueues == HOUSEKEEPING else None,
     )
     return [*filter(None, found), *map(sysctl_setting, applied.sysctls)]
 
@@ -97,9 +97,9 @@ def _governor(governor: str, tree: HostTree) -> Setting:
 
 def _turbo(on: bool, tree: HostTree) -> Setting:
     files: list[SettingFile] = []
-    if has(tree, _NO_TURBO):
+    if tree.has(_NO_TURBO):
         files.append(SettingFile(_NO_TURBO, exactly(str(int(not on))), "no_turbo"))
-    elif has(tree, _BOOST):
+    elif tree.has(_BOOST):
         files.append(SettingFile(_BOOST, exactly(str(int(on))), "boost"))
     return Setting("turbo", "on" if on else "off", tuple(files))
 

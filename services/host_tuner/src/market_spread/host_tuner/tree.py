@@ -36,8 +36,6 @@ class HostTree:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-
-def has(tree: HostTree, path: str) -> bool:
-    """Whether there is such a file or folder."""
-    folder, _, name = path.rpartition("/")
-    return name in tree.names(folder)
+    def has(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        return (self._root / path).exists()

@@ -118,11 +118,7 @@ class Framer:
     def frames(self, stream: MessageStream, end_ns: int) -> list[Frame]:
         """The frames that are closed by the messages of a block, whose end is given, in order per partition."""
         if len(self._open):
-            stream = MessageStream(
-                np.concatenate([self._open.intended_ns, stream.intended_ns]),
-                np.concatenate([self._open.buckets, stream.buckets]),
-                np.concatenate([self._open.rows, stream.rows]),
-            )
+            stream = MessageStream.concatenate([self._open, stream])
         # 16 bits: numpy sorts these by radix
         ordered = stream[np.argsort(stream.buckets.astype(np.uint16), kind="stable")]
         frames: list[Frame] = []

@@ -2,8 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
 
 import grpc
 
@@ -11,7 +10,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
 from market_spread.common.errors import DeadlineError, UsageError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets
-from market_spread.common.kafka.client import RECORD_BYTES_MAX, Consumer, KafkaBroker, Partition
+from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker, Partition
 from market_spread.common.load import source as loads
 from market_spread.common.load.source import AnyLoad, LoadSource
 from market_spread.common.logs import log_event
@@ -32,8 +31,6 @@ _RECORD_OVERHEAD_BYTES = 1024
 _STOP_ANSWER_S = STOP_WITHIN_S + 1.5
 # Frames of several senders stand side by side in a partition, so its last one need not hold the highest number.
 NEWEST_RECORDS = 64
-_POLL_S = 0.5
-_POLLS_IN_VAIN_MAX = 40
 
 _log = logging.getLogger(__name__)
 
@@ -92,9 +89,9 @@ class SenderService(SenderServicer):
         self, request: pb.DescribeTopicsRequest, context: grpc.ServicerContext
     ) -> pb.DescribeTopicsResponse:
         topics = list(filter(None, dict.fromkeys((*request.topics, request.nbbo_topic))))
-        counts = self._broker.partition_counts(topics)
-        ends, newest_sequence = describe_topics(self._broker.consumer(), counts, request.nbbo_topic)
-        return pb.DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest_sequence)
+        ends = self._broker.end_offsets(topics, committed=True)
+        newest = newest_sequence(self._broker, ends, request.nbbo_topic)
+        return pb.DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest)
 
     def close(self) -> None:
         """End the running load, if there is one; what it has sent is acknowledged or counted as lost."""
@@ -177,35 +174,12 @@ def _checked(request: pb.StartSendingRequest) -> dict[str, object]:
     return parameters
 
 
-def describe_topics(reader: Consumer, counts: Mapping[str, int], nbbo_topic: str) -> tuple[dict[Partition, int], int]:
-    """Where each partition ends, and the highest sequence among the newest quotes, 0 if there is none.
-
-    counts: partitions of each topic, `nbbo_topic` among them. Closes the reader. DeadlineError if quotes do not come.
-    """
-    with closing(reader):
-        ends = reader.end_offsets((topic, number) for topic, count in counts.items() for number in range(count))
-        quotes = {key: end for key, end in ends.items() if key[0] == nbbo_topic and end}
-        return ends, max(_newest(reader, quotes), default=0)
-
-
-def _newest(reader: Consumer, ends: Mapping[Partition, int]) -> Iterable[int]:
-    """The highest sequence of each record at the ends."""
-    if not ends:
-        return
-    reader.assign({key: max(0, end - NEWEST_RECORDS) for key, end in ends.items()})
-    behind = dict(ends)
-    polls_in_vain = 0
-    while behind:
-        found = reader.poll(_POLL_S)
-        polls_in_vain = 0 if found else polls_in_vain + 1
-        if polls_in_vain == _POLLS_IN_VAIN_MAX:
-            missing = ", ".join(f"{topic}/{number}" for topic, number in behind)
-            waited_s = _POLL_S * _POLLS_IN_VAIN_MAX
-            raise DeadlineError(f"the newest quotes of {missing} could not be read within {waited_s:g} s")
-        for key, records in found.items():
-            yield from (_sequence_of(record.value) for record in records)
-            if key in behind and records[-1].offset + 1 >= behind[key]:
-                del behind[key]
+def newest_sequence(broker: KafkaBroker, ends: Mapping[Partition, int], topic: str) -> int:
+    """The highest sequence among the newest quotes of the topic, 0 if there is none. ends: of it, and of others."""
+    quotes = {place: end for place, end in ends.items() if place[0] == topic and end}
+    begin = {place: max(0, end - NEWEST_RECORDS) for place, end in quotes.items()}
+    found = broker.records(quotes, begin) if quotes else ()
+    return max((_sequence_of(record.value) for _, record in found), default=0)
 
 
 def _sequence_of(value: bytes) -> int:

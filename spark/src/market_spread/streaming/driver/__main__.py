@@ -15,7 +15,7 @@ from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
-from market_spread.common.processes import call_on_signals, cpu_us
+from market_spread.common.processes import call_on_signals, cpu_us_of, family
 from market_spread.common.telemetry import metrics
 from market_spread.common.telemetry.partitions import record_committed
 from market_spread.common.telemetry.recorder import Recorder
@@ -103,7 +103,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
         schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
         clock=clock,
         on_change=partial(_record, recorder, config.batch_s, record=record),
-        cpu_us=partial(cpu_us, children=True),
+        cpu_us=lambda: cpu_us_of(family()),
     )
     # After the session, which installs its own handler of SIGINT.
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))

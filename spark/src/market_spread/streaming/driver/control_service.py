@@ -7,7 +7,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
-from market_spread.common.processes import cpu_us, family
+from market_spread.common.processes import cpu_us_of, family
 from market_spread.streaming.driver.supervisor import Supervisor
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer
@@ -38,7 +38,7 @@ class JobService(JobServicer):
             records_read=progress.records_live,
             messages_processed=progress.messages_live,
             restarts=state.restarts,
-            cpu_us=cpu_us(children=True),
+            cpu_us=cpu_us_of(family()),
             unix_ns=self.clock.unix_ns(),
             counted_unix_ns=progress.counted_unix_ns,
             counted_cpu_us=progress.counted_cpu_us,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -127,30 +128,33 @@ class EarlyEnd:
         self._jvm.org.apache.spark.sql.execution.datasources.v2.LowLatencyClock.setClock(clock)
 
 
+@dataclass(eq=False)
 class SparkEngine:
-    """Spark as the supervisor needs it: a session and the query of a pipeline in it."""
+    """Spark as the supervisor needs it: a session and the query of a pipeline in it.
 
-    def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, config: JobConfig, early_end: EarlyEnd | None = None
-    ) -> None:
-        """early_end: None where a batch cannot be ended before its time."""
-        self._spark = spark
-        self._early_end = early_end
-        self._pipeline = pipeline
-        self._config = config
-        self._mode = BY_NAME[config.mode]
+    early_end: None where a batch cannot be ended before its time.
+    """
+
+    spark: SparkSession
+    pipeline: Pipeline
+    config: JobConfig
+    early_end: EarlyEnd | None = None
+
+    def __post_init__(self) -> None:
+        self._mode = BY_NAME[self.config.mode]
         self._query: DataStreamWriter | None = None
         # Rows of the state are messages if they come from layouts; a text can become several, or none.
-        by_records = pipeline.stream.state is None or any(isinstance(it.messages, Text) for it in pipeline.sources)
-        self._live_counts = LiveCounts(spark, self._mode.live_operators, by_records=by_records)
+        has_texts = any(isinstance(it.messages, Text) for it in self.pipeline.sources)
+        by_records = self.pipeline.stream.state is None or has_texts
+        self._live_counts = LiveCounts(self.spark, self._mode.live_operators, by_records=by_records)
 
     def slots(self) -> int:
         """How many tasks can run at the same time now."""
-        if self._config.is_on_kubernetes:
+        if self.config.is_on_kubernetes:
             # Spark's own count never falls below 2, even without executors.
-            java: Any = self._spark.sparkContext._jsc
-            return int(java.sc().getExecutorIds().size()) * self._config.executor_slots
-        return self._spark.sparkContext.defaultParallelism
+            java: Any = self.spark.sparkContext._jsc
+            return int(java.sc().getExecutorIds().size()) * self.config.executor_slots
+        return self.spark.sparkContext.defaultParallelism
 
     def newest_batch(self, query: StreamingQuery) -> int:
         """Number of the newest batch that the query reports; -1 if none. Cheap."""
@@ -164,31 +168,29 @@ class SparkEngine:
 
     def end_batch(self) -> bool:
         """Have the running batch end now; False if it cannot be ended before its time."""
-        if self._early_end is not None:
-            self._early_end.end_batch(self._config.batch_s)
-        return self._early_end is not None
+        if self.early_end is not None:
+            self.early_end.end_batch(self.config.batch_s)
+        return self.early_end is not None
 
     def keep_time(self) -> None:
         """Have the batches end by the time of day again."""
-        if self._early_end is not None:
-            self._early_end.keep_time()
+        if self.early_end is not None:
+            self.early_end.keep_time()
 
-    def prepare(self) -> None:
+    def prepare(self) -> DataStreamWriter:
         """Plan the query ahead, without its checkpoint, so that the next start takes less."""
-        config = self._config
+        config = self.config
         self._query = query_of(
-            self._spark,
-            self._pipeline,
+            self.spark,
+            self.pipeline,
             self._mode,
             client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
-            topics=config.topic_names((*self._pipeline.ends, INVALID)),
+            topics=config.topic_names((*self.pipeline.ends, INVALID)),
             checkpoint=config.checkpoint,
         )
+        return self._query
 
     def start_query(self, batch_s: float) -> StreamingQuery:
         """Start the query from its checkpoint, with batches of this length."""
         self.keep_time()
-        if self._query is None:
-            self.prepare()
-        assert self._query is not None
-        return self._query.trigger(**every(self._mode, batch_s)).start()
+        return (self._query or self.prepare()).trigger(**every(self._mode, batch_s)).start()

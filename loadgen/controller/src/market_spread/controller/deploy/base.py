@@ -19,6 +19,8 @@ def slots_of(workload: Workload) -> int:
 class Environment(Protocol):
     """The processes that a run goes through. `start`, then `stop`, also after a failed start.
 
+    Where nothing is said, they are elsewhere, and neither started nor ended for the run.
+
     It tells whether they live, the CPU time that they and their neighbours use, and what the run's document says of the
     place: machine, settings, logs.
 
@@ -45,12 +47,15 @@ class Environment(Protocol):
 
     def stolen_cpu_s(self) -> float | None:
         """CPU seconds that neighbours took from the machine since it started; None if it cannot be told."""
+        return None
 
     def host(self) -> Host | None:
         """The machine that all the run's processes are on, to be looked at; None if they are elsewhere."""
+        return None
 
     def process_ids(self) -> Mapping[str, int]:
         """The run's processes on this machine, by the names of the components; none of those that are elsewhere."""
+        return {}
 
     def capture(self, logs: Path) -> None:
         """Put the log of each process into the folder, as `<component>.log`; the JVMs' as `<component>.gc.log`."""
@@ -63,9 +68,11 @@ class Environment(Protocol):
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         """A hint on how to monitor the run, or None; may write into the run's folder."""
+        return None
 
     def stop_all_but_aggregator(self) -> None:
         """Stop everything the run started except the aggregator, which keeps serving its measurements."""
+        return
 
     def stop(self) -> None:
         """End all that the run has started. Nothing happens the second time."""

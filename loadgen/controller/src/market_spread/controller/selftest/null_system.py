@@ -116,13 +116,12 @@ class _Loop(JobServicer):
             (topic, number): 0 for topic in (TOPICS.nbbo, TOPICS.orders) for number in range(config.partitions)
         }
         broker = KafkaBroker(config.bootstrap_servers, "null", config)
-        self._consumer, self._producer = broker.consumer(), broker.producer()
+        self._consumer, self._producer = broker.consumer(), broker.producer([TOPICS.alerts])
         self._system = system(self._send, clock=clock, delay_us=config.delay_us)
 
     def run(self) -> None:
         with closing(self._consumer), closing(self._producer):
             self._consumer.assign(self._positions)
-            self._producer.learn([TOPICS.alerts])
             wait_us = 0
             while not self._stop.is_set():
                 for partition, records in sorted(self._consumer.poll(-(-wait_us // 1000) / 1000).items()):

@@ -5,6 +5,7 @@ Every record of such a file is big-endian, with a u32 in front that counts the b
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Any, TextIO
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
-from market_spread.loadgen.columns import Bools, Check, Columns, failed_any, sentence_of
+from market_spread.loadgen.columns import Bools, Check, failed_any, sentence_of
 from market_spread.loadgen.files.native import map_bytes, write_native
 
 _NBBO_TYPE = 2
@@ -32,8 +33,7 @@ _ORDER_RECORD = np.dtype([
 _PREFIX_BYTES = 4
 _KNOWN_LENGTHS = {42: "an NBBO record", 53: "an order record", 55: "an alert record"}
 
-_BLOCK_RECORDS = 250_000
-_STRETCH_RECORDS_MIN = 16
+_BLOCK_RECORDS = 100_000
 
 _IN_SYMBOL = np.isin(np.arange(256), list(f" {SYMBOL_ALPHABET}".encode()))
 _IN_ORDER_ID = np.isin(np.arange(256), list(f"{ascii_letters}{digits}".encode()))
@@ -119,7 +119,7 @@ def _orders(path: Path, problems: list[Problem], side_file: TextIO) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class _Block(Columns):
+class _Block:
     """Records of the right length in the order of the file.
 
     ordinals: which record of the file each is, from 1; byte_offsets: where its length prefix stands. Both int64 (n,).
@@ -131,51 +131,36 @@ class _Block(Columns):
 
 
 def _blocks(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Block]:
-    """All records of the type's length; what else is in the file is added to the problems.
+    """All records of the type's length; what else is in the file is added to the problems."""
+    data = map_bytes(path, "a fixish file")
+    places = _places(path, data.data, record.itemsize, problems)
+    while found := list(islice(places, _BLOCK_RECORDS)):
+        ordinals, byte_offsets = np.array(found, np.int64).T
+        cells = np.lib.stride_tricks.sliding_window_view(data, record.itemsize)[byte_offsets]
+        yield _Block(ordinals, byte_offsets, cells.view(record)[:, 0])
+
+
+def _places(path: Path, data: memoryview, record_bytes: int, problems: list[Problem]) -> Iterator[tuple[int, int]]:
+    """The ordinal and the first byte of each record of that length.
 
     A record of another known length is passed over, and has its ordinal. Where a prefix is no known length, or the file
     ends within a record, reading ends, as nothing says where the next record would begin.
     """
-    stretches: list[_Block] = []
-    count = 0
-    for stretch in _stretches(path, record, problems):
-        stretches.append(stretch)
-        count += len(stretch)
-        if count >= _BLOCK_RECORDS:
-            yield _Block.concatenate(stretches)
-            stretches, count = [], 0
-    if stretches:
-        yield _Block.concatenate(stretches)
-
-
-def _stretches(path: Path, record: np.dtype[Any], problems: list[Problem]) -> Iterator[_Block]:
-    data = map_bytes(path, "a fixish file")
-    ordinal, begin, limit = 1, 0, _STRETCH_RECORDS_MIN
+    ordinal, begin = 1, 0
     while begin < len(data):
-        fitting = min(limit, (len(data) - begin) // record.itemsize)
-        records = data[begin : begin + fitting * record.itemsize].view(record)
-        is_regular = records["length"] == record.itemsize - _PREFIX_BYTES
-        regular = int(np.argmin(np.append(is_regular, False)))
-        if regular:
-            nth = np.arange(regular)
-            yield _Block(ordinal + nth, begin + nth * record.itemsize, records[:regular])
-            ordinal += regular
-            begin += regular * record.itemsize
-        if regular == fitting > 0:
-            limit = min(4 * limit, _BLOCK_RECORDS)
-            continue
-        passed = _irregular(path, data, begin, problems)
-        if passed == 0:
+        passed = _PREFIX_BYTES + int.from_bytes(data[begin : begin + _PREFIX_BYTES], "big")
+        if passed == record_bytes <= len(data) - begin:
+            yield ordinal, begin
+        elif (passed := _irregular(path, data, begin, problems)) == 0:
             return
         ordinal += 1
         begin += passed
-        limit = _STRETCH_RECORDS_MIN
 
 
-def _irregular(path: Path, data: npt.NDArray[np.uint8], begin: int, problems: list[Problem]) -> int:
+def _irregular(path: Path, data: memoryview, begin: int, problems: list[Problem]) -> int:
     """Report what stands at the byte, and return how many bytes to pass over; 0 if the rest is lost."""
     left, passed = len(data) - begin, 0
-    length = int.from_bytes(data[begin : begin + _PREFIX_BYTES].tobytes(), "big")
+    length = int.from_bytes(data[begin : begin + _PREFIX_BYTES], "big")
     if left < _PREFIX_BYTES:
         reason = f"the file ends within a length prefix; its last {left} bytes are left out"
     elif length not in _KNOWN_LENGTHS:

@@ -8,7 +8,7 @@ import numpy as np
 
 from market_spread.common.load.schedule import NS_PER_S, Constant
 from market_spread.common.load.source import Block, MessageStream, cut
-from market_spread.common.wire.codec import Columns, Int64s, encode
+from market_spread.common.wire.codec import ByField, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, WARM_UP_ORDER_ID_MIN, Layout
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, PHASE_INDEX, Draw, Drawing, Flags, pick
 from market_spread.loadgen.market.parameters import MarketParameters, Phase
@@ -142,7 +142,7 @@ class Market:
         }
         return self._stream(draw, ORDER, columns)
 
-    def _stream(self, draw: Draw, layout: Layout, columns: Columns) -> MessageStream:
+    def _stream(self, draw: Draw, layout: Layout, columns: ByField) -> MessageStream:
         """The messages of these columns, with their symbols and times."""
         intended_ns, ids = self._start_ns + draw.offset_ns, draw.symbol_id
         rows = encode(layout, {**columns, "symbol": self.symbols.cells[ids], "intended_us": intended_ns // 1000})

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from market_spread.common.wire.codec import Int64s
-from market_spread.loadgen.columns import Bools, Columns, Orders, Quotes, Texts, find_in, symbol_codes
+from market_spread.common.wire.columns import Columns
+from market_spread.loadgen.columns import Bools, Orders, Quotes, Texts, find_in, symbol_codes
 
 _CHUNK = 1_000_000
 SEQUENCES = 10**12  # sequences have 12 digits

@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from market_spread.common.errors import DeadlineError, MarketSpreadError, UnavailableError, UsageError, WrongStateError
+from market_spread.common.logs import log_event
 from market_spread.v1.control_pb2 import PartitionOffset
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
@@ -41,6 +42,7 @@ SERVER_OPTIONS = (*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0), ("grpc.http2.min_p
 # Where a health check that is answered with NOT_SERVING finds why.
 REASON_KEY = "market-spread-reason"
 
+_ANSWERS = health_pb2.HealthCheckResponse
 _log = logging.getLogger(__name__)
 
 
@@ -93,45 +95,60 @@ def _abort_on_error(context: grpc.ServicerContext) -> Iterator[None]:
 
 
 class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
-    """The health service, which also tells why: in the trailing metadata, as its answer has no place for it."""
+    """The health service, which looks at each check, and also tells why: in the trailing metadata, as its answer has no
+    place for it.
+    """
 
-    reason = ""
+    services: tuple[str, ...] = ()
+
+    def __init__(self, problem: Callable[[], str | None]) -> None:
+        super().__init__()
+        self.problem = problem
+        self._told: str | None = None
+
+    def look(self) -> str | None:
+        """Say SERVING of all services, or NOT_SERVING if there is a problem now; returns it. A change is logged."""
+        if (problem := self.problem()) != self._told:
+            log_event(_log, "health.changed", logging.WARNING if problem else logging.INFO, reason=problem)
+        self._told = problem
+        for service in self.services:
+            self.set(service, _ANSWERS.NOT_SERVING if problem else _ANSWERS.SERVING)
+        return problem
 
     def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
-        if self.reason:
-            context.set_trailing_metadata(((REASON_KEY, self.reason.encode("ascii", "replace").decode()),))
+        if problem := self.look():
+            context.set_trailing_metadata(((REASON_KEY, problem.encode("ascii", "replace").decode()),))
         return super().Check(request, context)
 
 
 class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
-    def __init__(self, address: str, register: Callable[[grpc.Server], str]) -> None:
-        """`register` adds a servicer; returns its full name. UsageError if the address cannot be bound; port 0: any."""
+    def __init__(
+        self, address: str, register: Callable[[grpc.Server], str], problem: Callable[[], str | None] = lambda: None
+    ) -> None:
+        """`register` adds a servicer; returns its full name. UsageError if the address cannot be bound; port 0: any.
+
+        problem: why the process cannot serve now, a sentence; None if it can.
+        """
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
             interceptors=[_ErrorsAsStatus()],
             options=SERVER_OPTIONS,
         )
         require_bindable(address)
-        self._health = _Health()
-        self._services = complete(self._server, register(self._server), self._health)
-        self.report(None)
+        self._health = _Health(problem)
+        self._health.services = complete(self._server, register(self._server), self._health)
         self.port = bound_port(self._server, address)
 
     def start(self) -> None:
+        self._health.look()
         self._server.start()
-
-    def report(self, problem: str | None) -> None:
-        """Have the health service say SERVING, as it does from the beginning, or NOT_SERVING and why."""
-        status = health_pb2.HealthCheckResponse
-        self._health.reason = problem or ""
-        for service in self._services:
-            self._health.set(service, status.NOT_SERVING if problem else status.SERVING)
 
     def stop(self, grace_s: float = 1.0) -> None:
         """Report NOT_SERVING, finish running calls within the grace, stop."""
-        self.report("the process is ending")
+        self._health.problem = lambda: "the process is ending"
+        self._health.enter_graceful_shutdown()
         self._server.stop(grace_s).wait()
 
 
@@ -222,9 +239,9 @@ class AioServer:
     async def start(self) -> None:
         await self._server.start()
         for service in self._services:
-            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+            await self._health.set(service, _ANSWERS.SERVING)
 
     async def stop(self, grace_s: float = 1.0) -> None:
         for service in self._services:
-            await self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
+            await self._health.set(service, _ANSWERS.NOT_SERVING)
         await self._server.stop(grace_s)

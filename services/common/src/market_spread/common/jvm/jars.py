@@ -1,7 +1,6 @@
 """The jars of broker and connector: fetched once through the Ivy inside PySpark, checked against pinned SHA-256."""
 
 import hashlib
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from market_spread.common.config import home_folder
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.java import Java, find_java
+from market_spread.common.jvm.java import Java, find_java, spark_home
 
 LOCK = Path(__file__).with_name("jars.lock")
 FETCH_TIMEOUT_S = 900
@@ -130,12 +129,9 @@ def _ivy_module(jars: list[Jar]) -> str:
 
 
 def _ivy_jar() -> Path:
-    pyspark = importlib.util.find_spec("pyspark")
-    if pyspark is None or pyspark.origin is None:
-        raise UsageError("PySpark is not installed; install everything with: make setup")
-    found = sorted((Path(pyspark.origin).parent / "jars").glob("ivy-*.jar"))
+    found = sorted((spark_home() / "jars").glob("ivy-*.jar"))
     if not found:
-        raise UsageError(f"there is no Ivy in {Path(pyspark.origin).parent / 'jars'}; install again with: make setup")
+        raise UsageError(f"there is no Ivy in {spark_home() / 'jars'}; install again with: make setup")
     return found[-1]
 
 

@@ -1,9 +1,10 @@
-"""Finds the Java that Kafka and Spark run on."""
+"""Finds the Java that Kafka and Spark run on, and Spark."""
 
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from market_spread.common.errors import UsageError, usage_errors
@@ -35,3 +36,11 @@ def find_java(java_home: str | None = None, search_path: str | None = None) -> J
     if version < VERSION_MIN:
         raise UsageError(f"{found} is Java {version}; {REMEDY}")
     return Java(Path(found), version, ", ".join(re.findall(r"\(build ([^,)]+)", answer.stderr)))
+
+
+def spark_home() -> Path:
+    """Where PySpark has its Spark. UsageError without PySpark."""
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        raise UsageError("PySpark is not installed; install everything with: make setup")
+    return Path(pyspark.origin).parent

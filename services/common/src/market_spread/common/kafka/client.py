@@ -48,7 +48,8 @@ Done = Callable[[int, Exception | None], None]
 class Producer:
     """Writes records. Thread-safe; `close` it."""
 
-    def __init__(self, broker: "KafkaBroker") -> None:
+    def __init__(self, broker: "KafkaBroker", topics: Iterable[str]) -> None:
+        """topics: existing ones, looked up now so that the first record need not wait for that."""
         self._producer = _connected(
             KafkaProducer,
             broker,
@@ -61,11 +62,7 @@ class Producer:
             delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
             max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
         )
-        self._bootstrap_servers = broker.bootstrap_servers
-
-    def learn(self, topics: Iterable[str]) -> None:
-        """Look up where existing topics live, so that the first record need not wait for that."""
-        with _broker_errors(self._bootstrap_servers):
+        with _broker_errors(broker.bootstrap_servers):
             for topic in topics:
                 self._producer.partitions_for(topic)
 
@@ -178,9 +175,7 @@ class KafkaBroker:
 
     def producer(self, topics: Iterable[str] = ()) -> Producer:
         """A connected producer that knows the topics."""
-        producer = Producer(self)
-        producer.learn(topics)
-        return producer
+        return Producer(self, topics)
 
     def records(
         self, ends: Mapping[Partition, int], begin: Mapping[Partition, int] | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import usage_errors
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LOGIN_MODULES: Mapping[str, str] = {
@@ -113,11 +113,8 @@ class KafkaSecurity:
 
 
 def _text(path: Path) -> str:
-    try:
+    with usage_errors(f"{path} cannot be read", "name a file that this process may read"):
         return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"{path} cannot be read: {reason}; name a file that this process may read") from error
 
 
 def _quoted(text: str) -> str:

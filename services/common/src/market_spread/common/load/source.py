@@ -10,10 +10,10 @@ from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.wire.columns import Columns
 
 ENTRY_POINTS = "market_spread.load"
 BLOCK_NS = 20_000_000
@@ -21,7 +21,7 @@ BLOCK_MESSAGES_MIN = 512
 
 
 @dataclass(frozen=True, slots=True)
-class MessageStream:
+class MessageStream(Columns):
     """Messages of one layout, in order of their intended times.
 
     intended_ns: Unix nanoseconds (n,), ascending; buckets: the Kafka partition of each, int64 (n,);
@@ -31,12 +31,6 @@ class MessageStream:
     intended_ns: Int64s
     buckets: Int64s
     rows: Bytes2D
-
-    def __len__(self) -> int:
-        return len(self.intended_ns)
-
-    def __getitem__(self, which: slice | npt.NDArray[np.bool_ | np.integer]) -> "MessageStream":
-        return MessageStream(self.intended_ns[which], self.buckets[which], self.rows[which])
 
     @staticmethod
     def empty(width: int) -> "MessageStream":

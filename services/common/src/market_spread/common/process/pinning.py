@@ -4,20 +4,12 @@
 serves no gRPC. A process that the kubelet has not pinned may run on every CPU that no one else owns.
 """
 
-import logging
 import os
 import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from market_spread.common.config import from_environment
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.logs import log_event
-
-CHECK_EVERY_S = 2.0
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,43 +44,6 @@ def pinning_problem(exclusive_cpus: int | None, *, allowed: int, of_node: int) -
 def own_problem(exclusive_cpus: int | None) -> str | None:
     """The same, of this process now."""
     return pinning_problem(exclusive_cpus, allowed=len(os.sched_getaffinity(0)), of_node=os.cpu_count() or 1)
-
-
-class PinningWatch:
-    """Looks again and again whether the process is pinned, and tells when that changes. `start`, then `stop`."""
-
-    def __init__(self, look: Callable[[], str | None], tell: Callable[[str | None], None]) -> None:
-        """look: what is wrong now; tell: called with the first finding, and with every other one."""
-        self._look, self._tell = look, tell
-        self._told: list[str | None] = []
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pinning", daemon=True)
-
-    def start(self) -> None:
-        """Look for the first time, then on a thread of its own."""
-        self.look()
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Look no more. Nothing happens if it was not started."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def look(self) -> None:
-        problem = self._look()
-        if self._told == [problem]:
-            return
-        self._told = [problem]
-        if problem is None:
-            log_event(_log, "pinning.right")
-        else:
-            log_event(_log, "pinning.wrong", logging.WARNING, reason=problem)
-        self._tell(problem)
-
-    def _run(self) -> None:
-        while not self._stopping.wait(CHECK_EVERY_S):
-            self.look()
 
 
 def main() -> int:

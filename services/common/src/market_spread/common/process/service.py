@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from market_spread.common.grpc.calls import Server
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
-from market_spread.common.process.pinning import PinningWatch, own_problem
+from market_spread.common.process.pinning import own_problem
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1 import control_pb2, control_pb2_grpc
@@ -52,10 +53,8 @@ def serving(config: ServiceConfig, name: str, service: object, *, recorder: Reco
         getattr(control_pb2_grpc, f"add_{name}Servicer_to_server")(service, server)
         return control_pb2.DESCRIPTOR.services_by_name[name].full_name
 
-    server = Server(f"{config.host}:{config.grpc_port}", register)
-    pinning = PinningWatch(lambda: own_problem(config.exclusive_cpus), server.report)
+    server = Server(f"{config.host}:{config.grpc_port}", register, partial(own_problem, config.exclusive_cpus))
     pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None
-    pinning.start()
     server.start()
     if pusher is not None:
         pusher.start()
@@ -65,7 +64,6 @@ def serving(config: ServiceConfig, name: str, service: object, *, recorder: Reco
         log_event(_log, "service.started", source=config.source, grpc_port=server.port)
         yield
     finally:
-        pinning.stop()
         server.stop()
         if pusher is not None:
             pusher.stop()

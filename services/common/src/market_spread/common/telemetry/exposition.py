@@ -48,14 +48,9 @@ def exposition(series: Iterable[ExposedSeries]) -> bytes:
     return as_text(family for group in by_metric.values() for family in _families(group))
 
 
-def quantile_name(metric: Metric) -> str:
-    """The name of the gauges that hold a histogram's exact quantiles."""
-    return metric.name.removesuffix("_seconds") + "_quantile_seconds"
-
-
-def recent_quantile_name(metric: Metric) -> str:
-    """The name of the gauges that hold the exact quantiles of its newest seconds."""
-    return metric.name.removesuffix("_seconds") + "_recent_quantile_seconds"
+def quantile_name(metric: Metric, *, recent: bool = False) -> str:
+    """The name of the gauges that hold a histogram's exact quantiles, or the recent ones."""
+    return f"{metric.name.removesuffix('_seconds')}{'_recent' if recent else ''}_quantile_seconds"
 
 
 def _families(group: list[ExposedSeries]) -> Iterator[Family]:
@@ -72,7 +67,7 @@ def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]
     said, maximum, labels = f"{metric.meaning}: exact quantiles", "1 is the maximum", [*names, QUANTILE_LABEL]
     quantiles = GaugeMetricFamily(quantile_name(metric), f"{said}, {maximum}", labels=labels)
     of_recent = f"{said} of the last {RECENT_S} s, {maximum}"
-    recent = GaugeMetricFamily(recent_quantile_name(metric), of_recent, labels=labels)
+    recent = GaugeMetricFamily(quantile_name(metric, recent=True), of_recent, labels=labels)
     for series in group:
         if isinstance(series.value, HdrCounts):
             values = [series.labels[name] for name in names]

@@ -247,10 +247,8 @@ class Pusher:
         self._recorder = recorder
         self._clock = clock
         self._interval_ns = round(interval_s * 1e9)
-        self._channel: grpc.Channel | None = None
-        if open_stream is None:
-            self._channel = channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
-            open_stream = partial(PushStream, channel)
+        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)  # connects when it is used
+        open_stream = open_stream or partial(PushStream, self._channel)
         self.delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
         self._stopping = threading.Event()
         self._stop_by_ns = 0
@@ -269,8 +267,7 @@ class Pusher:
             self._thread.join()
         self.finish()
         self.delivery.close()
-        if self._channel is not None:
-            self._channel.close()
+        self._channel.close()
 
     def step(self) -> None:
         """Take the interval, send what is kept, and wait for the answers, 1 s at most. The thread calls this."""

@@ -12,13 +12,13 @@ from market_spread.common.wire.layout import Field, Kind, Layout
 
 Int64s = npt.NDArray[np.int64]
 Bytes2D = npt.NDArray[np.uint8]
-Columns = Mapping[str, npt.NDArray[np.generic]]
+ByField = Mapping[str, npt.NDArray[np.generic]]
 
 # Four digits at a time, as one 32-bit word: one table look-up replaces four divisions.
 _FOUR_DIGITS = np.frombuffer(b"".join(b"%04d" % i for i in range(10_000)), np.uint32)
 
 
-def encode(layout: Layout, columns: Columns) -> Bytes2D:
+def encode(layout: Layout, columns: ByField) -> Bytes2D:
     """The messages of the columns, one a row of `layout.width` bytes.
 
     Columns: numbers are integers (n,); TEXT is bytes `S<width>` padded with blanks, or uint8 (n, width); LETTER is

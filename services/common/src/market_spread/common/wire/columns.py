@@ -5,8 +5,9 @@ messages with each numpy operation.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import assert_never
+from typing import Any, Self, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,26 @@ _WORD = 8
 # Fits in the second-level cache with all its temporaries, and is long enough to hide what a numpy call costs.
 _BLOCK = 16_384
 _ZEROS = np.uint64(0x3030303030303030)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays of one length, one for each field of the dataclass."""
+
+    def __len__(self) -> int:
+        return len(self._arrays()[0])
+
+    def __getitem__(self, index: slice | npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Self:
+        """Those at the index: a slice (no copy), a mask or positions."""
+        return type(self)(*(array[index] for array in self._arrays()))
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Self]) -> Self:
+        """All of the parts (at least one), in order."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*(part._arrays() for part in parts), strict=True)))
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 class Fields:

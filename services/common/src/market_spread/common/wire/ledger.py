@@ -6,6 +6,7 @@ import numpy as np
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, Int64s, decode, encode
+from market_spread.common.wire.columns import Columns
 from market_spread.common.wire.layout import ALERT, Field, Kind, Layout
 
 # What follows the message on its line.
@@ -24,7 +25,7 @@ RECEIPT = Layout(
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerColumns:
+class LedgerColumns(Columns):
     """Lines of a ledger, in order of receipt.
 
     rows: uint8 (n, width of the layout), as received, not decoded; the others int64 (n,).
@@ -34,9 +35,6 @@ class LedgerColumns:
     partitions: Int64s
     offsets: Int64s
     received_us: Int64s
-
-    def __len__(self) -> int:
-        return len(self.offsets)
 
 
 def encode_ledger(rows: Bytes2D, partition: int | Int64s, offsets: Int64s, received_us: Int64s) -> bytes:

@@ -7,11 +7,11 @@ script that its own image has for that is not part of PySpark.
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from market_spread.common.config import foreign_environment, java_home
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.jvm.java import spark_home
 from market_spread.common.process.service import run_main
 from market_spread.common.processes import call_on_signals
 
@@ -61,15 +61,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _become_executor() -> None:
-    home, pyspark = java_home(), find_spec("pyspark")
-    if pyspark is None or pyspark.origin is None:
-        raise UsageError("PySpark is not installed; use the image of spark/Dockerfile")
+    home = java_home()
     java = f"{home}/bin/java" if home else "java"
-    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=Path(pyspark.origin).parent)
-    try:
+    command = executor_command(foreign_environment("SPARK_"), java=java, spark_home=spark_home())
+    with usage_errors(f"{java} cannot be started", "set JAVA_HOME"):
         os.execvp(java, command)  # as process 1 it gets the container's signals
-    except OSError as error:
-        raise UsageError(f"{java} cannot be started: {error.strerror}; set JAVA_HOME") from error
 
 
 if __name__ == "__main__":

@@ -2,28 +2,22 @@
 continuously; the process exits when it loses the lease.
 
 It keeps two drivers apart that both obey it. It does not fence executors, nor a driver that is suspended and resumes:
-docs/adr/0012 says what does. It is a Lease of coordination.k8s.io, read and written without a client library: importing
-one would cost each restart of the driver seconds, and its image 70 MB.
+docs/adr/0012 says what does. It is a Lease of coordination.k8s.io.
 """
 
-import json
 import logging
 import os
-import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.client import HTTPException
-from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError, WrongStateError
+from market_spread.common.kubernetes import ACCOUNT, ApiServer, RefusedError
 from market_spread.common.logs import log_event
 from market_spread.streaming.driver.config import KUBERNETES, JobConfig
 
@@ -35,8 +29,6 @@ RENEW_EVERY_S = 2.0
 _CALL_S = 2.5
 _LOST_EXIT_STATUS = 75
 _NS = 1_000_000_000
-# Where every pod finds its credentials for the API server.
-_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 _log = logging.getLogger(__name__)
 
@@ -48,39 +40,6 @@ class HeldLease:
     holder: str
     renewed: str
     stored: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ApiServer:
-    """The API server at a URL. account: the folder with our token and the server's CA; None: neither is needed."""
-
-    url: str
-    account: Path | None = None
-
-    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The object in the answer. WrongStateError if ours is not the newest, KeyError if the path has none,
-        UnavailableError if the server refuses or does not answer.
-        """
-        headers = {"Content-Type": "application/json"}
-        if self.account:
-            headers["Authorization"] = f"Bearer {(self.account / 'token').read_text().strip()}"
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(f"{self.url}{path}", data, headers, method=method)
-        try:
-            # A new opener each time: both files of the account change while we run.
-            authority = ssl.create_default_context(cafile=self.account / "ca.crt" if self.account else None)
-            opener = build_opener(ProxyHandler({}), HTTPSHandler(context=authority))
-            with opener.open(request, timeout=_CALL_S) as answer:
-                found: dict[str, Any] = json.load(answer)
-        except HTTPError as error:
-            if error.code == HTTPStatus.CONFLICT:
-                raise WrongStateError("the lease was changed by someone else") from error
-            if error.code == HTTPStatus.NOT_FOUND:
-                raise KeyError(path) from error
-            raise UnavailableError(f"the API server answered {error.code}: {error.reason}") from error
-        except (OSError, HTTPException, ValueError) as error:
-            raise UnavailableError(f"the API server does not answer: {error}") from error
-        return found
 
 
 class KubernetesLease:
@@ -98,8 +57,11 @@ class KubernetesLease:
         """The lease now."""
         try:
             return _held(self._api.call("GET", f"{self._folder}/{self._name}"))
-        except KeyError:
-            return _held(self._created())
+        except RefusedError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self._name}, "spec": {}}
+        return _held(self._api.call("POST", self._folder, lease))
 
     def write(self, holder: str, before: HeldLease, *, unix_ns: int) -> HeldLease:
         """Renew it for the holder, or release it if that is empty. WrongStateError if it has changed since `before`."""
@@ -112,15 +74,10 @@ class KubernetesLease:
         spec |= {"holderIdentity": holder, "renewTime": now, "leaseDurationSeconds": round(DURATION_S)}
         try:
             return _held(self._api.call("PUT", f"{self._folder}/{self._name}", {**before.stored, "spec": spec}))
-        except KeyError as error:
-            raise WrongStateError("the lease was deleted by someone else") from error
-
-    def _created(self) -> dict[str, Any]:
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self._name}, "spec": {}}
-        try:
-            return self._api.call("POST", self._folder, lease)
-        except KeyError as error:
-            raise UnavailableError("the API server has no leases in this namespace") from error
+        except RefusedError as error:
+            if error.status not in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
+                raise
+            raise WrongStateError("the lease was changed or deleted by someone else") from error
 
 
 class Lease:
@@ -218,7 +175,7 @@ def end_at_once(_reason: str) -> None:
 
 def lease_in_cluster(config: JobConfig, clock: Clock) -> Lease:
     """The driver's lease, reached as pods reach their API server."""
-    api = ApiServer(config.master.removeprefix(KUBERNETES), _ACCOUNT)
+    api = ApiServer(config.master.removeprefix(KUBERNETES), ACCOUNT, _CALL_S)
     store = KubernetesLease(api, namespace=config.namespace, name=str(config.lease))
     # With the address: a recreated pod has the same name as its predecessor, which may still be running.
     return Lease(store, identity=f"{config.pod_name}_{config.pod_ip}", clock=clock)

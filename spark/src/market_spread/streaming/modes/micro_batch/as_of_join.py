@@ -61,14 +61,6 @@ class RecordFrame(NamedTuple):
         return Origin(topic, *map(int, numbers))
 
 
-class Malformed(NamedTuple):
-    """A message that cannot be read, or a frame that cannot be opened (position 0)."""
-
-    origin: Origin
-    position: int
-    reason: InvalidReason
-
-
 class Messages:
     """The messages of frames of one layout.
 
@@ -92,16 +84,15 @@ class Messages:
         found = np.searchsorted(self._starts, rows, side="right") - 1
         return [self._frames[i].origin for i in found], rows - self._starts[found]
 
-    def malformed(self) -> Iterator[Malformed]:
-        """All frames that cannot be opened, and all messages that cannot be read."""
+    def malformed(self) -> Iterator[tuple[Origin, int, InvalidReason]]:
+        """Origin, position and reason of all frames that cannot be opened, and all messages that cannot be read."""
         for frame in self._unopened:
-            yield Malformed(frame.origin, 0, InvalidReason(frame.reason))
+            yield frame.origin, 0, InvalidReason(frame.reason)
         if self._unreadable is not None:
             rows = np.flatnonzero(self._unreadable)
             kinds = self.fields.rows[rows, 0] == ord(self.fields.layout.letter)
             for origin, position, known in zip(*self.origins(rows), kinds, strict=True):
-                reason = InvalidReason.UNREADABLE_FIELD if known else InvalidReason.UNKNOWN_KIND
-                yield Malformed(origin, int(position), reason)
+                yield origin, int(position), InvalidReason.UNREADABLE_FIELD if known else InvalidReason.UNKNOWN_KIND
 
 
 def messages_of(layouts: Sequence[Layout], chunks: Iterable[pd.DataFrame]) -> list[Messages]:
@@ -248,10 +239,9 @@ class _BucketJoin(StatefulProcessor):
         self._latest.update((after,))
         yield self._rows(joined)
         if malformed := [*build.malformed(), *probe.malformed()]:
-            bad: dict[str, Any] = {name: [getattr(one.origin, name) for one in malformed] for name in Origin._fields}
-            bad["position"] = [one.position for one in malformed]
-            bad["reason"] = [one.reason.value for one in malformed]
-            yield self._rows(bad)
+            origins, positions, reasons = zip(*malformed, strict=True)
+            bad = dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))
+            yield self._rows({**bad, "position": positions, "reason": [reason.value for reason in reasons]})
 
     def _rows(self, columns: Mapping[str, Any]) -> pd.DataFrame:
         """Rows with these columns, and null in the others."""

@@ -34,8 +34,8 @@ _TOLD = ("component", "node", "image", "qos", "cpu_request", "restarts")
 _log = logging.getLogger(__name__)
 
 
-class Release:
-    """The processes of a release: an `Environment` that was there before the run, and stays after it."""
+class Release(Environment):
+    """The processes of a release, which was there before the run, and stays after it."""
 
     is_new = False
     job_outage_s = JOB_OUTAGE_S
@@ -108,12 +108,6 @@ class Release:
     def executors_cpu_us(self) -> int | None:
         return self._cluster.cpu_us(self._pods_if_seen("executor"))
 
-    def stolen_cpu_s(self) -> float | None:
-        return None  # that of this machine says nothing of the nodes
-
-    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        return None
-
     def evidence(self) -> Mapping[str, Any]:
         """The pods as they were last seen, with their nodes, images, quality of service and CPUs asked for."""
         return {
@@ -130,13 +124,6 @@ class Release:
                 for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
             ],
         }
-
-    def host(self) -> None:
-        """Nothing: the pods' hosts are not this one."""
-
-    def process_ids(self) -> Mapping[str, int]:
-        """None: no process of the run is on this machine."""
-        return {}
 
     def sections(self, addresses: Addresses) -> dict[str, Mapping[str, str | int | float | bool | None]]:
         """What the manifest says of the place: images by component, the node of each pod, what pods ask for."""
@@ -157,9 +144,6 @@ class Release:
                     (logs / f"{name}.log").write_text(self._cluster.log(pod))
                 except MarketSpreadError as error:
                     _log.warning("the log of the pod %s could not be read: %s", pod.name, error)
-
-    def stop_all_but_aggregator(self) -> None:
-        """Nothing: the release was there before, and stays."""
 
     def stop(self) -> None:
         for forward in self._forwards:

@@ -13,13 +13,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.java import Java, spark_home
 from market_spread.controller.run_folder.manifest import Section
 
 _MAKE_TIMEOUT_S = 300
@@ -125,14 +124,6 @@ def check_archives(jvms: LocalJvms, jars: JarCache) -> None:
         if answer.returncode:
             said = "; ".join(line for line in answer.stdout.splitlines() if not line.startswith("NOTE"))
             raise UsageError(f"a JVM refuses {archive}, an archive of its classes: {said}")
-
-
-def spark_home() -> Path:
-    """Where PySpark has its Spark. UsageError without PySpark."""
-    pyspark = find_spec("pyspark")
-    if pyspark is None or pyspark.origin is None:
-        raise UsageError("PySpark is not installed; install everything with: make setup")
-    return Path(pyspark.origin).parent
 
 
 def _jars_of_spark() -> list[Path]:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
-from market_spread.common.processes import cpu_us, format_cpus
+from market_spread.common.processes import cpu_us_of, family, format_cpus
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
@@ -44,25 +44,16 @@ _RESTARTS_MAX = 3
 _TAKE_OVER_NS = 6_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Where Prometheus finds metrics, each host and port. jobs: Spark's UI of each replica."""
+def write_prometheus(folder: Path, aggregator: str, broker: str, jobs: Sequence[str], *, rules: Path = RULES) -> Path:
+    """Write prometheus.yml into the folder, with those rules if there are any; its path.
 
-    aggregator: str
-    broker: str
-    jobs: tuple[str, ...]
-
-    def write_configuration(self, folder: Path, *, rules: Path = RULES) -> Path:
-        """Write prometheus.yml into the folder, with those rules if there are any; its path."""
-        path = folder / "prometheus.yml"
-        path.write_text(
-            _PROMETHEUS.read_text().format(
-                interval_s=SCRAPE_INTERVAL_S,
-                rules=json.dumps([str(rules / "*.yaml")] if rules.is_dir() else []),
-                **asdict(self) | {"jobs": json.dumps(self.jobs)},
-            )
-        )
-        return path
+    The others are where metrics are, each host and port. jobs: Spark's UI of each replica.
+    """
+    path = folder / "prometheus.yml"
+    with_rules = json.dumps([str(rules / "*.yaml")] if rules.is_dir() else [])
+    told = {"interval_s": SCRAPE_INTERVAL_S, "rules": with_rules, "aggregator": aggregator, "broker": broker}
+    path.write_text(_PROMETHEUS.read_text().format(**told, jobs=json.dumps(list(jobs))))
+    return path
 
 
 @dataclass(eq=False, kw_only=True)
@@ -70,7 +61,7 @@ class LocalStack:
     """All processes of a run on this machine: an `Environment`. They write everything below the folder.
 
     runs_folder: where the aggregator keeps the run's measurements, by run; in memory alone if there is none.
-    monitored: Prometheus can read the broker and the job as well, at the `targets`. on_started: told the name and the
+    monitored: Prometheus can read the broker and the job as well. on_started: told the name and the
     process id of each process as soon as it is started, broker included. outlives_parent: they live on without us.
     """
 
@@ -125,40 +116,28 @@ class LocalStack:
         return KafkaBroker(self.broker.bootstrap_servers, security=self.security)
 
     def start(self) -> Addresses:
-        servers, ports_file = self.broker.bootstrap_servers, self._services.ports_file
+        ports_file = self._services.ports_file
         self.broker.archive_option = self._jvms.broker_option
         recording = AggregatorConfig(ports_file=ports_file("metrics_aggregator"), runs_folder=self.runs_folder)
         self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
         self._launch_broker()
         aggregator = self._services.ports("metrics_aggregator")
-        self._pushing = pushing = f"127.0.0.1:{aggregator['grpc']}"
+        self._pushing = f"127.0.0.1:{aggregator['grpc']}"
         if not self.job_waits_for_topics:
             self._make_topics()
         for replica in range(self._drivers):
             self._start_job(replica)  # before the topics: its JVM takes longest
         if self.job_waits_for_topics:
             self._make_topics()
-        receiving = ReceiverConfig(
-            bootstrap_servers=servers,
-            ports_file=ports_file("receiver"),
-            aggregator_address=pushing,
-            data_folder=self.folder / "receiver",
-            **asdict(self.security),
-        )
+        receiving = ReceiverConfig(data_folder=self.folder / "receiver", **self._of_every_service("receiver"))
         self._services.start("receiver", "market_spread.receiver", receiving)
-        sending = SenderConfig(
-            bootstrap_servers=servers,
-            ports_file=ports_file("sender"),
-            aggregator_address=pushing,
-            **asdict(self.security),
-        )
-        self._services.start("sender", "market_spread.sender", sending)
+        self._services.start("sender", "market_spread.sender", SenderConfig(**self._of_every_service("sender")))
         return Addresses(
-            bootstrap_servers=servers,
+            bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
             receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
             job=self._address_of_job(0),
-            aggregator=pushing,
+            aggregator=self._pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
             replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
             is_standby=self.workload.job.standby > 0,
@@ -196,7 +175,7 @@ class LocalStack:
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
-        return cpu_us(psutil.Process(child.pid), children=True) if child and child.running else 0
+        return cpu_us_of(family(psutil.Process(child.pid))) if child and child.running else 0
 
     def executors_cpu_us(self) -> int | None:
         return 0  # they are threads of the job
@@ -204,20 +183,13 @@ class LocalStack:
     def stolen_cpu_s(self) -> float | None:
         return stolen_cpu_s()
 
-    def targets(self, addresses: Addresses) -> Targets | None:
-        """What Prometheus can read of the started processes; None unless they are monitored."""
+    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         if self.broker.metrics_address is None:
             return None
-        return Targets(
-            aggregator=addresses.aggregator_http.removeprefix("http://"),
-            broker=self.broker.metrics_address,
-            jobs=tuple(f"127.0.0.1:{port}" for port in self._ui_ports),
-        )
-
-    def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
-        if (targets := self.targets(addresses)) is None:
-            return None
-        return f"for Prometheus: prometheus --config.file={targets.write_configuration(folder)}"
+        aggregator = addresses.aggregator_http.removeprefix("http://")
+        jobs = [f"127.0.0.1:{port}" for port in self._ui_ports]
+        path = write_prometheus(folder, aggregator, self.broker.metrics_address, jobs)
+        return f"for Prometheus: prometheus --config.file={path}"
 
     def host(self) -> Host | None:
         return Host()
@@ -280,10 +252,7 @@ class LocalStack:
         name, job, jvms = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         return JobConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
-            ports_file=self._services.ports_file(name),
-            aggregator_address=self._pushing,
             source=name,
             run_id=self.run_id,
             application=APPLICATIONS[self.workload.decisions],
@@ -301,8 +270,13 @@ class LocalStack:
             standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
             ui_port=self._ui_ports[replica] if self._ui_ports else None,
-            **asdict(self.security),
+            **self._of_every_service(name),
         )
+
+    def _of_every_service(self, name: str) -> dict[str, Any]:
+        """What the configuration of each process has that is on the path of messages."""
+        told = {"ports_file": self._services.ports_file(name), "aggregator_address": self._pushing}
+        return {"bootstrap_servers": self.broker.bootstrap_servers, **told, **asdict(self.security)}
 
 
 def remove_working_files(folder: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from market_spread.common.config import to_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import REAL_TIME, TOPICS, slots_needed
+from market_spread.common.jvm.java import spark_home
 from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import spark_home
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload

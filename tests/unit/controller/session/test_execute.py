@@ -204,18 +204,23 @@ def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(
     )
     notes = RunNotes("r1", clock=ManualClock(1))
 
-    execute._introduce(read_workload(tmp_path / "workload.yaml"), notes)
+    execute._introduce(read_workload(tmp_path / "workload.yaml"), notes, is_here=True)
 
     (note,) = (note for note in notes.waiting if note.kind == "system")
     check_note(note)
     steps = f"words\n  source words: text\n    map cut {'x' * letters}\n  sink counts"
     assert (note.name, note.text) == ("pipeline", steps[:2000])
 
+    execute._introduce(
+        read_workload(tmp_path / "workload.yaml"), elsewhere := RunNotes("r1", clock=ManualClock(1)), is_here=False
+    )
+    assert [(note.name, note.text) for note in elsewhere.waiting if note.kind == "system"] == [("pipeline", "")]
+
 
 def test_of_our_own_application_no_system_is_noted() -> None:
     notes = RunNotes("r1", clock=ManualClock())
 
-    execute._introduce(read_workload(QUICK), notes)
+    execute._introduce(read_workload(QUICK), notes, is_here=True)
 
     assert [note.kind for note in notes.waiting] == ["title", "limits"]
 

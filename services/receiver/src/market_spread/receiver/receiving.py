@@ -125,25 +125,19 @@ class Receiving:
         with self._lock:
             tally, decisions = self._tally, self._decisions
             status = ReceiverStatusResponse(
-                phase=phase,
-                detail=detail,
-                alerts=tally.alerts[RunPhase.MEASURED],
-                warm_up_alerts=tally.alerts[RunPhase.WARM_UP],
-                alerts_duplicated=tally.duplicated,
-                alerts_disagreeing=tally.disagreeing,
-                alerts_unreadable=len(tally.unreadable),
+                phase=phase, detail=detail, alerts=tally.alerts[RunPhase.MEASURED],
+                warm_up_alerts=tally.alerts[RunPhase.WARM_UP], alerts_duplicated=tally.duplicated,
+                alerts_disagreeing=tally.disagreeing, alerts_unreadable=len(tally.unreadable),
                 invalid_records=len(tally.invalid),
                 invalid_by_reason=[
                     InvalidCount(reason=reason, count=count)
                     for reason, count in sorted(tally.invalid_by_reason.items())
                 ],
-                positions=partition_offsets(self._positions),
-                warm_up_symbols=sorted(tally.warm_up_symbols),
+                positions=partition_offsets(self._positions), warm_up_symbols=sorted(tally.warm_up_symbols),
                 decisions=decisions.decisions[RunPhase.MEASURED],
-                warm_up_decisions=decisions.decisions[RunPhase.WARM_UP],
-                decisions_duplicated=decisions.duplicated,
+                warm_up_decisions=decisions.decisions[RunPhase.WARM_UP], decisions_duplicated=decisions.duplicated,
                 decisions_unreadable=len(decisions.unreadable),
-            )
+            )  # fmt: skip
             histograms = {
                 "latency_histogram": tally.end_to_end[RunPhase.MEASURED].copy(),
                 "append_histogram": tally.append.copy(),

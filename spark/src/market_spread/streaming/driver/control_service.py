@@ -29,20 +29,11 @@ class JobService(JobServicer):
         state = self.supervisor.state
         progress = state.progress
         return pb.JobStatusResponse(
-            phase=state.phase,
-            detail=state.detail,
-            mode=self.mode,
-            batch_id=progress.batch_id,
-            committed=partition_offsets(progress.offsets),
-            messages_committed=progress.messages_committed,
-            records_read=progress.records_live,
-            messages_processed=progress.messages_live,
-            restarts=state.restarts,
-            cpu_us=cpu_us_of(family()),
-            unix_ns=self.clock.unix_ns(),
-            counted_unix_ns=progress.counted_unix_ns,
-            counted_cpu_us=progress.counted_cpu_us,
-            process_ids=[process.pid for process in family()],
+            phase=state.phase, detail=state.detail, mode=self.mode, batch_id=progress.batch_id,
+            committed=partition_offsets(progress.offsets), messages_committed=progress.messages_committed,
+            records_read=progress.records_live, messages_processed=progress.messages_live, restarts=state.restarts,
+            cpu_us=cpu_us_of(family()), unix_ns=self.clock.unix_ns(), counted_unix_ns=progress.counted_unix_ns,
+            counted_cpu_us=progress.counted_cpu_us, process_ids=[process.pid for process in family()],
             batches=[
                 pb.CommittedBatch(
                     batch_id=batch.batch_id,
@@ -52,7 +43,7 @@ class JobService(JobServicer):
                 )
                 for batch in progress.batches
             ],
-        )
+        )  # fmt: skip
 
     def Describe(self, request: pb.DescribeJobRequest, context: grpc.ServicerContext) -> pb.DescribeJobResponse:
         return pb.DescribeJobResponse(spark=self.settings["spark"], jvm=self.settings["jvm"])

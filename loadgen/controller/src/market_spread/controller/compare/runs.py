@@ -134,12 +134,8 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     void = reasons if verdict is Verdict.VOID else [each["text"] for each in failing["valid"]]
     latencies_void = verdict is Verdict.VOID or result["latencies_void"]
     return RecordedRun(
-        run_id=result["run_id"],
-        folder=folder,
-        workload=result["workload"],
-        started=result["started"],
-        verdict=verdict,
-        reasons=reasons,
+        run_id=result["run_id"], folder=folder, workload=result["workload"], started=result["started"],
+        verdict=verdict, reasons=reasons,
         void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
         lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
         wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
@@ -148,10 +144,8 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
             for path, value in flat(result).items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         },
-        facts=_facts(folder, result),
-        achieved=achieved,
-        place=read_place(folder),
-    )
+        facts=_facts(folder, result), achieved=achieved, place=read_place(folder),
+    )  # fmt: skip
 
 
 def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:

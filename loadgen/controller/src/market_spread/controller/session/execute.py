@@ -231,9 +231,9 @@ def launch(
 
 
 def _introduce(workload: Workload, notes: RunNotes, *, is_here: bool) -> None:
-    """Note what is to run, by what it is judged, and of a system that is not ours its kind, and its steps if it is here.
+    """Note what is to run, by what it is judged, and of a system that is not ours its kind and its steps.
 
-    A pod that drives a run has no Spark.
+    is_here: else the steps are left out, as a pod that drives a run has no Spark.
     """
     limits = run_limits(workload)
     notes.say("title", f"{workload.name}: {workload.load.highest_per_s:,} messages/s")

@@ -204,19 +204,10 @@ class Oracle(InputJudge):
             return f"it has another alert, {on}"
 
         return Judgement(
-            orders=self._order_count,
-            expected=found.expected,
-            accepted=certainly_accepted,
-            received=len(self._alerted_ids),
-            missing=int(found.missing.sum()),
-            unexpected=int(unexpected.sum()),
-            duplicated=int(duplicated.sum()),
-            replayed=int(replayed.sum()),
-            disagreeing=int(disagreeing.sum()),
-            wrong=int(found.wrong.sum()),
-            stale=stale,
-            undecided=found.undecided,
-            unchecked=found.unchecked,
+            orders=self._order_count, expected=found.expected, accepted=certainly_accepted,
+            received=len(self._alerted_ids), missing=int(found.missing.sum()), unexpected=int(unexpected.sum()),
+            duplicated=int(duplicated.sum()), replayed=int(replayed.sum()), disagreeing=int(disagreeing.sum()),
+            wrong=int(found.wrong.sum()), stale=stale, undecided=found.undecided, unchecked=found.unchecked,
             delay_us=delays.longest_us,
             sentences={
                 "missing": sentences_of(found.missing, orders, lambda _: "it is rejected, but has no alert"),
@@ -225,7 +216,7 @@ class Oracle(InputJudge):
                 "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
             belated=tuple(belated.tolist()),
-        )
+        )  # fmt: skip
 
     def _excused(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> tuple["_BoundOutcome", int]:
         """What the delays make of the run, without the stale faults if they are few; and how many these are.

@@ -51,17 +51,10 @@ class Producer:
     def __init__(self, broker: "KafkaBroker", topics: Iterable[str]) -> None:
         """topics: existing ones, looked up now so that the first record need not wait for that."""
         self._producer = _connected(
-            KafkaProducer,
-            broker,
-            **_FOR_RECORDS,
-            enable_idempotence=True,
-            acks="all",
-            linger_ms=0,
-            batch_size=BATCH_BYTES,
-            max_request_size=RECORD_BYTES_MAX,
-            delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000),
-            max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
-        )
+            KafkaProducer, broker, **_FOR_RECORDS, enable_idempotence=True, acks="all", linger_ms=0,
+            batch_size=BATCH_BYTES, max_request_size=RECORD_BYTES_MAX,
+            delivery_timeout_ms=round(DELIVERY_TIMEOUT_S * 1000), max_block_ms=round(CONNECT_TIMEOUT_S * 1000),
+        )  # fmt: skip
         with _broker_errors(broker.bootstrap_servers):
             for topic in topics:
                 self._producer.partitions_for(topic)
@@ -110,17 +103,10 @@ class Consumer:
 
     def __init__(self, broker: "KafkaBroker", *, committed: bool = True) -> None:
         self._consumer = _connected(
-            KafkaConsumer,
-            broker,
-            **_FOR_RECORDS,
-            group_id=None,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            isolation_level="read_committed" if committed else "read_uncommitted",
-            fetch_min_bytes=1,
-            max_partition_fetch_bytes=RECORD_BYTES_MAX,
-            max_poll_records=_POLL_RECORDS_MAX,
-        )
+            KafkaConsumer, broker, **_FOR_RECORDS, group_id=None, enable_auto_commit=False,
+            auto_offset_reset="earliest", isolation_level="read_committed" if committed else "read_uncommitted",
+            fetch_min_bytes=1, max_partition_fetch_bytes=RECORD_BYTES_MAX, max_poll_records=_POLL_RECORDS_MAX,
+        )  # fmt: skip
         self._bootstrap_servers = broker.bootstrap_servers
 
     def assign(self, positions: Mapping[Partition, int]) -> None:

@@ -130,23 +130,17 @@ def pod_of(answer: Any) -> Pod:
     # By digest; one that was loaded into the node without a registry has its id alone there.
     image = image_id if "@" in image_id else "@".join(filter(None, (first.image, image_id)))
     return Pod(
-        name=name,
-        uid=answer.metadata.uid,
-        component=labels.get(f"{_LABELS}/component", ""),
-        index=int(index) if index.isdigit() else 0,
-        node=answer.spec.node_name or "",
-        ready=ready,
+        name=name, uid=answer.metadata.uid, component=labels.get(f"{_LABELS}/component", ""),
+        index=int(index) if index.isdigit() else 0, node=answer.spec.node_name or "", ready=ready,
         problem="" if ready else _problem(answer, conditions, statuses),
-        restarts=sum(container.restart_count for container in statuses),
-        qos=status.qos_class or "",
-        image=image,
+        restarts=sum(container.restart_count for container in statuses), qos=status.qos_class or "", image=image,
         cpu_request=(first.resources.requests or {}).get("cpu", "") if first.resources else "",
         environment={
             variable.name.removeprefix(PREFIX): variable.value
             for variable in first.env or []
             if variable.name.startswith(PREFIX) and variable.value is not None
         },
-    )
+    )  # fmt: skip
 
 
 def selector(release: str, component: str) -> str:

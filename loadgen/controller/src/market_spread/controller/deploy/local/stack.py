@@ -252,26 +252,16 @@ class LocalStack:
         name, job, jvms = _job_name(replica), self.workload.job, self._jvms
         compilers = "-XX:TieredStopAtLevel=1" if self.workload.starts_fast else None
         return JobConfig(
-            grpc_port=port,
-            source=name,
-            run_id=self.run_id,
-            application=APPLICATIONS[self.workload.decisions],
-            mode=job.mode,
-            master=f"local[{slots_of(self.workload)}]",
+            grpc_port=port, source=name, run_id=self.run_id, application=APPLICATIONS[self.workload.decisions],
+            mode=job.mode, master=f"local[{slots_of(self.workload)}]",
             checkpoint=str(self.folder / _job_name(0 if job.standby else replica).replace("job", "checkpoint")),
-            class_path=jvms.class_path,
-            batch_s=job.batch_s,
-            shuffle_partitions=self.workload.state_partitions,
-            driver_memory=job.memory,
-            warm_up_batches=self.workload.warm_up.batches,
+            class_path=jvms.class_path, batch_s=job.batch_s, shuffle_partitions=self.workload.state_partitions,
+            driver_memory=job.memory, warm_up_batches=self.workload.warm_up.batches,
             java_options=jvms.job_options(log_option(self.folder / f"{name}.gc.log"), compilers),
-            replica=0 if job.standby else replica,
-            replicas=job.replicas,
-            standby=job.standby > 0,
+            replica=0 if job.standby else replica, replicas=job.replicas, standby=job.standby > 0,
             local_folder=self.folder / name.replace("job", "spark"),
-            ui_port=self._ui_ports[replica] if self._ui_ports else None,
-            **self._of_every_service(name),
-        )
+            ui_port=self._ui_ports[replica] if self._ui_ports else None, **self._of_every_service(name),
+        )  # fmt: skip
 
     def _of_every_service(self, name: str) -> dict[str, Any]:
         """What the configuration of each process has that is on the path of messages."""

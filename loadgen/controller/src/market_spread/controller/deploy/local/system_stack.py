@@ -131,22 +131,14 @@ class SystemStack(LocalStack):
         if not folder.is_dir():
             raise UsageError(f"system.folder={system.folder!r} is no folder; name that in which to start the command")
         config = SystemDriverConfig(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            grpc_port=port,
-            ports_file=self._services.ports_file("job"),
-            aggregator_address=self._pushing,
-            run_id=self.run_id,
-            groups=len(workload.input) * len(workload.output),
-            kind=system.kind,
-            group=workload.group,
+            bootstrap_servers=self.broker.bootstrap_servers, grpc_port=port,
+            ports_file=self._services.ports_file("job"), aggregator_address=self._pushing, run_id=self.run_id,
+            groups=len(workload.input) * len(workload.output), kind=system.kind, group=workload.group,
             checkpoints=checkpoints,
             begin=json.dumps([[*place, offset] for place, offset in self.begin.items() if place[0] in inputs]),
-            folder=folder,
-            log=self.folder / "system.log",
-            command=json.dumps(command),
-            environment=json.dumps(environment),
-            **asdict(self.security),
-        )
+            folder=folder, log=self.folder / "system.log", command=json.dumps(command),
+            environment=json.dumps(environment), **asdict(self.security),
+        )  # fmt: skip
         self._services.start("job", "market_spread.controller.deploy.local.system_driver", config)
 
     def _submit(self, spark: SparkKeys, checkpoints: Path) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.job_contract import TOPICS
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.base import Environment
@@ -40,6 +41,8 @@ class FakeEnvironment:
 
 class FakeClients:
     """Clients of a job that runs, of a receiver that refuses to start, and of a sender that has failed."""
+
+    topics = TOPICS
 
     def __init__(self, refusal: MarketSpreadError) -> None:
         self._refusal = refusal

@@ -135,6 +135,7 @@ def test_release_with_a_pipeline_of_the_users_is_not_judged_as_ours(rig: Rig) ->
 
 WORDS = SYSTEM_WORKLOAD.read({
     "name": "words", "seed": 1, "load": {"profile": "constant", "messages_per_s": 10, "duration_s": 10},
+    "warm_up": {"duration_s": 4, "settle_s": 2},
     "system": {"pipeline": "/etc/market-spread/pipeline/words.py:word_count"}, "kafka": {"prefix": "trial."},
     "job": {"mode": "real-time", "batch_s": 10},
     "input": [{"topic": "trial.words", "from": {"generator": "load.py:words"}}], "output": [{"topic": "trial.counts"}],

@@ -29,6 +29,7 @@ BY_OUTPUTS_ALONE = {
     "limits": {"late_ms": 10_000, "late_share": 1, "rise_share": 1_000_000, "stall_ms": 20_000},
     "void": {"drift_share": 1_000_000, "missing_share": 1, "throttled_share": 1},
     "slo": {"p99_ms": 20_000},
+    "job": {"mode": "real-time", "batch_s": 10},  # as in values-ci.yaml
 }
 COMPONENTS = ("sender", "receiver", "metrics-aggregator", "job", "kafka", "executor")
 # Runs in a pod that has our client: what goes in, and what comes out within a minute; and which topics there are.
@@ -130,7 +131,7 @@ def test_a_pipeline_is_put_under_load_in_the_cluster_and_its_outputs_are_checked
     words.install(*WORDS, "--set=run.enabled=true,run.file=again.yaml")
     passed, said = ended(words)
     assert not passed
-    assert "9,000 outputs are wrong" in said
+    assert "outputs are wrong" in " ".join(said.split()), said
 
 
 def ended(release: Release) -> tuple[bool, str]:

@@ -26,7 +26,7 @@ GOOD = {
     "framesSent": 60_000, "framesLate": 0, "failed": 0, "sources": [SOURCE],
     "count": 12_000, "p50Us": 9_000, "queryRestarts": 0, "alertsDuplicated": 0, "alertsUnreadable": 0, "malformed": 0,
     "refused": 0, "unwritten": 0, "historyDropped": 0, "negative": 0, "overflow": 0, "stallMs": 800,
-    "stallAtS": 12,
+    "stallAtS": 12, "oddPartitions": [],
 }  # fmt: skip
 
 
@@ -52,6 +52,10 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         [("problem", "the generator was late (the rig's doing).", "overview"),
          ("problem", "3 alerts are missing (the system's doing).", "overview"),
          ("problem", "the run broke off.", "overview")],
+    ),
+    "uneven partitions": (
+        {"oddPartitions": ["trips/1 lags: 900 messages are behind, 40 in the others."]},
+        [("note", "trips/1 lags: 900 messages are behind, 40 in the others.", "pipeline")],
     ),
     "few late frames": (
         {"framesLate": 17},

@@ -208,6 +208,6 @@ def _read_fields(chunks: Iterable[Any]) -> Iterator[pd.DataFrame]:
                 messages.fields.number(field)
             if not (bad := list(messages.malformed())):
                 continue
-            origin = {part: [getattr(one.origin, part) for one in bad] for part in _ORIGIN}
-            position = [one.position for one in bad]
-            yield pd.DataFrame({**origin, "position": position, "reason": [one.reason.value for one in bad]})
+            origins, position, reasons = zip(*bad, strict=True)
+            origin = {part: [getattr(one, part) for one in origins] for part in _ORIGIN}
+            yield pd.DataFrame({**origin, "position": position, "reason": [reason.value for reason in reasons]})

@@ -17,7 +17,6 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
 def open_session(config: JobConfig, folder: Path) -> SparkSession:
     """A new session with the settings of the mode. Takes seconds: it starts the JVM. folder: for temporary files."""
-    folder.mkdir(parents=True, exist_ok=True)
     mode = BY_NAME[config.mode]
     more = {
         "spark.driver.extraClassPath": config.class_path,

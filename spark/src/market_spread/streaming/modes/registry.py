@@ -105,6 +105,7 @@ def open_session(
     memory: of the driver; folder: where Spark writes; more: settings that override the others; an empty one is unset.
     """
     more = dict(more or {})
+    Path(folder).mkdir(parents=True, exist_ok=True)
     # Else Spark and RocksDB unpack into /tmp, where a JVM that is killed leaves it.
     # And a heap of its full size from the start: growing it took pauses of 20 to 60 ms.
     java_options = f"'-Djava.io.tmpdir={folder}' -Xms{memory} {more.pop('spark.driver.extraJavaOptions', '')}".strip()

@@ -4,17 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, get_type_hints
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from pydantic import TypeAdapter
 
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, usage_errors
-from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.observed import Observed, alerts_of
-from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.run_folder.folder import RunFolder
 
 _VERSION = 4
@@ -25,6 +22,8 @@ _VALUES = (
     "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
     "failed_unix_ns",
 )  # fmt: skip
+# What an older document may lack.
+_NEWER = ("silences", "looks", "round_trips", "checks")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, ParseError)
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 
@@ -40,7 +39,7 @@ def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any])
     document: dict[str, Any] = {"version": _VERSION, "environment": environment}
     document |= {name: MessageToDict(getattr(observed, field)) for name, field in _STATUSES.items()}
     document["started"] = observed.started.isoformat()
-    document |= {name: getattr(observed, name) for name in (*_VALUES, "silences", "looks", "round_trips", "checks")}
+    document |= {name: getattr(observed, name) for name in (*_VALUES, *_NEWER)}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
         document["error"] = {"kind": kind, "text": str(observed.error)}
@@ -54,15 +53,9 @@ def read(folder: RunFolder) -> Observed:
         observed = Observed(started=datetime.fromisoformat(document["started"]))
         for name, field in _STATUSES.items():
             ParseDict(document[name], getattr(observed, field))
-        for name in _VALUES:
-            setattr(observed, name, document[name])
-        observed.silences = tuple(Silence(**each) for each in document.get("silences", ()))
-        observed.looks = tuple(CpuReading(**look) for look in document.get("looks", ()))
-        observed.round_trips = {
-            phase: {process: RoundTrip(**trip) for process, trip in of_phase.items()}
-            for phase, of_phase in document.get("round_trips", {}).items()
-        }
-        observed.checks = tuple(HostCheck(**each) for each in document.get("checks", ()))
+        kinds = get_type_hints(Observed)
+        for name in (*_VALUES, *(name for name in _NEWER if name in document)):
+            setattr(observed, name, TypeAdapter(kinds[name]).validate_python(document[name]))
         if error := document.get("error"):
             observed.error = _ERRORS[error["kind"]](error["text"])
         observed.ledger = folder.ledger.read_bytes()

@@ -71,15 +71,11 @@ def limit_of(counts: Mapping[int, tuple[int, int]], drift_share: float) -> Limit
     low, middle, high = np.interp(tails, by_limit.cumsum() - by_limit / 2, limits)
     drift = -special.ndtri(tails[0]) * np.log1p(drift_share)
     agree = rates[held > 0].min() < middle < rates[broken > 0].max()
-    return Limit(
-        rate=float(np.exp(middle)),
-        low=float(np.exp(middle - np.hypot(middle - low, drift))),
-        high=float(np.exp(middle + np.hypot(high - middle, drift))),
-        search_low=float(np.exp(low)),
-        search_high=float(np.exp(high)),
-        spread=float(np.exp((weights.sum(axis=1) * np.log(_SPREADS)).sum() / weights.sum())),
-        is_bracketed=bool(agree and high - low < np.log(_BRACKET_RATIO_MAX)),
-    )
+    with_drift = middle - np.hypot(middle - low, drift), middle + np.hypot(high - middle, drift)
+    spread = (weights.sum(axis=1) * np.log(_SPREADS)).sum() / weights.sum()
+    is_bracketed = bool(agree and high - low < np.log(_BRACKET_RATIO_MAX))
+    rate, lowest, highest, search_low, search_high, share = np.exp([middle, *with_drift, low, high, spread]).tolist()
+    return Limit(rate, lowest, highest, search_low, search_high, share, is_bracketed)
 
 
 class RateOutcome(Enum):

@@ -72,12 +72,12 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     from market_spread.common.config import java_home
     from market_spread.common.jvm.java import find_java
     from market_spread.controller.exits import interrupt_once, is_quiet
-    from market_spread.controller.selftest.session import NullStack, anchor_plan, look_at, record_table, self_test
+    from market_spread.controller.selftest.session import ANCHOR, NullStack, look_at, plan_at, record_table, self_test
     from market_spread.controller.session.execute import carry_out, processes_of
     from market_spread.controller.views.output import print_result
 
     if anchor:
-        plan = anchor_plan(rate, duration)
+        plan = plan_at(rate, duration, name=ANCHOR)
         # A system that holds nothing back: all of a latency is of the machine.
         prompt = processes_of(plan, kind=partial(NullStack, delay_us=0))
         made = carry_out(plan, runs_folder=runs_folder, as_json=as_json, environment_of=prompt)

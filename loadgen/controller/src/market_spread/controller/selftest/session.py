@@ -66,11 +66,11 @@ class NullStack(LocalStack):
         self._services.start("witness", "market_spread.controller.selftest.witness", witness)
 
 
-def plan_at(rate_per_s: int, duration_s: float) -> RunPlan:
+def plan_at(rate_per_s: int, duration_s: float, *, name: str = "self-test") -> RunPlan:
     """What is offered: the market of the quick run at a rate. UsageError if rate or duration are out of range."""
     workload = overridden(DEFAULT_WORKLOAD, Overrides(rate_per_s=rate_per_s, duration_s=duration_s))
     workload = workload.changed(
-        name="self-test",
+        name=name,
         warm_up={"duration_s": 8},
         market={"probes_per_s": min(_PROBES_PER_S, max(1, rate_per_s * 2 // 5))},
         # As of the quick run: a machine that is shared is looked at as it is.
@@ -120,12 +120,6 @@ def look_at(plan: RunPlan, *, runs_folder: Path, java: Java, console: Console) -
     stack = NullStack(folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=clock)
     with live_progress(console, clock) as show:
         return carry_out(plan, stack, show=show)[0]
-
-
-def anchor_plan(rate_per_s: int, duration_s: float) -> RunPlan:
-    """What is offered to a system that answers at once. UsageError if rate or duration are out of range."""
-    plan = plan_at(rate_per_s, duration_s)
-    return replace(plan, workload=plan.workload.changed(name=ANCHOR))
 
 
 def self_test(

@@ -68,7 +68,7 @@ def judge(minutes: int) -> dict[str, float]:
     oracle.add_orders(Orders(*(getattr(theirs, field.name) for field in dataclasses.fields(Orders))))
     judgement = oracle.judgement()
     assert judgement.ok, judgement
-    latencies = latencies_of(theirs, [], from_us=0)
+    latencies = latencies_of(theirs, [], batch_s=0, from_us=0)
     with TemporaryDirectory() as folder:
         log = histograms.write(
             Path(folder) / "latency.hlog",

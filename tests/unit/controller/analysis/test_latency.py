@@ -1,6 +1,7 @@
 """Latencies out of alerts: stages that add up, standstills at batch ends, and growth."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,19 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis import latency
 from market_spread.controller.analysis.latency import (
     STAGES,
-    Batch,
     Boundary,
     Growth,
     Latencies,
-    find_boundaries,
-    latencies_of,
     latency_growth,
     stages_us,
 )
 from market_spread.loadgen.columns import Alerts
+from market_spread.v1.control_pb2 import CommittedBatch
 
+find_boundaries = partial(latency.find_boundaries, batch_s=10.0)
+latencies_of = partial(latency.latencies_of, batch_s=10.0)
 T0_US = 1_700_000_000_000_000
 STAGE_US = dict(zip(STAGES, (1_000, 2_000, 3_000, 4_000), strict=True))
 
@@ -55,9 +57,9 @@ def alerts_of(
     )  # fmt: skip
 
 
-def batch(start_s: float, *, took_s: float = 10.0, planned_s: float = 10.0) -> Batch:
+def batch(start_s: float, *, took_s: float = 10.0) -> CommittedBatch:
     """A batch that was triggered so long after T0."""
-    return Batch(T0_US * 1_000 + round(start_s * 1e9), round(planned_s * 1e9), round(took_s * 1e9))
+    return CommittedBatch(start_unix_ns=T0_US * 1_000 + round(start_s * 1e9), duration_ns=round(took_s * 1e9))
 
 
 def latency_us(latencies: Latencies) -> Int64s:
@@ -181,7 +183,7 @@ def test_standstill_of_a_batch_that_ends_late_is_found() -> None:
 def test_standstill_over_two_batch_ends_is_found_once() -> None:
     times = emitted((9_900_000, 15_100_000))
 
-    found = find_boundaries(times, [batch(0, planned_s=10), batch(10, planned_s=5, took_s=5)])
+    found = find_boundaries(times, [batch(0), batch(10, took_s=5)])
 
     assert found == (Boundary(T0_US + 9_900_000, T0_US + 15_100_000),)
 

@@ -9,6 +9,7 @@ import numpy as np
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.steadiness import Steadiness, medians_by_second, steadiness
 from market_spread.loadgen.columns import Alerts, Bools
+from market_spread.v1.control_pb2 import CommittedBatch
 
 STAGES = ("send_lag", "ingest", "compute", "delivery")
 
@@ -22,15 +23,6 @@ _GROWTH_ALERTS_MIN = 40
 _GROWTH_US_MIN = 10_000_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.
 _AGREEMENT_MIN = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A committed batch of the job: its trigger, how long it was planned to be and how long it took."""
-
-    start_unix_ns: int
-    planned_ns: int
-    duration_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +78,10 @@ class Latencies:
     level: Steadiness
 
 
-def latencies_of(alerts: Alerts, batches: Sequence[Batch], *, from_us: int) -> Latencies:
+def latencies_of(alerts: Alerts, batches: Sequence[CommittedBatch], *, batch_s: float, from_us: int) -> Latencies:
     """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
     measured = judged_alerts(alerts, from_us=from_us)
-    boundaries = find_boundaries(measured.emitted_us, batches)
+    boundaries = find_boundaries(measured.emitted_us, batches, batch_s=batch_s)
     met = np.zeros(len(measured), np.bool_)
     for boundary in boundaries:
         met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
@@ -117,16 +109,18 @@ def reordered(alerts: Alerts) -> int:
     return int((firsts.intended_us < np.maximum.accumulate(firsts.intended_us)).sum())
 
 
-def find_boundaries(emitted_us: Int64s, batches: Sequence[Batch]) -> tuple[Boundary, ...]:
+def find_boundaries(emitted_us: Int64s, batches: Sequence[CommittedBatch], *, batch_s: float) -> tuple[Boundary, ...]:
     """The standstill of each batch end: the longest pause of the alerts that begins or ends near it, each pause once.
 
+    batch_s: how long each was planned to be; one of the warm-up's short ones no longer than it took.
     Alerts must come much more often than the standstill is long; pauses under 50 ms are not told from chance.
     """
     times = np.sort(emitted_us)
     found: dict[Boundary, None] = {}
     for batch in batches:
-        planned_end_us = (batch.start_unix_ns + batch.planned_ns) // 1000
-        late_us = max(0, batch.duration_ns - batch.planned_ns) // 1000
+        planned_ns = min(round(batch_s * 1e9), batch.duration_ns)
+        planned_end_us = (batch.start_unix_ns + planned_ns) // 1000
+        late_us = (batch.duration_ns - planned_ns) // 1000
         first = max(0, int(np.searchsorted(times, planned_end_us - _BOUNDARY_SEARCH_US)) - 1)
         last = int(np.searchsorted(times, planned_end_us + late_us + _BOUNDARY_SEARCH_US))
         pauses = np.diff(times[first : last + 1])

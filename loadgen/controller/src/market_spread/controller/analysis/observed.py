@@ -13,7 +13,6 @@ from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
-from market_spread.controller.analysis.latency import Batch
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
@@ -177,9 +176,3 @@ def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed)
         judge.add_quotes(quotes)
     for orders in orders_of(loads["measured"]):
         judge.add_orders(orders)
-
-
-def batches_of(job: JobStatusResponse, batch_s: float) -> list[Batch]:
-    """The job's committed batches; one of the warm-up's short ones was planned no longer than it took."""
-    planned_ns = round(batch_s * 1e9)
-    return [Batch(batch.start_unix_ns, min(planned_ns, batch.duration_ns), batch.duration_ns) for batch in job.batches]

@@ -11,7 +11,7 @@ from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
-from market_spread.controller.analysis.observed import Observed, batches_of, replays_of
+from market_spread.controller.analysis.observed import Observed, replays_of
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.state_partitions import path_of
@@ -71,7 +71,7 @@ def stalls_of(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
     alerts = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
     replays = replays_of(plan, observed)
     return find_stalls(
-        alerts, find_boundaries(alerts.emitted_us, batches_of(observed.job, plan.workload.job.batch_s)),
+        alerts, find_boundaries(alerts.emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s),
         parts=parts_of(plan, alerts, replays), longer_than_us=run_limits(plan.workload).stall_us, rig=observed,
         again_us=received_again_us(timed, replays if plan.workload.job.replicas == 1 else ()),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from market_spread.controller.analysis.cpu import cpu_per_message
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, at_most, conclude
 from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
 from market_spread.controller.analysis.objectives import Achieved, assess
-from market_spread.controller.analysis.observed import Observed, batches_of, decisions_of
+from market_spread.controller.analysis.observed import Observed, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import longest_pause_us, outage_of, rig_stalled, stalled, stalls_of
 from market_spread.controller.analysis.stamps import stamps
@@ -73,9 +73,9 @@ def result_of(
     """The result of a run, as far as it came. seen: what was captured of it; self_test: of its machine's rig."""
     workload, sent, judgement = plan.workload, observed.sent, observed.judgement
     settle_us = judged_from_unix_ns(plan, observed) // 1000
-    batches = batches_of(observed.job, workload.job.batch_s)
-    timed = observed.timed_alerts
-    latencies = latencies_of(timed, batches, from_us=settle_us) if timed is not None else None
+    batches, batch_s, latencies = observed.job.batches, workload.job.batch_s, None
+    if (timed := observed.timed_alerts) is not None:
+        latencies = latencies_of(timed, batches, batch_s=batch_s, from_us=settle_us)
     cpu = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     stalls, outage = stalls_of(plan, observed), outage_of(plan, observed)

@@ -12,7 +12,7 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.telemetry.metrics import FRAME_DELAY, SEND_LAG
 from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
-from market_spread.controller.analysis.observed import Observed, RunProgress, batches_of
+from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.validity import Seen, push_gaps
 from market_spread.controller.analysis.verdict import judged_from_unix_ns, result_of
@@ -180,7 +180,7 @@ def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: R
     boundaries: tuple[Boundary, ...] = ()
     if (timed := observed.timed_alerts) is not None:
         measured = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
-        boundaries = find_boundaries(measured.emitted_us, batches_of(observed.job, plan.workload.job.batch_s))
+        boundaries = find_boundaries(measured.emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s)
     return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
 
 

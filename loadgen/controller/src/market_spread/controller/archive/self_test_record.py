@@ -30,6 +30,8 @@ _FOLDERS_ABOVE = 3
 # Where sender and receiver have a core each, beside the system and the broker.
 _CORES_ENOUGH = 4
 _ERROR_US_MAX, _ERROR_US_MAX_SHARED = 100, 500
+# What a result has of it.
+_TOLD = ("rate_per_s", "error_ns", "error_ns_all", "error_ns_p95")
 _FACTS = {
     "cpu": ("model", "sockets", "cores", "threads"), "kernel": ("release",), "memory": ("total_kb",),
     "limits": ("cgroup_cpu_max", "affinity"),
@@ -204,10 +206,7 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
     looked = min(
         (each for each in record.looked if each.is_valid), key=lambda each: _apart(each.rate_per_s, rate_per_s)
     )
-    values = {
-        "at": record.at, "rate_per_s": looked.rate_per_s, "floor_ns": dict(looked.floor_ns),
-        "error_ns": looked.error_ns, "error_ns_all": looked.error_ns_all, "error_ns_p95": looked.error_ns_p95,
-    }  # fmt: skip
+    values = {"at": record.at, **{name: getattr(looked, name) for name in _TOLD}}
     other = [
         f"{section} {name} {tested} instead of {value}"
         for section, facts in facts_of(sections).items()
@@ -226,12 +225,11 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
         text = f"not measured at a rate like {rate_per_s:,.0f}/s ({figures}, which is far off): {again}"
     else:
         text = f"the rig's floor here: {figures}"
-    return {**values, "fits": not (other or is_far_off), "text": text}
+    return {**values, "floor_ns": dict(looked.floor_ns), "fits": not (other or is_far_off), "text": text}
 
 
 def _without(text: str) -> dict[str, Any]:
-    nothing = dict.fromkeys(("at", "rate_per_s", "error_ns", "error_ns_all", "error_ns_p95"))
-    return {**nothing, "floor_ns": {}, "fits": False, "text": text}
+    return {**dict.fromkeys(("at", *_TOLD)), "floor_ns": {}, "fits": False, "text": text}
 
 
 def _apart(rate_per_s: float, other_per_s: float) -> float:

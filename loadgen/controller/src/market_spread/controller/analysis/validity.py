@@ -290,11 +290,10 @@ def _of_timeline(plan: RunPlan, seen: Seen) -> list[Evidence]:
 
 def _foreign_share(seen: Seen) -> float | None:
     """CPUs in use less those that the run used, as a share of all; None if its processes are on other machines."""
-    if not any(len(seen.measured(component, "cpus")) for component in seen.components):
-        return None
     machine = seen.measured("machine", "cpus")
     ours = seen.timeline.sum_of("cpus", (*seen.components, "controller")).within(seen.from_s, seen.to_s)
-    if not len(machine) or not len(ours):
+    are_here = any(len(seen.measured(component, "cpus")) for component in seen.components)
+    if not are_here or not len(machine) or not len(ours):
         return None
     return max(0.0, float(machine.values.mean() - ours.values.mean())) / seen.cores
 

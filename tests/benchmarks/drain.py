@@ -22,7 +22,7 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, plan_of_workload
 from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.market.parameters import MARKET
-from market_spread.v1.control_pb2 import Phase
+from market_spread.v1.control_pb2 import Phase, StartSendingRequest
 
 MESSAGES = 6_000_000
 ROUNDS = 6
@@ -111,7 +111,7 @@ def _cpu_us(driver: psutil.Process) -> int:
 
 
 def _send(clients: Clients, load: PlannedLoad) -> int:
-    clients.start_sending(load, run_id="drain", linger_us=1_000_000, frame_messages=200)
+    clients.start_sending(load, StartSendingRequest(run_id="drain", linger_us=1_000_000, frame_messages=200))
     while (status := clients.sender_status()).phase != Phase.PHASE_FINISHED:
         if status.phase == Phase.PHASE_FAILED:
             raise RuntimeError(status.detail)

@@ -29,6 +29,7 @@ from market_spread.loadgen.oracle.oracle import Oracle
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
+from market_spread.v1.control_pb2 import StartSendingRequest
 from tests.integration.test_your_system import change, of_template, run
 from tests.support.secured_broker import PASSWORD, USER, SecuredBroker
 from tests.support.sending import sent
@@ -149,7 +150,7 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
 
 def send_all(clients: Clients, load: PlannedLoad) -> int:
     """Send the load and wait until the job has committed it; its start."""
-    start_ns = clients.start_sending(load, run_id="secured", linger_us=2_000, frame_messages=200)
+    start_ns = clients.start_sending(load, StartSendingRequest(run_id="secured", linger_us=2_000, frame_messages=200))
     clients.drain_job(sent_ends([sent(clients, TIMEOUT_S)]), TIMEOUT_S)
     return start_ns
 

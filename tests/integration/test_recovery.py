@@ -24,7 +24,7 @@ from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
-from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse, StartSendingRequest
 from tests.support.jobs import Jobs
 from tests.support.sending import sent
 from tests.support.waiting import eventually
@@ -64,7 +64,9 @@ class Rig:
         eventually("the job runs", lambda: self.clients.job_status().phase == running, within_s=120)
 
     def begin(self, load: PlannedLoad) -> None:
-        start = self.clients.start_sending(load, run_id="recovery", linger_us=10_000, frame_messages=200)
+        start = self.clients.start_sending(
+            load, StartSendingRequest(run_id="recovery", linger_us=10_000, frame_messages=200)
+        )
         self.starts_unix_ns.append((load, start))
 
     def finish(self) -> None:

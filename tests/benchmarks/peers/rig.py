@@ -17,7 +17,7 @@ from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_w
 from market_spread.controller.plan.workload import Workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
-from market_spread.v1.control_pb2 import Phase, SenderStatusResponse
+from market_spread.v1.control_pb2 import Phase, SenderStatusResponse, StartSendingRequest
 
 RUN_ID = "peers"
 CLOCK = SystemClock()
@@ -59,7 +59,9 @@ class Rig:
         """Offer a load, and do not wait for its end."""
         linger_us = round(self._workload.frames.linger_ms * 1000)
         frame_messages = self._workload.frames.messages
-        start = self.clients.start_sending(load, run_id=RUN_ID, linger_us=linger_us, frame_messages=frame_messages)
+        start = self.clients.start_sending(
+            load, StartSendingRequest(run_id=RUN_ID, linger_us=linger_us, frame_messages=frame_messages)
+        )
         self._starts.append((load, start))
 
     def finish(self) -> None:

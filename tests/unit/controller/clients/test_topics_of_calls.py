@@ -33,7 +33,9 @@ def test_every_call_names_the_topics_with_the_prefix(requests: list[Any]) -> Non
     )
 
     with closing(Clients(addresses, decisions="all")) as clients:
-        clients.start_sending(PlannedLoad("market", {}), run_id="r", linger_us=1, frame_messages=1)
+        clients.start_sending(
+            PlannedLoad("market", {}), pb.StartSendingRequest(run_id="r", linger_us=1, frame_messages=1)
+        )
         clients.describe_topics()
         clients.start_receiving("r", 1)
 
@@ -50,7 +52,8 @@ def test_every_call_names_the_topics_with_the_prefix(requests: list[Any]) -> Non
 def test_the_topics_of_a_load_of_records_have_no_other_prefix(requests: list[Any]) -> None:
     with closing(Clients(Addresses(NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE, f"http://{NOWHERE}"))) as clients:
         clients.start_sending(
-            PlannedLoad("records", {}), run_id="r", linger_us=1, frame_messages=1, topics=["mine.trips"]
+            PlannedLoad("records", {}),
+            pb.StartSendingRequest(run_id="r", linger_us=1, frame_messages=1, topics=["mine.trips"]),
         )
 
     (sending,) = requests

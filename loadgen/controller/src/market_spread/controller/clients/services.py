@@ -19,7 +19,6 @@ from market_spread.controller.clients.together import JobHistory, merged_replica
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobStub, ReceiverStub, SenderStub
-from market_spread.v1.limits_pb2 import RunLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,36 +224,19 @@ class Clients(JobClient):
         self.topics = addresses.topics
         self._decisions_topic = self.topics.decisions if decisions == ALL_DECISIONS else ""
 
-    def start_sending(
-        self,
-        load: PlannedLoad,
-        *,
-        run_id: str,
-        linger_us: int,
-        frame_messages: int,
-        start_unix_ns: int = 0,
-        limits: RunLimits | None = None,
-        topics: Sequence[str] = (),
-    ) -> int:
+    def start_sending(self, load: PlannedLoad, request: pb.StartSendingRequest) -> int:
         """Begin a load, of several senders each its slice; returns its start, Unix nanoseconds.
 
-        topics: those of a load of records, which names its own.
+        request: all but the load; it has the topics of a load of records, which names its own.
         """
         requests = [
-            pb.StartSendingRequest(
-                run_id=run_id,
-                source=part.source,
-                parameters_json=part.parameters_json,
-                start_unix_ns=start_unix_ns,
-                linger_us=linger_us,
-                frame_messages=frame_messages,
-                nbbo_topic="" if topics else self.topics.nbbo,
-                orders_topic="" if topics else self.topics.orders,
-                limits=limits,
-                topics=topics,
-            )
+            pb.StartSendingRequest(source=part.source, parameters_json=part.parameters_json)
             for part in load.slices(len(self._senders))
         ]
+        for each in requests:
+            each.MergeFrom(request)
+            if not request.topics:
+                each.nbbo_topic, each.orders_topic = self.topics.nbbo, self.topics.orders
         methods = [sender.Start for sender in self._senders]
         with ThreadPoolExecutor(len(requests)) as pool:
             first, *_ = pool.map(_call, repeat("sender"), methods, requests, repeat(60))

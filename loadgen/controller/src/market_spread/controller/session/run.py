@@ -28,6 +28,7 @@ from market_spread.v1.control_pb2 import (
     Phase,
     ReceiverStatusResponse,
     SenderStatusResponse,
+    StartSendingRequest,
 )
 
 POLL_S = 0.25
@@ -221,8 +222,7 @@ class Run:
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
         load = getattr(self.plan, phase)
-        observed.starts_unix_ns[phase] = clients.start_sending(
-            load,
+        request = StartSendingRequest(
             run_id=self.run_id,
             linger_us=round(self.plan.workload.frames.linger_ms * 1000),
             frame_messages=self.plan.workload.frames.messages if phase != "initial" else 200,
@@ -230,6 +230,7 @@ class Run:
             limits=run_limits(self.plan.workload),
             topics=self._topics,
         )
+        observed.starts_unix_ns[phase] = clients.start_sending(load, request)
         stopped = False
         while True:
             self.environment.check_alive()

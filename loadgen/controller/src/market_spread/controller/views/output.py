@@ -149,15 +149,13 @@ def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = Non
     if html is not None:
         write_text(html, html_view(page))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
-        names: dict[int, str] = {}
         target = markdown.resolve()  # through a link, the text is there
-        pictures = [part for part in page.parts if isinstance(part, Picture)]
-        if markdown.exists() and not markdown.is_file():
-            pictures = []
-        for number, picture in enumerate(pictures, 1):
-            names[id(picture)] = f"{target.stem}.svg" if number == 1 else f"{target.stem}-{number}.svg"
-            write_text(target.with_name(names[id(picture)]), picture.svg)
-        write_text(markdown, markdown_view(page, lambda picture: names.get(id(picture))))
+        has_beside = markdown.is_file() or not markdown.exists()
+        pictures = [part for part in page.parts if isinstance(part, Picture) and has_beside]
+        names = {each: f"{target.stem}{f'-{at}' if at > 1 else ''}.svg" for at, each in enumerate(pictures, 1)}
+        for picture, name in names.items():
+            write_text(target.with_name(name), picture.svg)
+        write_text(markdown, markdown_view(page, names.get))
     if instead is not None:
         click.echo(instead, nl=False)
     elif markdown == _STANDARD_OUTPUT:

@@ -257,11 +257,10 @@ class Clients(JobClient):
 
     def describe_topics(self, topics: Sequence[str] = ()) -> pb.DescribeTopicsResponse:
         """What the topics hold; those of the market unless others are named."""
-        if topics:
-            return _call("sender", self._senders[0].DescribeTopics, pb.DescribeTopicsRequest(topics=topics), 60)
-        its = self.topics
-        ours = [its.nbbo, its.orders, its.alerts, its.invalid, self._decisions_topic]
-        request = pb.DescribeTopicsRequest(topics=filter(None, ours), nbbo_topic=its.nbbo)
+        its, request = self.topics, pb.DescribeTopicsRequest(topics=topics)
+        if not topics:
+            ours = [its.nbbo, its.orders, its.alerts, its.invalid, self._decisions_topic]
+            request = pb.DescribeTopicsRequest(topics=filter(None, ours), nbbo_topic=its.nbbo)
         return _call("sender", self._senders[0].DescribeTopics, request, 60)
 
     def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[pb.PartitionOffset] = ()) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
 from starlette.applications import Starlette
@@ -158,15 +159,15 @@ def _asked(request: Request) -> tuple[Range, int]:
     points = _number(request, "points", POINTS)
     if not POINTS_MIN <= points <= POINTS_MAX:
         raise UsageError(f"points={points:g}; use {POINTS_MIN} to {POINTS_MAX}")
-    begin, end = _number(request, "from_unix_ms"), _number(request, "to_unix_ms")
-    if begin is not None and end is not None and begin >= end:
+    begin, end = _number(request, "from_unix_ms", -inf), _number(request, "to_unix_ms", inf)
+    if begin >= end:
         raise UsageError(f"from_unix_ms={begin:g} is not before to_unix_ms={end:g}")
-    return Range(_ns(begin), _ns(end)), int(points)
+    return Range(begin * 1e6, end * 1e6), int(points)
 
 
-def _number(request: Request, name: str, default: Any = None) -> Any:
+def _number(request: Request, name: str, default: float) -> float:
     text = request.query_params.get(name)
-    if text is None or text == "":
+    if not text:
         return default
     try:
         number = float(text)
@@ -183,10 +184,6 @@ def _seen(request: Request) -> int | None:
     if not text:
         return None
     return int(text) if text.isdecimal() and len(text) < 20 else 0
-
-
-def _ns(unix_ms: float | None) -> int | None:
-    return None if unix_ms is None else round(unix_ms * 1e6)
 
 
 async def _error(request: Request, error: Exception) -> Response:

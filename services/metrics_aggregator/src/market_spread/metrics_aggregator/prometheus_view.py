@@ -232,39 +232,29 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
 
 
 def _of_sources(store: Store) -> Iterator[ExposedSeries]:
-    by_source: dict[tuple[str, str], list[Epoch]] = defaultdict(list)
-    for epoch in store.epochs():
-        by_source[epoch.source, epoch.run_id].append(epoch)
-    skewed = _skewed(store)
-    for (source, run_id), epochs in by_source.items():
-        labels = {"source": source, "run_id": run_id}
-        for metric, value in {**_of_epochs(epochs), **skewed[source, run_id]}.items():
-            yield ExposedSeries(metric, labels, value)
-
-
-def _of_epochs(epochs: list[Epoch]) -> dict[Metric, float]:
-    """What the pushes of a source in a run amount to; its epochs are in order, oldest first."""
-    newest = epochs[-1]
-    values: dict[Metric, float] = {
-        PUSHES: sum(epoch.pushes for epoch in epochs),
-        DUPLICATES: sum(epoch.duplicates for epoch in epochs),
-        MISSING: sum(epoch.missing for epoch in epochs),
-        DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
-        STARTS: len(epochs),
-        LAST_PUSH: newest.end_unix_ns / 1e9,
-        CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
-    }
-    if newest.clock_error_us >= 0:
-        values[CLOCK_ERROR] = newest.clock_error_us / 1e6
-    return values
-
-
-def _skewed(store: Store) -> dict[tuple[str, str], dict[Metric, float]]:
-    """Values below 0 and above an hour, over all histograms of a source in a run."""
-    counts: dict[tuple[str, str], dict[Metric, float]] = defaultdict(lambda: {NEGATIVE: 0, OVERFLOW: 0})
-    for series_id, series in store.series():
-        if isinstance(series, HistogramSeries):
-            of_source = counts[series_id.source, series_id.run_id]
-            of_source[NEGATIVE] += series.merged.negative
-            of_source[OVERFLOW] += series.merged.overflow
-    return counts
+    """What the pushes of each source in a run amount to, and over its histograms what is below 0 or above an hour."""
+    for run in store.runs():
+        by_source: dict[str, list[Epoch]] = defaultdict(list)
+        for epoch in sorted(run.epochs.values(), key=lambda epoch: epoch.epoch_unix_ns):
+            by_source[epoch.source].append(epoch)
+        histograms: dict[str, list[HdrCounts]] = defaultdict(list)
+        for series_id, series in run.series.items():
+            if isinstance(series, HistogramSeries):
+                histograms[series_id.source].append(series.merged)
+        for source, epochs in by_source.items():
+            newest = epochs[-1]
+            values: dict[Metric, float] = {
+                PUSHES: sum(epoch.pushes for epoch in epochs),
+                DUPLICATES: sum(epoch.duplicates for epoch in epochs),
+                MISSING: sum(epoch.missing for epoch in epochs),
+                DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
+                NEGATIVE: sum(merged.negative for merged in histograms[source]),
+                OVERFLOW: sum(merged.overflow for merged in histograms[source]),
+                STARTS: len(epochs),
+                LAST_PUSH: newest.end_unix_ns / 1e9,
+                CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
+            }
+            if newest.clock_error_us >= 0:
+                values[CLOCK_ERROR] = newest.clock_error_us / 1e6
+            for metric, value in values.items():
+                yield ExposedSeries(metric, {"source": source, "run_id": run.run_id}, value)

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import asdict, dataclass
 from functools import partial
+from http import HTTPStatus
+from math import inf
 from typing import Any
 
 from starlette.applications import Starlette
@@ -73,10 +75,6 @@ def web_app(
     return guarded(app, hosts or Hosts("0.0.0.0"))
 
 
-class NoSuchRunError(UsageError):
-    """There is no such run, neither in memory nor on disk."""
-
-
 @dataclass(frozen=True, slots=True)
 class _RunsApi:
     """Answers from the store's runs, and from the archive's where there is one."""
@@ -143,7 +141,7 @@ class _RunsApi:
         if run is None and self.archive is not None:
             run = await asyncio.to_thread(self.archive.open, run_id)
         if run is None:
-            raise NoSuchRunError(f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
+            raise HTTPException(404, f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
         return run
 
 
@@ -158,15 +156,15 @@ def _asked(request: Request) -> tuple[Range, int]:
     points = _number(request, "points", POINTS)
     if not POINTS_MIN <= points <= POINTS_MAX:
         raise UsageError(f"points={points:g}; use {POINTS_MIN} to {POINTS_MAX}")
-    begin, end = _number(request, "from_unix_ms"), _number(request, "to_unix_ms")
-    if begin is not None and end is not None and begin >= end:
+    begin, end = _number(request, "from_unix_ms", -inf), _number(request, "to_unix_ms", inf)
+    if begin >= end:
         raise UsageError(f"from_unix_ms={begin:g} is not before to_unix_ms={end:g}")
-    return Range(_ns(begin), _ns(end)), int(points)
+    return Range(begin * 1e6, end * 1e6), int(points)
 
 
-def _number(request: Request, name: str, default: Any = None) -> Any:
+def _number(request: Request, name: str, default: float) -> float:
     text = request.query_params.get(name)
-    if text is None or text == "":
+    if not text:
         return default
     try:
         number = float(text)
@@ -185,18 +183,11 @@ def _seen(request: Request) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
-def _ns(unix_ms: float | None) -> int | None:
-    return None if unix_ms is None else round(unix_ms * 1e6)
-
-
 async def _error(request: Request, error: Exception) -> Response:
-    match error:
-        case UsageError():
-            status, text = 404 if isinstance(error, NoSuchRunError) else 400, str(error)
-        case HTTPException():
-            path = request.url.path
-            reasons = {404: f"there is nothing at {path}", 405: f"{path} answers GET only"}
-            status, text = error.status_code, reasons.get(error.status_code, str(error))
-        case _:
-            status, text = 500, f"the request failed with {type(error).__name__}; the aggregator's log says why"
+    status, text = 500, f"the request failed with {type(error).__name__}; the aggregator's log says why"
+    if isinstance(error, UsageError):
+        status, text = 400, str(error)
+    elif isinstance(error, HTTPException):  # Starlette's own says "Not Found" of a path
+        unknown = error.detail == HTTPStatus.NOT_FOUND.phrase
+        status, text = error.status_code, f"there is nothing at {request.url.path}" if unknown else error.detail
     return JSONResponse({"error": text}, status_code=status)

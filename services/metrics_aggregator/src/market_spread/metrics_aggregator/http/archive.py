@@ -3,17 +3,17 @@
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from market_spread.common.clock import Clock
-from market_spread.common.documents import json_object
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import FILE_NAME, RunFiles
 from market_spread.metrics_aggregator.model.store import Store
+from market_spread.v1.metrics_pb2 import NoteRequest
 
 OPENED_MAX = 3
 LISTED_MAX = 500
@@ -125,42 +125,15 @@ def _state(path: Path) -> _State | None:
 def _look(path: Path, run_id: str, state: _State) -> RunHead:
     """The head of a run from the two ends of its log. Who writes it now is another process, if anyone."""
     modified_ns, size = state
-    told: list[dict[str, object]] = []
-    try:
-        with path.open("rb") as file:
-            told += _told(file.read(_LOOK_BYTES))
-            if size > _LOOK_BYTES:
-                file.seek(max(_LOOK_BYTES, size - _LOOK_BYTES))
-                told += _told(file.read(_LOOK_BYTES))
-    except OSError:
-        told = []
-    pushes = [each for each in told if "kind" not in each]
-    notes = {str(note["kind"]): note for note in told if "kind" in note}
-    newest = {kind: str(note.get("name", "")) for kind, note in notes.items()}
-    verdict, judgement = newest.get("verdict", ""), notes.get("verdict", {}).get("judgement")
-    outcome = judgement.get("outcome") if isinstance(judgement, dict) else None
-    return RunHead(
-        run_id,
-        min((_number(push["start_unix_ns"]) for push in pushes), default=modified_ns),
-        max((_number(push["end_unix_ns"]) for push in pushes), default=modified_ns),
-        live=False,
-        phase=newest.get("phase", ""),
-        verdict=verdict,
-        outcome=str(outcome or verdict),
-        title=newest.get("title", ""),
-    )
-
-
-def _told(text: bytes) -> list[dict[str, object]]:
-    """The heads of the blocks that can be read: what someone else has written there must not hide the other runs."""
-    found = []
-    for block in hlog.whole_blocks(text.splitlines(keepends=True), Reading()):
-        with suppress(ValueError):
-            head = json_object(block[0].split(b" ", 1)[1])
-            if "kind" in head or {"start_unix_ns", "end_unix_ns"} <= head.keys():
-                found.append(head)
-    return found
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    run = RunState(run_id)
+    with suppress(OSError), path.open("rb") as file:
+        for begin in (0, max(_LOOK_BYTES, size - _LOOK_BYTES)):
+            file.seek(begin)
+            lines = file.read(_LOOK_BYTES).splitlines(keepends=True)
+            for entry in map(hlog.decode, hlog.whole_blocks(lines, Reading())):
+                if isinstance(entry, NoteRequest):
+                    run.add_note(entry, 0)
+                elif entry is not None:
+                    run.hear(entry.start_unix_ns, entry.end_unix_ns, 0)
+    head = RunHead.of(run, modified_ns)
+    return head if run.begin_unix_ns else replace(head, begin_unix_ns=modified_ns, end_unix_ns=modified_ns)

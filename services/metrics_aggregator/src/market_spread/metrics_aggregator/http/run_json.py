@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import inf
 from typing import Any
 
 from market_spread.common.hdr.codec import Buckets, payload_of
@@ -28,15 +29,14 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From when to when, Unix nanoseconds; None is the run's begin or end."""
+    """From when to when, Unix nanoseconds."""
 
-    from_unix_ns: int | None = None
-    to_unix_ns: int | None = None
+    from_unix_ns: float = -inf
+    to_unix_ns: float = inf
 
     def has(self, interval: HistogramInterval | Point) -> bool:
         """Whether the interval lies in it, be it in part."""
-        ends_within = self.from_unix_ns is None or interval.end_unix_ns > self.from_unix_ns
-        return ends_within and (self.to_unix_ns is None or interval.start_unix_ns < self.to_unix_ns)
+        return interval.end_unix_ns > self.from_unix_ns and interval.start_unix_ns < self.to_unix_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 from ipaddress import ip_address
 
+from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,14 +13,14 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-_HEADERS = (
-    (b"content-security-policy", _POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-cache"),
-)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -83,7 +84,7 @@ def _is_address(name: str) -> bool:
 
 async def _send_with_headers(send: Send, message: Message) -> None:
     if message["type"] == "http.response.start":
-        given = list(message.get("headers", ()))
-        names = {name.lower() for name, _ in given}
-        message = {**message, "headers": [*given, *(pair for pair in _HEADERS if pair[0] not in names)]}
+        headers = MutableHeaders(scope=message)
+        for name, value in _HEADERS.items():
+            headers.setdefault(name, value)
     await send(message)

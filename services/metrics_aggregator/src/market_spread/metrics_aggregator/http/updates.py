@@ -40,7 +40,7 @@ class Feed:
     """The ticks of one run: what was new at a moment, as a server-sent event.
 
     A reader keeps the number of the last tick that it has seen. Numbers grow by one; the first is the Unix time in
-    milliseconds, so that no other process's number is taken for one of these.
+    milliseconds, so that no other process's number is taken for one of these. ring: the last ticks that are kept.
     """
 
     def __init__(self, run: RunState, store: Store, clock: Clock) -> None:
@@ -48,7 +48,7 @@ class Feed:
         self._store = store
         self._clock = clock
         self.number = clock.unix_ns() // 1_000_000
-        self._ring: deque[bytes] = deque()
+        self.ring: deque[bytes] = deque()
         self._ring_bytes = 0
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
@@ -80,20 +80,11 @@ class Feed:
         self._state, run.news = state, News()
         self.number += 1
         event = sse("data", as_json(self._view(news or News())), self.number)
-        self._ring.append(event)
+        self.ring.append(event)
         self._ring_bytes += len(event)
-        while len(self._ring) > RING_TICKS or (self._ring_bytes > RING_BYTES_MAX and len(self._ring) > 1):
-            self._ring_bytes -= len(self._ring.popleft())
+        while len(self.ring) > RING_TICKS or (self._ring_bytes > RING_BYTES_MAX and len(self.ring) > 1):
+            self._ring_bytes -= len(self.ring.popleft())
         self._wake()
-
-    def next_after(self, seen: int) -> bytes | None:
-        """The tick after the one seen; None if there is none yet. LookupError if the reader has missed some."""
-        if seen == self.number:
-            return None
-        missed = self.number - seen
-        if not 0 < missed <= len(self._ring):
-            raise LookupError("the ticks since your last one are gone")
-        return self._ring[-missed]
 
     def close(self) -> None:
         """Collect no more news."""
@@ -216,27 +207,23 @@ async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
     with feed.reader():
         yield _BEGIN
         while feeds.is_current(feed):
-            changed, newest = feed.changed, feed.number
-            if caught_up and newest - seen > BEHIND_MAX:
-                seen = newest
-                yield _reset(f"you are more than {BEHIND_MAX} events behind", newest)
-                continue
-            try:
-                event = feed.next_after(seen)
-            except LookupError:
-                seen = newest
-                yield _reset("what was new since your last event is not kept any more", newest)
-                continue
-            if event is not None:
+            changed, behind = feed.changed, feed.number - seen
+            if not behind:
+                caught_up = True
+                try:
+                    async with asyncio.timeout(ping_s):
+                        await changed.wait()
+                except TimeoutError:
+                    yield _PING
+            elif caught_up and behind > BEHIND_MAX:
+                seen = feed.number
+                yield _reset(f"you are more than {BEHIND_MAX} events behind", seen)
+            elif not 0 < behind <= len(feed.ring):
+                seen = feed.number
+                yield _reset("what was new since your last event is not kept any more", seen)
+            else:
                 seen += 1
-                yield event
-                continue
-            caught_up = True
-            try:
-                async with asyncio.timeout(ping_s):
-                    await changed.wait()
-            except TimeoutError:
-                yield _PING
+                yield feed.ring[-behind]
         yield _reset("the run has left memory", None)
 
 

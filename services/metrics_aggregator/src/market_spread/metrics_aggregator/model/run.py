@@ -134,7 +134,7 @@ class RunState:
         if epoch is None:
             epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
         start, end = request.start_unix_ns, request.end_unix_ns
-        self._heard(start, end, now_unix_ns)
+        self.hear(start, end, now_unix_ns)
         now = Now(min(self.end_unix_ns, now_unix_ns + _AHEAD_NS), self.resolution)
         for series_id, interval, buckets in measured.histograms:
             histogram = self._get(series_id, HistogramSeries)
@@ -161,7 +161,7 @@ class RunState:
 
     def add_note(self, note: NoteRequest, now_unix_ns: int) -> None:
         """Keep a note that was not taken before."""
-        self._heard(note.unix_ns, note.unix_ns, now_unix_ns)
+        self.hear(note.unix_ns, note.unix_ns, now_unix_ns)
         self._noted.add(note_key(note))
         insort(self.notes, note, key=note_key)
         if self.news is not None:
@@ -185,7 +185,8 @@ class RunState:
         """Every series, in order of name, source and labels."""
         yield from sorted(self.series.items(), key=lambda item: (item[0].name, item[0].source, item[0].labels))
 
-    def _heard(self, start_unix_ns: int, end_unix_ns: int, now_unix_ns: int) -> None:
+    def hear(self, start_unix_ns: int, end_unix_ns: int, now_unix_ns: int) -> None:
+        """Something of that span was said, at that time."""
         self.heard_unix_ns = max(self.heard_unix_ns, now_unix_ns)
         self.begin_unix_ns = min(self.begin_unix_ns or start_unix_ns, start_unix_ns)
         self.end_unix_ns = max(self.end_unix_ns, end_unix_ns)

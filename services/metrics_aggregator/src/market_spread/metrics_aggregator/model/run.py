@@ -7,17 +7,10 @@ from typing import TypeVar, cast
 
 from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.metrics_aggregator.model.events import NoteKey, NoteKind, note_key
-from market_spread.metrics_aggregator.model.history import SECOND_NS, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
+from market_spread.metrics_aggregator.model.history import SECOND_NS, History, HistoryUsage, Resolution
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
 from market_spread.metrics_aggregator.model.push_validation import Measured
-from market_spread.metrics_aggregator.model.series import (
-    CounterSeries,
-    GaugeSeries,
-    HistogramSeries,
-    Now,
-    Series,
-    SeriesId,
-)
+from market_spread.metrics_aggregator.model.series import CounterSeries, GaugeSeries, HistogramSeries, Series, SeriesId
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, PushRequest
 
@@ -135,23 +128,26 @@ class RunState:
             epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
         start, end = request.start_unix_ns, request.end_unix_ns
         self.hear(start, end, now_unix_ns)
-        now = Now(min(self.end_unix_ns, now_unix_ns + _AHEAD_NS), self.resolution)
+        newest = min(self.end_unix_ns, now_unix_ns + _AHEAD_NS)
         for series_id, interval, buckets in measured.histograms:
-            histogram = self._get(series_id, HistogramSeries)
-            self._tell(series_id, histogram.add(interval, buckets, now))
+            history = self._get(series_id, HistogramSeries).history
+            history.count(interval, buckets)
+            self._keep(series_id, history, interval, newest)
         # A counter has grown since the last push, so before this interval if pushes are missing.
         is_next = request.sequence == epoch.sequence + 1
         grown_from = start if is_next else min(start, epoch.end_unix_ns or epoch.epoch_unix_ns)
         for series_id, value in measured.counters:
             counter = self._get(series_id, CounterSeries)
-            self._tell(series_id, counter.add(epoch.epoch_unix_ns, value, grown_from, end, now))
+            grown = counter.add(epoch.epoch_unix_ns, value)
+            self._keep(series_id, counter.history, Point(grown_from, end, grown), newest)
         for series_id, value in measured.gauges:
             gauge = self._get(series_id, GaugeSeries)
-            self._tell(series_id, gauge.add(epoch.epoch_unix_ns, Point(start, end, value), now))
+            if gauge.add(epoch.epoch_unix_ns, value):
+                self._keep(series_id, gauge.history, Point(start, end, value), newest)
         epoch.taken(request)
         if epoch.pushes % _AGED_EVERY == 0:  # those that nobody pushes any more grow old, too
             for series in self.series.values():
-                series.history.age(now.newest_unix_ns, self.resolution)
+                series.history.age(newest, self.resolution)
         if self.news is not None:
             self.news.epochs[key] = epoch
         return epoch
@@ -191,8 +187,9 @@ class RunState:
         self.begin_unix_ns = min(self.begin_unix_ns or start_unix_ns, start_unix_ns)
         self.end_unix_ns = max(self.end_unix_ns, end_unix_ns)
 
-    def _tell(self, series_id: SeriesId, interval: HistogramInterval | Point | None) -> None:
-        if self.news is not None and interval is not None:
+    def _keep(self, series_id: SeriesId, history: History[Interval], interval: Interval, newest_unix_ns: int) -> None:
+        history.add(interval, newest_unix_ns, self.resolution)
+        if self.news is not None:
             self.news.intervals.setdefault(series_id, []).append(interval)
 
     def _get(self, series_id: SeriesId, of_kind: type[_S]) -> _S:

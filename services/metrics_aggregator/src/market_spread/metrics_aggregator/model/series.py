@@ -6,8 +6,8 @@ from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import METRICS, Metric
 from market_spread.metrics_aggregator.model import intervals
-from market_spread.metrics_aggregator.model.history import MIDDLE_WIDTH_NS, History, HistoryUsage, Resolution
-from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Point
+from market_spread.metrics_aggregator.model.history import MIDDLE_WIDTH_NS, History, HistoryUsage
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval
 
 # Intervals of less than half a second are merged when they come, and their cell is not made of them any more.
 PARTS_MAX = MIDDLE_WIDTH_NS // 500_000_000
@@ -113,26 +113,12 @@ class SeriesId:
         return {**dict(self.labels), "source": self.source, "run_id": self.run_id}
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
-    """What an interval's age is measured against: the newest time of its run, and how fine its history is."""
-
-    newest_unix_ns: int
-    resolution: Resolution
-
-
 class HistogramSeries:
     """All values since the begin, merged, and the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
         self.merged = HdrCounts()
         self.history = HistogramHistory(self.merged, held)
-
-    def add(self, interval: HistogramInterval, buckets: Buckets, now: Now) -> HistogramInterval:
-        """Merge the values of one interval, whose buckets these are; returns the interval."""
-        self.history.count(interval, buckets)
-        self.history.add(interval, now.newest_unix_ns, now.resolution)
-        return interval
 
 
 class CounterSeries:
@@ -143,15 +129,13 @@ class CounterSeries:
         self.value = 0.0
         self.history = History(intervals.summed, held)
 
-    def add(self, epoch_unix_ns: int, since_epoch: float, start_unix_ns: int, end_unix_ns: int, now: Now) -> Point:
-        """Take the value since that epoch, which never makes the sum smaller; what it has grown by in that span."""
+    def add(self, epoch_unix_ns: int, since_epoch: float) -> float:
+        """Take the value since that epoch, which never makes the sum smaller; what it has grown by."""
         before = self._by_epoch.get(epoch_unix_ns, 0.0)
         grown = max(0.0, since_epoch - before)
         self._by_epoch[epoch_unix_ns] = before + grown
         self.value = before + grown if len(self._by_epoch) == 1 else sum(self._by_epoch.values())
-        interval = Point(start_unix_ns, end_unix_ns, grown)
-        self.history.add(interval, now.newest_unix_ns, now.resolution)
-        return interval
+        return grown
 
 
 class GaugeSeries:
@@ -162,14 +146,12 @@ class GaugeSeries:
         self.value = 0.0
         self.history = History(intervals.last, held)
 
-    def add(self, epoch_unix_ns: int, point: Point, now: Now) -> Point | None:
-        """Take the value, unless it is from a process that a newer one has replaced; returns it if it was taken."""
+    def add(self, epoch_unix_ns: int, value: float) -> bool:
+        """Take the value; False if it is from a process that a newer one has replaced."""
         if epoch_unix_ns < self._epoch_unix_ns:
-            return None
-        self._epoch_unix_ns = epoch_unix_ns
-        self.value = point.value
-        self.history.add(point, now.newest_unix_ns, now.resolution)
-        return point
+            return False
+        self._epoch_unix_ns, self.value = epoch_unix_ns, value
+        return True
 
 
 Series = HistogramSeries | CounterSeries | GaugeSeries

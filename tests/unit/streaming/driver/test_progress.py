@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from market_spread.common.job_contract import BATCHES_MAX
 from market_spread.streaming.driver.progress import Commit, QueryProgress, commit_of, new_commits
 
@@ -59,6 +61,10 @@ def reported(**changes: object) -> dict[str, Any]:
     return {**copy.deepcopy(PROGRESS), **changes}
 
 
+def source(topic: str, end: object) -> dict[str, object]:
+    return {"description": f"KafkaV2[Subscribe[{topic}]]", "endOffset": end, "numInputRows": 5}
+
+
 def a_commit(batch_id: int = 0, *, records: int = 10, messages: int = 100, offset: int = 10) -> Commit:
     return Commit(batch_id, {("nbbo", 0): offset}, records, messages, 1_700_000_000_000_000_000, 10_000_000_000)
 
@@ -77,13 +83,13 @@ def test_commit_is_read_from_what_spark_reports() -> None:
 
 
 def test_offsets_that_come_as_text_are_read_too() -> None:
-    progress = reported(sources=[{"endOffset": '{"nbbo": {"0": 17}}'}])
+    progress = reported(sources=[source("nbbo", '{"nbbo": {"0": 17}}')])
 
     assert commit_of(progress).offsets == {("nbbo", 0): 17}
 
 
 def test_source_without_an_end_has_no_offsets() -> None:
-    progress = reported(sources=[{"endOffset": None}, {"endOffset": {"orders": {"1": 4}}}])
+    progress = reported(sources=[source("nbbo", None), source("orders", {"orders": {"1": 4}})])
 
     assert commit_of(progress).offsets == {("orders", 1): 4}
 
@@ -95,6 +101,23 @@ def test_batch_without_messages_counts_none() -> None:
 
     assert commit_of(nothing_observed).messages == 0
     assert commit_of(without_metrics).messages == 0
+
+
+def test_source_that_the_plan_reads_twice_is_counted_once() -> None:
+    progress = reported(sources=[source("trades", {"trades": {"0": 5}})] * 2, numInputRows=10)
+
+    assert commit_of(progress).records == 5
+
+
+@pytest.mark.parametrize(("late_s", "is_followed"), [(0.0, True), (9.999, True), (10.0, False)])
+def test_batch_that_moves_the_watermark_is_followed_by_one_without_input(late_s: float, is_followed: bool) -> None:
+    times = {"max": "2023-11-14T22:28:20.000Z", "watermark": "2023-11-14T22:28:10.000Z"}
+    late = [{"operatorName": "stateStoreSave", "numRowsDroppedByWatermark": 3}]
+
+    commit = commit_of(reported(eventTime=times, stateOperators=late), late_s)
+
+    assert (commit.is_followed, commit.late) == (is_followed, 3)
+    assert not commit_of(reported(eventTime={"watermark": "2023-11-14T22:28:10.000Z"})).is_followed
 
 
 def test_only_batches_after_the_given_one_are_new() -> None:

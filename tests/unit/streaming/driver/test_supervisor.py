@@ -54,7 +54,8 @@ class FakeProgress:
         offset = 10 * (batch_id + 1)
         self.json = (
             f'{{"batchId": {batch_id}, "numInputRows": 10, "timestamp": "2026-01-01T00:00:00.000Z", '
-            f'"durationMs": {{"triggerExecution": 5000}}, "sources": [{{"endOffset": {{"nbbo": {{"0": {offset}}}}}}}], '
+            f'"durationMs": {{"triggerExecution": 5000}}, "sources": [{{"description": "KafkaV2[Subscribe[nbbo]]", '
+            f'"numInputRows": 10, "endOffset": {{"nbbo": {{"0": {offset}}}}}}}], '
             f'"observedMetrics": {{"nbbo_messages": {{"messages": 10}}}}}}'
         )
 
@@ -139,6 +140,9 @@ class FakeEngine:
             return self._start("short")
         self.batches_s.append(batch_s)
         return self._start("full")
+
+    def late_s(self) -> float:
+        return 0.0
 
     def newest_batch(self, query: StreamingQuery) -> int:
         newest = query.lastProgress
@@ -468,15 +472,21 @@ ModuleNotFoundError: No module named 'tariff'
 """
 
 
-def test_what_a_python_worker_raised_is_said_and_not_that_it_raised(rig: Rig) -> None:
-    rig.engine.plan(batches=[0], error=a_failure(PYTHON_ERROR))
+USERS_ERROR = PYTHON_ERROR.replace(
+    "ModuleNotFoundError", '  File "/home/me/fares.py", line 12, in longer\n    tariff()\nModuleNotFoundError'
+)
+
+
+@pytest.mark.parametrize(("error", "where"), [(PYTHON_ERROR, ""), (USERS_ERROR, "fares.py:12: ")])
+def test_what_a_python_worker_raised_is_said_and_not_that_it_raised(rig: Rig, error: str, where: str) -> None:
+    rig.engine.plan(batches=[0], error=a_failure(error))
     rig.engine.plan(batches=[1])
     rig.stop_at(20)
 
     rig.run()
 
     details = [state.detail for state in rig.states]
-    assert "restarting after: ModuleNotFoundError: No module named 'tariff'" in details
+    assert f"restarting after: {where}ModuleNotFoundError: No module named 'tariff'" in details
 
 
 def test_pauses_between_failures_grow_and_the_job_gives_up(rig: Rig) -> None:

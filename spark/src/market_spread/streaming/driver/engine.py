@@ -17,6 +17,7 @@ from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.kafka_io import WAKE_UP
 from market_spread.streaming.modes.registry import BY_NAME, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.operators.stateful import RangeWindow
 from market_spread.streaming.operators.stateless import Text
 from market_spread.streaming.pipeline import Pipeline
 
@@ -155,6 +156,11 @@ class SparkEngine:
             java: Any = self.spark.sparkContext._jsc
             return int(java.sc().getExecutorIds().size()) * self.config.executor_slots
         return self.spark.sparkContext.defaultParallelism
+
+    def late_s(self) -> float:
+        """How long windows of time wait for late rows."""
+        state = self.pipeline.stream.state
+        return state.late_s if isinstance(state, RangeWindow) else 0.0
 
     def newest_batch(self, query: StreamingQuery) -> int:
         """Number of the newest batch that the query reports; -1 if none. Cheap."""

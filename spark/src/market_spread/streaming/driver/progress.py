@@ -14,7 +14,11 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A committed batch: the offset of each partition after it, and how long it took from its trigger."""
+    """A committed batch: the offset of each partition after it, and how long it took from its trigger.
+
+    late: rows that came after their window of time had ended, as Spark counts them, grouped; is_followed: whether it
+    has moved the watermark, so that a batch without input follows, which puts out the windows that have ended.
+    """
 
     batch_id: int
     offsets: Mapping[Partition, int]
@@ -22,6 +26,8 @@ class Commit:
     messages: int
     start_unix_ns: int
     duration_ns: int
+    late: int = 0
+    is_followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class QueryProgress:
     batches: tuple[Commit, ...] = ()
     counted_unix_ns: int = 0
     counted_cpu_us: int = 0
+    is_followed: bool = False
 
     def after_commit(self, commit: Commit) -> "QueryProgress":
         committed = replace(
@@ -49,6 +56,7 @@ class QueryProgress:
             records_committed=self.records_committed + commit.records,
             messages_committed=self.messages_committed + commit.messages,
             batches=(*self.batches[1 - BATCHES_MAX :], commit),
+            is_followed=commit.is_followed,
         )
         return committed.with_live(0, 0)
 
@@ -61,23 +69,30 @@ class QueryProgress:
         )
 
 
-def commit_of(progress: Mapping[str, Any]) -> Commit:
-    """A commit from Spark's progress of a batch, as JSON."""
+def commit_of(progress: Mapping[str, Any], late_s: float = 0.0) -> Commit:
+    """A commit from Spark's progress of a batch, as JSON. late_s: how far the watermark is behind the latest time."""
+    # A source from which the plan reads twice is there twice.
+    records = {source["description"]: source["numInputRows"] for source in progress["sources"]}
+    times = progress.get("eventTime", {})
+    unmoved = "1970-01-01T00:00:00Z"
+    latest, watermark = (datetime.fromisoformat(times.get(name, unmoved)).timestamp() for name in ("max", "watermark"))
     ends = (partition_offsets(source["endOffset"]) for source in progress["sources"])
     observed = progress.get("observedMetrics", {}).values()
     return Commit(
         batch_id=progress["batchId"],
         offsets={key: end for ended in ends for key, end in ended.items()},
-        records=progress["numInputRows"],
+        records=sum(records.values()),
         messages=sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed),
         start_unix_ns=round(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000) * 1_000_000,
         duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000,
+        late=sum(operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ())),
+        is_followed=latest - late_s > watermark,
     )
 
 
-def new_commits(recent: Iterable[Any], *, after_batch: int) -> list[Commit]:
+def new_commits(recent: Iterable[Any], *, after_batch: int, late_s: float = 0.0) -> list[Commit]:
     """The batches of Spark's `recentProgress` that were committed after the given one."""
-    commits = (commit_of(json.loads(progress.json)) for progress in recent)
+    commits = (commit_of(json.loads(progress.json), late_s) for progress in recent)
     return [commit for commit in commits if commit.batch_id > after_batch]
 
 

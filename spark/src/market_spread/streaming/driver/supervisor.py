@@ -1,9 +1,11 @@
 """Keeps the query running: waits for slots, starts it, follows its progress, restarts it when it fails."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -81,14 +83,15 @@ class Supervisor:
             self._stop_by_ns = self.clock.monotonic_ns() + round(wait_s * 1e9)
 
     def drain(self, until: Mapping[Partition, int], timeout_s: float) -> Mapping[Partition, int]:
-        """Wait until everything below the offsets is committed; returns the committed offsets.
+        """Wait until all below the offsets, and what follows from it, is committed; returns the committed offsets.
 
         A batch that has read all of it is ended for that before its time, where it can be.
         DeadlineError after the time; RunFailedError or WrongStateError if the job ends before.
         """
 
         def reached() -> bool:
-            return all(self.state.progress.offsets.get(key, 0) >= offset for key, offset in until.items())
+            done = self.state.progress
+            return not done.is_followed and all(done.offsets.get(key, 0) >= end for key, end in until.items())
 
         ended = (Phase.PHASE_FAILED, Phase.PHASE_FINISHED)
         with self._changed:
@@ -277,10 +280,10 @@ class Supervisor:
         newest = query.lastProgress
         # Spark keeps the last 100 batches, and reading each costs milliseconds: only after a gap are all read.
         recent = [newest] if newest and newest.batchId == after + 1 else query.recentProgress
-        for commit in new_commits(recent, after_batch=after):
+        for commit in new_commits(recent, after_batch=after, late_s=self.engine.late_s()):
             self._change(progress=self.state.progress.after_commit(commit))
             self._read = 0
-            log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages)
+            log_event(_log, "batch.committed", batch_id=commit.batch_id, messages=commit.messages, late=commit.late)
 
     def _after_failure(self, failures: int, reason: str) -> None:
         log_event(_log, "query.failed", logging.ERROR, failures=failures, reason=reason)
@@ -306,7 +309,10 @@ class Supervisor:
 
 
 def _sentence_of(error: Exception) -> str:
-    """What it says, without details; of an error in a Python worker what was raised there, behind its frames."""
+    """What it says, without details; of an error in a Python worker what was raised there, and the user's line."""
     first, *more = str(error).strip().splitlines() or [type(error).__name__]
     raised = (line for line in more if line[:1].strip() and first.endswith("Traceback (most recent call last):"))
-    return next(raised, first)
+    places = [(Path(file), line) for file, line in re.findall(r'^ +File "(.+)", line (\d+)', str(error), re.MULTILINE)]
+    # Not the packages of an environment, or of the image.
+    where = [f"{file.name}:{line}: " for file, line in places[-1:] if not {"site-packages", "packages"} & {*file.parts}]
+    return "".join([*where, next(raised, first)])

@@ -135,9 +135,24 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: LINES.key_by("text").to(TOTAL).key_by("total"),
         "key_by('total') comes after the stateful step 'total'; a pipeline has only one; make two",
     ),
+    (lambda: LINES.to(Map("cut", {})).timed_by("at_us"), "timed_by('at_us') names no field of 'lines'; it has text"),
     (
-        lambda: LINES.key_by("text").to(Filter("some", anything)),
-        "'some' comes after key_by or merge; move it before key_by and merge, or after the stateful step",
+        lambda: LINES.key_by("text").to(TOTAL).timed_by("total"),
+        "timed_by('total') comes after the stateful step 'total'; move it before",
+    ),
+    (
+        lambda: (
+            LINES.key_by("text")
+            .merge(ORDERS.to(Map("m", {"text": anything})).key_by("text"))
+            .to(AsOfJoin("newest", of="lines", added={}))
+        ),
+        "'newest': the source 'lines' declares no sequence, so no row is known to be later; declare one",
+    ),
+    (
+        lambda: (
+            QUOTES.key_by("symbol").merge(LINES.to(Map("m", {"symbol": anything})).key_by("symbol")).to(NEWEST_QUOTE)
+        ),
+        "'newest quote': the messages of 'lines' are text, and the join takes those of fixed width; give it a layout",
     ),
     (
         lambda: LINES.to(Filter("some", anything)).to(Map("some", {})),
@@ -211,7 +226,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: LINES.key_by("text").to(RangeWindow("minute", size_s=60, aggregates={})),
-        "'minute': the source 'lines' declares no time; declare one",
+        "'minute': the source 'lines' declares no time; declare one, or name one that a step makes by timed_by",
     ),
     (
         lambda: QUOTES.key_by("symbol").to(RangeWindow("minute", size_s=60, aggregates={})),

@@ -25,7 +25,7 @@ from functools import reduce
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import Kind, Layout
-from market_spread.streaming.operators.stateful import RowSchema, StateComputation
+from market_spread.streaming.operators.stateful import AsOfJoin, RowSchema, RunningTotal, StateComputation
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Names, Sink, Text, each_once
 
 _ONE_STATE = "a pipeline has only one; make two"
@@ -41,8 +41,8 @@ class Source:
 
     messages: a layout, of which a record holds one or more messages (a *frame*), or text, one per record. time: the
     field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages of a key,
-    by which repeated ones are recognised. For an as-of join, all messages of a key are in one partition, which has the
-    same number in every topic.
+    by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by`. For an as-of join, all
+    messages of a key are in one partition, which has the same number in every topic.
     """
 
     name: str
@@ -92,10 +92,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One source, and the steps that its messages pass before a merge."""
+    """One source, the steps that its messages pass before the state, and the time that one of these makes."""
 
     source: Source
     computations: tuple[Computation, ...] = ()
+    time: str | None = None
 
     @property
     def fields(self) -> Names:
@@ -103,9 +104,16 @@ class Branch:
         return reduce(lambda fields, step: step.fields_of(fields), self.computations, self.source.fields)
 
     @property
+    def present(self) -> Names:
+        """The fields that have a value in every good row."""
+        made = {name for step in self.computations for name in step.adds}
+        return tuple(name for name in self.source.fields if name in self.fields and name not in made)
+
+    @property
     def schema(self) -> RowSchema:
         """The branch as a stateful step sees it, without a time or sequence that its steps have dropped."""
-        roles = (role if role in self.fields else None for role in (self.source.time, self.source.sequence))
+        named = (self.time or self.source.time, self.source.sequence)
+        roles = (role if role in self.fields else None for role in named)
         return RowSchema(self.source.messages, self.fields, *roles)
 
 
@@ -128,15 +136,28 @@ class Stream:
         return reduce(lambda fields, step: step.fields_of(fields), self.computations, fields)
 
     @property
+    def present(self) -> Names:
+        """The fields that have a value in every good row; any other may be null."""
+        first, *others = (branch.present for branch in self.branches)
+        shared = tuple(name for name in first if all(name in present for present in others))
+        fields = shared if self.state is None else (str(self.key),)
+        if isinstance(self.state, AsOfJoin):
+            fields = self.state.fields_of(self.schemas)
+        elif isinstance(self.state, RunningTotal):
+            fields = (*shared, str(self.key), self.state.into)
+        made = {name for step in self.computations for name in step.adds}
+        return tuple(name for name in fields if name not in made)
+
+    @property
     def schemas(self) -> dict[str, RowSchema]:
         """The rows of each source, by its name."""
         return {branch.source.name: branch.schema for branch in self.branches}
 
     @property
     def steps(self) -> tuple[Computation | StateComputation, ...]:
-        """All steps, the branches' first."""
-        before = [step for branch in self.branches for step in branch.computations]
-        return (*before, *((self.state,) if self.state else ()), *self.computations)
+        """All steps, the branches' first; a step that several branches pass is there once."""
+        before = {step.name: step for branch in self.branches for step in branch.computations}
+        return (*before.values(), *((self.state,) if self.state else ()), *self.computations)
 
     def to(self, step: Computation | StateComputation) -> "Stream":
         """These rows after the step. PipelineError if it cannot take them."""
@@ -148,13 +169,17 @@ class Stream:
         self._require(f"{step.name!r} takes", step.needs)
         if self.state is not None:
             return replace(self, computations=(*self.computations, step))
-        if self.key is not None or len(self.branches) > 1:
-            raise PipelineError(
-                f"{step.name!r} comes after key_by or merge; "
-                "move it before key_by and merge, or after the stateful step"
-            )
-        (branch,) = self.branches
-        return replace(self, branches=(replace(branch, computations=(*branch.computations, step)),))
+        branches = (replace(branch, computations=(*branch.computations, step)) for branch in self.branches)
+        return replace(self, branches=tuple(branches))
+
+    def timed_by(self, name: str) -> "Stream":
+        """The same rows, whose time is this field, Unix microseconds, that a step has made."""
+        if self.state is not None:
+            raise PipelineError(f"timed_by({name!r}) comes after the stateful step {self.state.name!r}; move it before")
+        if unknown := [branch for branch in self.branches if name not in branch.fields]:
+            has = ", ".join(unknown[0].fields)
+            raise PipelineError(f"timed_by({name!r}) names no field of {unknown[0].source.name!r}; it has {has}")
+        return replace(self, branches=tuple(replace(branch, time=name) for branch in self.branches))
 
     def key_by(self, name: str) -> "Stream":
         """The same rows, keyed by this field for the next step's state. PipelineError if they have no such field."""

@@ -56,12 +56,13 @@ def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
     else the code of an InvalidReason; the fields of such a row must not be used.
     """
     if isinstance(messages, Text):
+        unreadable = F.when(~F.is_valid_utf8("value"), InvalidReason.UNREADABLE_FIELD.value)
         return frames.select(
             F.col("value").cast("string").alias("text"),
             *("topic", "partition", "offset"),
             F.lit(0).alias("position"),
             *("sent_us", "read_us"),
-            F.col("frame_reason").alias("reason"),
+            F.coalesce("frame_reason", unreadable).alias("reason"),
         )
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")

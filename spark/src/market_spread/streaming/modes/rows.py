@@ -1,11 +1,12 @@
 """What both modes share: records into rows, steps of columns on rows, and rows into output records.
 
 Besides its fields, a row has metadata: its origin (topic, partition, offset, position), when it was sent and read
-(sent_us, read_us), and `reason`: null, or the code of an InvalidReason if its message could not be read. The fields of
-such a row must not be used, and it passes every step unchanged to the topic `invalid`.
+(sent_us, read_us), and `reason`: null, or the code of an InvalidReason if its message could not be read, or a step or a
+sink could not take it. The fields of such a row must not be used, and it passes every further step unchanged to the
+topic `invalid`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from string import Formatter
 from typing import assert_never
@@ -14,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
-from market_spread.streaming.operators.stateful import AsOfJoin
+from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames, wall_clock_us
@@ -27,10 +28,25 @@ METADATA_TYPES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def source_rows(source: Source, records: DataFrame) -> DataFrame:
-    """The messages of a source, from Kafka records with their headers."""
-    frames = count_messages(records_to_frames(records, source.messages), source.name)
+def source_rows(source: Source, records: DataFrame, *, is_counted: bool = True) -> DataFrame:
+    """The messages of a source, from Kafka records with their headers; counted in the query's progress, or not."""
+    frames = records_to_frames(records, source.messages)
+    frames = count_messages(frames, source.name) if is_counted else frames
     return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA_TYPES)
+
+
+def refused(rows: DataFrame, when: Column, reason: InvalidReason) -> DataFrame:
+    """The same rows; the good ones of which that is true have this reason from now on."""
+    return rows.withColumn("reason", F.coalesce("reason", F.when(when, long(reason.value))))
+
+
+def with_values(rows: DataFrame, names: Iterable[str]) -> DataFrame:
+    """The same rows, refused where one of these fields is null."""
+    return refused(rows, _any_null(names), InvalidReason.MISSING_VALUE)
+
+
+def _any_null(names: Iterable[str]) -> Column:
+    return reduce(Column.__or__, (F.col(name).isNull() for name in names), F.lit(False))
 
 
 def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
@@ -38,13 +54,15 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
     row = Row({name: F.col(name) for name in rows.columns})
     match computation:
         case Filter():
-            return rows.where(~is_good() | computation.keep(row))
+            keep = computation.keep(row)
+            return refused(rows, keep.isNull(), InvalidReason.MISSING_VALUE).where(~is_good() | keep)
         case Map():
             return rows.withColumns({name: function(row) for name, function in computation.added.items()})
         case FlatMap():
-            elements = F.when(is_good(), computation.elements(row))
+            elements = computation.elements(row)
+            rows = refused(rows, elements.isNull(), InvalidReason.MISSING_VALUE)
             # A malformed row has no elements and stays; a good one without elements is dropped.
-            exploded = rows.withColumn(computation.into, F.explode_outer(elements))
+            exploded = rows.withColumn(computation.into, F.explode_outer(F.when(is_good(), elements)))
             return exploded.where(~is_good() | F.col(computation.into).isNotNull())
         case MapBatches():
             raise TypeError(f"{computation.name!r} is Python, not columns")
@@ -52,12 +70,27 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
             assert_never(never)
 
 
-def branch_rows(pipeline: Pipeline, records: Mapping[str, DataFrame], step: Step = apply_step) -> DataFrame:
-    """The rows of all sources after the steps of their branches, from their records by source name."""
-    branches = pipeline.stream.branches
-    return union_all(
-        [reduce(step, each.computations, source_rows(each.source, records[each.source.name])) for each in branches]
-    )
+def branch_rows(
+    pipeline: Pipeline, records: Mapping[str, DataFrame], step: Step = apply_step, *, is_counted: bool = True
+) -> DataFrame:
+    """The rows of all sources after the steps of their branches, from their records by source name.
+
+    Those are refused that have no value where the state needs one, in the key and in the time and sequence.
+    """
+    stream, several = pipeline.stream, []
+    for branch in stream.branches:
+        source = source_rows(branch.source, records[branch.source.name], is_counted=is_counted)
+        rows = reduce(step, branch.computations, _with_valid_texts(branch.source, source))
+        needed = (stream.key, branch.schema.time, branch.schema.sequence, *needed_values(stream.state))
+        several.append(with_values(rows, (name for name in needed if name and name not in branch.present)))
+    return union_all(several)
+
+
+def _with_valid_texts(source: Source, rows: DataFrame) -> DataFrame:
+    """Bytes that are no UTF-8 would end a query whose Python gets them; what Python does not get is alike."""
+    fields = source.messages.fields[1:] if isinstance(source.messages, Layout) else ()
+    bad = (~F.is_valid_utf8(field.name) for field in fields if field.kind is Kind.TEXT)
+    return refused(rows, reduce(Column.__or__, bad, F.lit(False)), InvalidReason.UNREADABLE_FIELD)
 
 
 def build_and_probe(pipeline: Pipeline, state: AsOfJoin) -> tuple[Source, Source]:
@@ -87,13 +120,17 @@ def row_key(field: str) -> Column:
     return F.when(is_good(), F.col(field).cast("string")).otherwise(reserved)
 
 
-def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, str]) -> DataFrame:
+def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str]) -> DataFrame:
     """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row; a report of a malformed row.
+
+    A row that a sink keeps and cannot write, as a field is null, is malformed to all of them.
 
     If a sink's messages have no room for the stamps, all have headers, which hold them. The records of several sinks
     are made within the row: with a union, Spark would do everything before it once per sink.
     """
-    stamped = rows.withColumn("emitted_us", wall_clock_us())
+    sinks = pipeline.sinks
+    writable = reduce(lambda so_far, sink: _with_values_of(sink, so_far, pipeline.stream.present), sinks, rows)
+    stamped = writable.withColumn("emitted_us", wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
     records = [_record(sink, topics) for sink in sinks]
     # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.
@@ -109,6 +146,14 @@ def output_records(rows: DataFrame, sinks: Sequence[Sink], topics: Mapping[str, 
     made = F.array(*(F.when(when, F.struct(*(value.alias(name) for name, value in it.items()))) for when, it in cases))
     there = stamped.select(F.explode(made).alias("record"), *headers).where("record is not null")
     return there.select("record.*", *(["headers"] if headers else []))
+
+
+def _with_values_of(sink: Sink, rows: DataFrame, present: Sequence[str]) -> DataFrame:
+    needed = [name for name in sink.needs if name not in present]
+    if not needed and sink.keep is None:
+        return rows
+    keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
+    return refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
 
 
 def _header(stamp: str) -> Column:
@@ -162,5 +207,5 @@ def _filled_in(pattern: str) -> Column:
     parts = []
     for literal, name, _, _ in Formatter().parse(pattern):
         parts += [F.lit(literal)] if literal else []
-        parts += [F.coalesce(F.rtrim(F.col(name).cast("string")), F.lit(""))] if name else []
+        parts += [F.rtrim(F.col(name).cast("string"))] if name else []
     return F.concat(*parts) if parts else F.lit("")

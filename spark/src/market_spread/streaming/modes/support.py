@@ -33,6 +33,8 @@ def _problems(pipeline: Pipeline, mode: str) -> Iterator[str]:
     if isinstance(state := pipeline.stream.state, AsOfJoin):
         for step in (step for branch in pipeline.stream.branches for step in branch.computations):
             yield f"{step.name!r} comes before {state.name!r}, which takes unchanged messages; move it after the join"
+        if any(branch.time for branch in pipeline.stream.branches):
+            yield f"{state.name!r} takes the times that its sources declare, not those of timed_by; leave it out"
     yield from (_real_time if mode == REAL_TIME else _micro_batch)(pipeline)
 
 

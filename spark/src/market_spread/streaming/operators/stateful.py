@@ -83,7 +83,9 @@ class AsOfJoin(StatefulStep):
         if schema.sequence is None:
             return f"the source {self.of!r} declares no sequence, so no row is known to be later; declare one"
         for source, other in schemas.items():
-            if isinstance(other.messages, Text) or other.time is None:
+            if isinstance(other.messages, Text):
+                return f"the messages of {source!r} are text, and the join takes those of fixed width; give it a layout"
+            if other.time is None:
                 return f"the source {source!r} declares no time, so its rows have no order; declare one"
         return next(filter(None, (self._not_kept(name, schema) for name in self.added.values())), None)
 
@@ -99,7 +101,7 @@ class AsOfJoin(StatefulStep):
 class RunningTotal(StatefulStep):
     """Adds to each row the total so far of the field `of` over the rows of its key; without `of`, their number.
 
-    Constant-size state: one integer per key.
+    Constant-size state: one integer per key. Rows of a key whose total has left 64 bits go to `invalid`.
 
     >>> RunningTotal("earned", into="total", of="fare").adds
     ('total',)
@@ -220,13 +222,20 @@ class RangeWindow(StatefulStep):
             return f"late_s={self.late_s:g}; use 0 or more"
         for source, schema in schemas.items():
             if schema.time is None:
-                return f"the source {source!r} declares no time; declare one"
+                return f"the source {source!r} declares no time; declare one, or name one that a step makes by timed_by"
             if schema.sequence is not None:
                 return f"windows of time cannot drop repeated rows; declare no sequence for {source!r}"
         return None
 
 
 StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow
+
+
+def needed_values(state: StateComputation | None) -> Names:
+    """The fields that must have a value in each row that a step takes, besides the key."""
+    if isinstance(state, RunningTotal):
+        return (state.of,) if state.of else ()
+    return state.takes if isinstance(state, StatefulMap | CountWindow) else ()
 
 
 def _cannot_number(schemas: RowSchemas) -> str | None:

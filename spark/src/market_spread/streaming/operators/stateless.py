@@ -177,7 +177,8 @@ Computation = Filter | Map | FlatMap | MapBatches
 class Sink:
     """A topic that rows are written to; it has the sink's name unless the job's configuration maps it to another.
 
-    messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field.
+    messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field. A
+    row that is null in one of its fields goes to `invalid`.
     key: the field that is the record's key. keep: which rows it writes (all if None), as columns: a row goes to every
     sink that keeps it.
 

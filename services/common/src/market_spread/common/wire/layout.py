@@ -133,6 +133,8 @@ class InvalidReason(Enum):
     UNKNOWN_KIND = 2
     UNREADABLE_FIELD = 3
     UNKNOWN_FORMAT = 4
+    MISSING_VALUE = 5
+    OVERFLOW = 6
 
 
 # Orders of the warm-up have ids from here on; ids of measured orders are below.

@@ -5,8 +5,8 @@ rows, and keeps its state by key.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -19,6 +19,7 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
 from market_spread.common.job_contract import duration
+from market_spread.common.wire.layout import InvalidReason
 from market_spread.streaming.modes.micro_batch.as_of_join import join_frames
 from market_spread.streaming.modes.rows import (
     METADATA_TYPES,
@@ -26,13 +27,14 @@ from market_spread.streaming.modes.rows import (
     branch_rows,
     is_good,
     output_records,
+    refused,
     row_key,
     union_all,
+    with_values,
 )
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
-from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.record_codec import frames_to_messages, records_to_frames
+from market_spread.streaming.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
@@ -45,12 +47,14 @@ Update = Callable[[Any, Row, KeyState | None], Updated]
 
 _HIGHEST = "_newest"  # in the stored state: the highest sequence so far
 _NEVER = -1
+_NULLS = "_nulls"  # of a row that only passes through Python: for each field, whether it is null
+_CERTAINLY_64_BITS = 2.0**62
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """See `Mode.compile`."""
     rows = reduce(_apply_step, pipeline.stream.computations, _after_state(pipeline, records))
-    return output_records(rows, pipeline.sinks, topics)
+    return output_records(rows, pipeline, topics)
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
@@ -58,8 +62,10 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
         case AsOfJoin() as state:
             return join_frames(pipeline, state, records)
         case RangeWindow() as state:
-            malformed = (_malformed(source, records[source.name]) for source in pipeline.sources)
-            return union_all([_windowed(pipeline, state, branch_rows(pipeline, records, _apply_step)), *malformed])
+            # Malformed rows bypass the window, which drops late rows: they have no time.
+            malformed = branch_rows(pipeline, records, _apply_step, is_counted=False).where(~is_good())
+            windows = _windowed(pipeline, state, branch_rows(pipeline, records, _apply_step))
+            return union_all([windows, malformed.select(*METADATA_TYPES)])
         case RunningTotal() | StatefulMap() | CountWindow() as state:
             return _keyed(pipeline, state, branch_rows(pipeline, records, _apply_step))
         case None:
@@ -76,7 +82,10 @@ def _apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
 
 
 def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
-    """The function's output for the good rows, which has no origin any more, and the malformed rows."""
+    """The function's output for the good rows, which has no origin any more, and the malformed rows.
+
+    A row without a value in a field that the function takes is malformed.
+    """
     types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **METADATA_TYPES}.items())
 
     def work(chunks: "Iterable[DataFrameLike]") -> "Iterator[DataFrameLike]":
@@ -88,7 +97,8 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
             if is_bad.any():
                 yield rows_of(step.gives, {}, chunk[is_bad])
 
-    return _for_python(rows).select(*step.takes, *METADATA_TYPES).mapInPandas(work, types)
+    taken = _filled(with_values(rows, step.takes), step.takes)
+    return taken.select(*step.takes, *METADATA_TYPES).mapInPandas(work, types)
 
 
 def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame | None) -> pd.DataFrame:
@@ -108,13 +118,16 @@ def _without_nan(column: "pd.Series[Any]") -> Array:
     return values
 
 
-def _for_python(rows: DataFrame) -> DataFrame:
-    """The rows with 0 and "" for nulls in their fields: pandas would turn integers with nulls into floats."""
+def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The rows with 0 and "" for nulls in these fields, and for whatever a malformed row has there.
+
+    pandas would turn integers with nulls into floats, and stop at bytes that are no UTF-8.
+    """
     empty: dict[type[DataType], Column] = {StringType: F.lit(""), BinaryType: F.lit(b"")}
     fields = {
-        field.name: F.coalesce(F.col(field.name), empty.get(type(field.dataType), F.lit(0).cast(field.dataType)))
-        for field in rows.schema.fields
-        if field.name not in METADATA_TYPES and isinstance(field.dataType, AtomicType)
+        name: F.coalesce(F.when(is_good(), F.col(name)), empty.get(type(kind), F.lit(0).cast(kind)))
+        for name, kind in ((name, rows.schema[name].dataType) for name in names)
+        if isinstance(kind, AtomicType)
     }
     return rows.withColumns(fields)
 
@@ -124,8 +137,8 @@ def _for_python(rows: DataFrame) -> DataFrame:
 
 def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFrame:
     key = str(pipeline.stream.key)
-    time_us = F.coalesce(*dict.fromkeys(str(source.time) for source in pipeline.sources))
-    timed = rows.where(is_good()).withColumn("_time", F.timestamp_micros(time_us))
+    time_us = F.coalesce(*dict.fromkeys(str(schema.time) for schema in pipeline.stream.schemas.values()))
+    timed = rows.where(is_good()).withColumn("_time", F.timestamp_micros(time_us.cast("bigint")))
     window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
@@ -139,12 +152,6 @@ def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFr
     )
 
 
-def _malformed(source: Source, records: DataFrame) -> DataFrame:
-    """Only the malformed rows. They bypass the window, which drops late rows: they have no time."""
-    rows = frames_to_messages(records_to_frames(records, source.messages), source.messages)
-    return rows.where(~is_good()).select(*METADATA_TYPES)
-
-
 # State by key, in Python
 
 
@@ -152,11 +159,12 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, 
     key, schemas = str(pipeline.stream.key), pipeline.stream.schemas.values()
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     sequence = next((schema.sequence for schema in schemas if schema.sequence), None)
+    fields = {name: kind for name, kind in types.items() if name not in METADATA_TYPES}
     match state:
         case RunningTotal():
-            fields = {name: kind for name, kind in types.items() if name not in METADATA_TYPES}
-            gives, update = {**fields, state.into: "bigint"}, partial(_add_up, state)
-            work = KeyedWork(key, tuple(fields), gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
+            gives, taken = {**fields, _NULLS: "string", state.into: "bigint"}, (*fields, _NULLS)
+            update = partial(_add_up, state)
+            work = KeyedWork(key, taken, gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
         case CountWindow():
             gives, waiting = {key: types[key], **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
             work = KeyedWork(key, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
@@ -165,15 +173,22 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, 
         case never:
             assert_never(never)
     times = [schema.time for schema in schemas if schema.time]
-    time = F.coalesce(*dict.fromkeys(times)) if len(times) == len(schemas) else F.lit(0).cast("bigint")
-    keyed = _for_python(rows).withColumns({"_key": row_key(key), "_time": time})
-    return keyed.groupBy("_key").applyInPandasWithState(
+    time = F.coalesce(*dict.fromkeys(times)) if len(times) == len(schemas) else F.lit(0)
+    nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
+    nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
+    keyed = _filled(rows.withColumns({"_key": row_key(key), "_time": time.cast("bigint"), _NULLS: nulls}), [*fields])
+    after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
         outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.stored_state.items()),
         outputMode="append",
         timeoutConf=GroupStateTimeout.NoTimeout,
     )
+    if not isinstance(state, RunningTotal):
+        return after
+    present = {name: F.substring(_NULLS, i, 1) == "0" for i, name in enumerate(nullable, 1) if name != state.into}
+    restored = after.withColumns({name: F.when(there, F.col(name)) for name, there in present.items()}).drop(_NULLS)
+    return refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +257,17 @@ class KeyedWork:
 
 def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:
     count = len(next(iter(rows.values())))
-    added = rows[step.of] if step.of else np.ones(count, np.int64)
-    totals = np.cumsum(added) + (before["total"] if before else 0)
-    return {**rows, step.into: totals}, {"total": int(totals[-1])}
+    added = rows[step.of].astype(np.int64) if step.of else np.ones(count, np.int64)
+    total = before["total"] if before else 0
+    # As doubles first: in 64 bits, a total that leaves them begins at the other end, and nothing says so.
+    if total is not None and abs(total) + np.abs(added.astype(np.float64)).sum() < _CERTAINLY_64_BITS:
+        totals = np.cumsum(added) + total
+        return {**rows, step.into: totals}, {"total": int(totals[-1])}
+    exact = []
+    for each in added.tolist():
+        total = None if total is None or not -(2**63) <= total + each < 2**63 else total + each
+        exact.append(total)
+    return {**rows, step.into: np.array(exact, object)}, {"total": total}
 
 
 def _fill_windows(step: CountWindow, key: Any, rows: Row, before: KeyState | None) -> Updated:

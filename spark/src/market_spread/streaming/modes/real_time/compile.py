@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common import job_contract
+from market_spread.common.wire.layout import InvalidReason
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, long, output_records, row_key
+from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, output_records, refused, row_key
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline
@@ -22,7 +23,7 @@ from market_spread.streaming.pipeline import Pipeline
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """See `Mode.compile`."""
     rows = reduce(apply_step, pipeline.stream.computations, _after_state(pipeline, records))
-    return output_records(rows, pipeline.sinks, topics)
+    return output_records(rows, pipeline, topics)
 
 
 def state_form(pipeline: Pipeline) -> str:
@@ -46,11 +47,13 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
 
 
 def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> DataFrame:
-    added = F.col(state.of) if state.of else long(1)
+    added = F.col(state.of) if state.of else F.lit(1)
     keyed = rows.withColumn("_key", row_key(str(pipeline.stream.key)))
     others = [F.last(name).alias(name) for name in rows.columns if name != state.into]
-    total = F.sum(F.when(is_good(), added).otherwise(long(0)).cast("bigint")).alias(state.into)
-    return keyed.groupBy("_key").agg(total, *others).drop("_key")
+    # Null from the row on that takes it out of 64 bits.
+    total = F.try_sum(F.when(is_good(), added).otherwise(F.lit(0)).cast("bigint")).alias(state.into)
+    totals = keyed.groupBy("_key").agg(total, *others).drop("_key")
+    return refused(totals, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
 
 
 def _as_of_join(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:

@@ -1,16 +1,20 @@
-"""Nulls, malformed messages and totals that overflow: the same answer in each mode, and nothing lost."""
+"""Messages of any form, nulls and malformed ones: the same answer in each mode, and nothing lost."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
 
 import pytest
-from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.streaming import (
+    Csv,
     Field,
     Filter,
     FlatMap,
+    Json,
     Kind,
     Layout,
     Map,
@@ -24,36 +28,30 @@ from market_spread.streaming import (
     StatefulMap,
     Text,
 )
-from market_spread.streaming.testing import MemoryRun, open_session
+from market_spread.streaming.testing import run
 
 MODES = ("micro-batch", "real-time")
-Run = Callable[..., dict[str, list[bytes]]]
 
 
-@pytest.fixture(scope="module", params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@dataclass
+class Trade:
+    account: str
+    side: Literal["buy", "sell"]
+    quantity: int
+    price: Decimal | None = None
+    at_us: int = 0
 
 
-@pytest.fixture(scope="module")
-def spark(mode: str) -> Iterator[SparkSession]:
-    with open_session(mode) as session:
-        yield session
+@dataclass
+class Position:
+    account: str
+    quantity: int
+    price: Decimal | None
+    total: int
 
 
-@pytest.fixture
-def run(spark: SparkSession, mode: str) -> Run:
-    """What each sink, and `invalid`, gets of inputs, of which each is processed before the next is sent."""
-
-    def done(pipeline: Pipeline, *inputs: Mapping[str, Iterable[bytes | str]]) -> dict[str, list[bytes]]:
-        with MemoryRun(spark, pipeline, mode) as running:
-            for given in inputs:
-                for source, values in given.items():
-                    running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
-                running.process()
-            return {sink: running.received(sink) for sink in (*(each.name for each in pipeline.sinks), "invalid")}
-
-    return done
+def trade(account: str, quantity: object, at_us: int = 0, **more: object) -> str:
+    return json.dumps({"account": account, "side": "buy", "quantity": quantity, "at_us": at_us, **more})
 
 
 def reasons(invalid: Iterable[bytes]) -> list[tuple[str, int | None]]:
@@ -62,114 +60,160 @@ def reasons(invalid: Iterable[bytes]) -> list[tuple[str, int | None]]:
     return sorted(((it["reason"], it.get("offset")) for it in reports), key=lambda it: (it[1] or 0, it[0]))
 
 
-def word(number: int, kind: str = "string") -> Callable[[Row], Column]:
-    return lambda row: F.get(F.split(row.text, " "), F.lit(number)).try_cast(kind)
+# Modes are the outer parameter, so that each has one session.
 
 
-CUT = Map("cut", {"name": word(0), "fare": word(1, "bigint")})
+@pytest.mark.parametrize("mode", MODES)
+class TestInEveryMode:
+    def test_json_comes_and_goes_as_its_records_say(self, mode: str) -> None:
+        trades = Source("trades", Json(Trade)).key_by("account").to(RunningTotal("total", into="total", of="quantity"))
+        pipeline = trades.to_sink(Sink("positions", Json(Position), key="account"), name="positions")
+        given = [
+            trade("anna", 5, price=1.25, unnamed=[1]),
+            "no object",
+            trade("bert", 2**60 + 1),
+            trade("anna", "5"),
+            trade("anna", 1.5),
+            '{"account": "anna", "side": "buy", "at_us": 0}',
+            '{"account": "anna", "side": "hold", "quantity": 1, "at_us": 0}',
+            trade("anna", 6),
+        ]
+
+        found = run(pipeline, {"trades": [*given, b"\xff", b""]}, mode=mode)
+
+        assert sorted(map(json.loads, found["positions"]), key=lambda it: (it["account"], it["total"])) == [
+            {"account": "anna", "quantity": 5, "price": 1.25, "total": 5},
+            {"account": "anna", "quantity": 6, "price": None, "total": 11},
+            {"account": "bert", "quantity": 2**60 + 1, "price": None, "total": 2**60 + 1},
+        ]
+        assert reasons(found["invalid"]) == [
+            ("unreadable_field", 1), ("unreadable_field", 3), ("unreadable_field", 4), ("missing_value", 5),
+            ("unreadable_field", 6), ("unreadable_field", 8), ("unreadable_field", 9),
+        ]  # fmt: skip
+
+    def test_csv_comes_and_goes_as_its_records_say(self, mode: str) -> None:
+        pipeline = Source("trades", Csv(Trade)).to_sink(Sink("copies", Csv(Trade)), name="copies")
+
+        found = run(
+            pipeline, {"trades": ['"a, b",buy,5,1.25,7', "anna,sell,x,,7", "anna,sell,3,,7", "anna"]}, mode=mode
+        )
+
+        assert found["copies"] == [b'"a, b",buy,5,1.250000000000000000,7', b"anna,sell,3,,7"]
+        assert [reason for reason, _ in reasons(found["invalid"])] == ["unreadable_field"] * 2
+
+    def test_bytes_that_are_no_text_are_malformed(self, mode: str) -> None:
+        counted = Source("lines", Text()).key_by("text").to(RunningTotal("count", into="count"))
+        pipeline = counted.to_sink(Sink("counts", Text("{text} {count}")), name="counts")
+
+        found = run(pipeline, {"lines": [b"anna", b"\xff\xfe 3", "é", b"anna"]}, mode=mode)
+
+        assert sorted(found["counts"]) == sorted([b"anna 1", "é 1".encode(), b"anna 2"])
+        assert reasons(found["invalid"]) == [("unreadable_field", 1)]
+
+    def test_bytes_in_a_layout_that_are_no_text_are_malformed(self, mode: str) -> None:
+        layout = Layout("named", (Field("kind", 1, Kind.LETTER, "N"), Field("name", 4, Kind.TEXT)))
+        counted = Source("names", layout).key_by("name").to(RunningTotal("count", into="count"))
+        pipeline = counted.to_sink(Sink("counts", Text("{name} {count}")), name="counts")
+
+        found = run(pipeline, {"names": [b"Nanna" + b"N\xff\xfe  " + b"Nbert"]}, mode=mode)
+
+        assert sorted(found["counts"]) == [b"anna 1", b"bert 1"]
+        assert [json.loads(report)["position"] for report in found["invalid"]] == [1]
+
+    def test_rows_without_a_value_where_a_step_needs_one_are_malformed(self, mode: str) -> None:
+        number = Map("cut", {"name": word(0), "fare": lambda row: word(1)(row).try_cast("bigint")})
+        words = Source("lines", Text()).to(number).key_by("name").to(RunningTotal("sum", into="sum", of="fare"))
+        pipeline = words.to_sink(Sink("sums", Text("{name} {sum}")), name="sums")
+
+        found = run(pipeline, {"lines": ["anna 12", "bert x", "anna 30", "bert 7"]}, mode=mode)
+
+        assert sorted(found["sums"]) == [b"anna 12", b"anna 42", b"bert 7"]
+        assert reasons(found["invalid"]) == [("missing_value", 1)]
+
+    def test_null_is_malformed_to_filter_flat_map_and_sink(self, mode: str) -> None:
+        cut = Map("cut", {"fare": lambda row: word(1)(row).try_cast("bigint"), "more": word(2)})
+        letters = FlatMap("letters", lambda row: F.split(row.more, "-"), into="letter")
+        kept = Source("lines", Text()).to(cut).to(Filter("paid", lambda row: row.fare > 1)).to(letters)
+        last = kept.to(Map("last", {"seat": lambda row: F.when(row.letter != "z", row.letter)}))
+        paid = Sink("paid", Text("{fare} {seat}"), keep=lambda row: row.fare < 50)
+        pipeline = last.to_sink(paid, Sink("dear", Text("{fare}"), keep=lambda row: row.fare >= 50), name="letters")
+
+        found = run(pipeline, {"lines": ["a 2 x-y", "b x x", "c 3", "d 4 z", "e 1 x", "f 60 z"]}, mode=mode)
+
+        assert found["paid"] == [b"2 x", b"2 y"]
+        assert found["dear"] == [b"60"]
+        assert reasons(found["invalid"]) == [("missing_value", 1), ("missing_value", 2), ("missing_value", 3)]
+
+    def test_total_that_leaves_64_bits_is_refused_and_stays_so(self, mode: str) -> None:
+        trades = Source("trades", Json(Trade)).key_by("account").to(RunningTotal("total", into="total", of="quantity"))
+        pipeline = trades.to_sink(Sink("totals", Text("{account} {total}")), name="totals")
+        first = {"trades": [trade("zoe", 2**63 - 1), trade("zoe", 1), trade("anna", 1)]}
+
+        found = run(pipeline, first, {"trades": [trade("zoe", -5), trade("anna", 2)]}, mode=mode)
+
+        assert sorted(found["totals"]) == [b"anna 1", b"anna 3", b"zoe 9223372036854775807"]
+        assert reasons(found["invalid"]) == [("overflow", 1), ("overflow", 3)]
+
+    def test_key_of_several_fields_keeps_them_apart(self, mode: str) -> None:
+        cut = Map("cut", {"first": word(0), "second": word(1)})
+        words = Source("lines", Text()).to(cut).key_by("first", "second").to(RunningTotal("count", into="count"))
+        pipeline = words.to_sink(Sink("counts", Text("{first},{second}: {count}")), name="counts")
+
+        found = run(pipeline, {"lines": ["a b", "ab ", "a b", "a c"]}, mode=mode)
+
+        assert sorted(found["counts"]) == [b"a,b: 1", b"a,b: 2", b"a,c: 1", b"ab,: 1"]
+
+    def test_steps_after_merge_and_key_by_are_done_in_each_branch(self, mode: str) -> None:
+        cut = Map("cut", {"name": word(0)})
+        merged = Source("left", Text()).merge(Source("right", Text())).key_by("text").to(cut).key_by("name")
+        pipeline = merged.to(RunningTotal("count", into="count")).to_sink(
+            Sink("counts", Text("{name} {count}")), name="counts"
+        )
+
+        found = run(pipeline, {"left": ["a 1"]}, {"right": ["a 2"]}, mode=mode)
+
+        assert found["counts"] == [b"a 1", b"a 2"]
 
 
-def test_bytes_that_are_no_text_are_malformed(run: Run) -> None:
-    counted = Source("lines", Text()).key_by("text").to(RunningTotal("count", into="count"))
-    pipeline = counted.to_sink(Sink("counts", Text("{text} {count}")), name="counts")
+def word(number: int):  # type: ignore[no-untyped-def]
+    def cut(row: Row):  # type: ignore[no-untyped-def]
+        return F.get(F.split(row.text, " "), F.lit(number))
 
-    found = run(pipeline, {"lines": [b"anna", b"\xff\xfe 3", "é", b"anna"]})
-
-    assert sorted(found["counts"]) == sorted([b"anna 1", "é 1".encode(), b"anna 2"])
-    assert reasons(found["invalid"]) == [("unreadable_field", 1)]
+    return cut
 
 
-def test_bytes_in_a_layout_that_are_no_text_are_malformed(run: Run) -> None:
-    layout = Layout("named", (Field("kind", 1, Kind.LETTER, "N"), Field("name", 4, Kind.TEXT)))
-    counted = Source("names", layout).key_by("name").to(RunningTotal("count", into="count"))
-    pipeline = counted.to_sink(Sink("counts", Text("{name} {count}")), name="counts")
+class TestInMicroBatchMode:
+    def test_texts_have_windows_of_the_time_that_a_step_makes(self) -> None:
+        cut = Map("cut", {"name": word(0), "at_us": lambda row: word(1)(row).try_cast("bigint") * 1_000_000})
+        window = RangeWindow("ten", size_s=10, aggregates={"n": lambda _: F.count("*")})
+        windows = Source("lines", Text()).to(cut).timed_by("at_us").key_by("name").to(window)
+        pipeline = windows.to_sink(Sink("counts", Text("{name} {n}")), name="windows")
 
-    found = run(pipeline, {"names": [b"Nanna" + b"N\xff\xfe  " + b"Nbert"]})
+        found = run(pipeline, {"lines": ["a 1", "a 2", "b x", "a 11"]}, {"lines": ["a 30"]})
 
-    assert sorted(found["counts"]) == [b"anna 1", b"bert 1"]
-    assert [json.loads(report)["position"] for report in found["invalid"]] == [1]
+        assert sorted(found["counts"]) == [b"a 1", b"a 2"]
+        assert reasons(found["invalid"]) == [("missing_value", 2)]
 
+    def test_json_has_windows_of_its_time_and_drops_what_is_sent_again(self) -> None:
+        source = Source("trades", Json(Trade), sequence="at_us").key_by("account")
+        pipeline = source.to(RunningTotal("total", into="total", of="quantity")).to_sink(
+            Sink("totals", Text("{account} {total}")), name="totals"
+        )
 
-def test_rows_without_a_value_where_a_step_needs_one_are_malformed(run: Run) -> None:
-    words = Source("lines", Text()).to(CUT).key_by("name").to(RunningTotal("sum", into="sum", of="fare"))
-    pipeline = words.to_sink(Sink("sums", Text("{name} {sum}")), name="sums")
+        found = run(pipeline, {"trades": [trade("a", 5, 1), trade("a", 10, 2), trade("a", 5, 1), trade("a", 15, 3)]})
 
-    found = run(pipeline, {"lines": ["anna 12", "bert x", "anna 30", "bert 7"]})
+        assert found["totals"] == [b"a 5", b"a 15", b"a 30"]
 
-    assert sorted(found["sums"]) == [b"anna 12", b"anna 42", b"bert 7"]
-    assert reasons(found["invalid"]) == [("missing_value", 1)]
+    def test_python_never_gets_a_null(self) -> None:
+        seen: StatefulMap = StatefulMap(
+            "seen", takes=("price",), state={"n": "bigint"}, gives={"n": "bigint"},
+            update=lambda key, rows, before: ({"n": [len(rows.price)]}, {"n": len(rows.price)}),
+        )  # fmt: skip
+        batches = MapBatches("n", takes=("n",), gives={"m": "bigint"}, function=lambda row: {"m": row.n + 1})
+        stream = Source("trades", Json(Trade)).key_by("account").to(seen).to(batches)
+        pipeline: Pipeline = stream.to_sink(Sink("out", Text("{m}")), name="nulls")
 
+        found = run(pipeline, {"trades": [trade("a", 1, price=1.5), trade("a", 1), trade("b", 1, price=2)]})
 
-def test_row_that_only_passes_keeps_its_nulls(run: Run) -> None:
-    counted = Source("lines", Text()).to(CUT).key_by("name").to(RunningTotal("count", into="count"))
-    known = Map("known", {"said": lambda row: F.when(row.fare.isNull(), "none").otherwise(row.fare.cast("string"))})
-    pipeline = counted.to(known).to_sink(Sink("out", Text("{name} {count} {said}")), name="nulls")
-
-    found = run(pipeline, {"lines": [f"anna {2**60 + 1}", "anna x", "anna 0"]})
-
-    assert found["out"] == [f"anna 1 {2**60 + 1}".encode(), b"anna 2 none", b"anna 3 0"]
-    assert found["invalid"] == []
-
-
-def test_null_is_malformed_to_filter_flat_map_and_sink(run: Run) -> None:
-    letters = FlatMap("letters", lambda row: F.split(row.more, "-"), into="letter")
-    cut = Source("lines", Text()).to(CUT).to(Map("more", {"more": word(2)}))
-    kept = cut.to(Filter("paid", lambda row: row.fare > 1)).to(letters)
-    last = kept.to(Map("last", {"seat": lambda row: F.when(row.letter != "z", row.letter)}))
-    paid = Sink("paid", Text("{fare} {seat}"), keep=lambda row: row.fare < 50)
-    pipeline = last.to_sink(paid, Sink("dear", Text("{fare}"), keep=lambda row: row.fare >= 50), name="letters")
-
-    found = run(pipeline, {"lines": ["a 2 x-y", "b x x", "c 3", "d 4 z", "e 1 x", "f 60 z"]})
-
-    assert found["paid"] == [b"2 x", b"2 y"]
-    assert found["dear"] == [b"60"]
-    assert reasons(found["invalid"]) == [("missing_value", 1), ("missing_value", 2), ("missing_value", 3)]
-
-
-def test_total_that_leaves_64_bits_is_refused_and_stays_so(run: Run) -> None:
-    words = Source("lines", Text()).to(CUT).key_by("name").to(RunningTotal("total", into="total", of="fare"))
-    pipeline = words.to_sink(Sink("totals", Text("{name} {total}")), name="totals")
-
-    found = run(pipeline, {"lines": [f"zoe {2**63 - 1}", "zoe 1", "anna 1"]}, {"lines": ["zoe -5", "anna 2"]})
-
-    assert sorted(found["totals"]) == [b"anna 1", b"anna 3", b"zoe 9223372036854775807"]
-    assert reasons(found["invalid"]) == [("overflow", 1), ("overflow", 3)]
-
-
-def test_steps_after_merge_and_key_by_are_done_in_each_branch(run: Run) -> None:
-    merged = Source("left", Text()).merge(Source("right", Text())).key_by("text").to(CUT).key_by("name")
-    counted = merged.to(RunningTotal("count", into="count"))
-    pipeline = counted.to_sink(Sink("counts", Text("{name} {count}")), name="counts")
-
-    found = run(pipeline, {"left": ["a 1"]}, {"right": ["a 2"]})
-
-    assert found["counts"] == [b"a 1", b"a 2"]
-
-
-@pytest.mark.parametrize("mode", ["micro-batch"], scope="module")
-def test_texts_have_windows_of_the_time_that_a_step_makes(run: Run, mode: str) -> None:
-    window = RangeWindow("ten", size_s=10, aggregates={"n": lambda _: F.count("*")})
-    time = Map("time", {"at_us": lambda row: row.fare * 1_000_000})
-    windows = Source("lines", Text()).to(CUT).to(time).timed_by("at_us").key_by("name").to(window)
-    pipeline = windows.to_sink(Sink("counts", Text("{name} {n}")), name="windows")
-
-    found = run(pipeline, {"lines": ["a 1", "a 2", "b x", "a 11"]}, {"lines": ["a 30"]})
-
-    assert sorted(found["counts"]) == [b"a 1", b"a 2"]
-    assert reasons(found["invalid"]) == [("missing_value", 2)]
-
-
-@pytest.mark.parametrize("mode", ["micro-batch"], scope="module")
-def test_python_never_gets_a_null(run: Run, mode: str) -> None:
-    seen = StatefulMap(
-        "seen", takes=("fare",), state={"n": "bigint"}, gives={"n": "bigint"},
-        update=lambda key, rows, before: ({"n": [len(rows.fare)]}, {"n": len(rows.fare)}),
-    )  # fmt: skip
-    batches = MapBatches("n", takes=("n",), gives={"m": "bigint"}, function=lambda row: {"m": row.n + 1})
-    stream = Source("lines", Text()).to(CUT).key_by("name").to(seen).to(batches)
-    pipeline = stream.to_sink(Sink("out", Text("{m}")), name="nulls")
-
-    found = run(pipeline, {"lines": ["a 1", "a x", "b 2"]})
-
-    assert found["out"] == [b"2", b"2"]
-    assert reasons(found["invalid"]) == [("missing_value", 1)]
+        assert found["out"] == [b"2", b"2"]
+        assert reasons(found["invalid"]) == [("missing_value", 1)]

@@ -18,7 +18,7 @@ LINES = "\n".join(topics.values()).splitlines()[:3_000]
 def outcome(
     folder: Path, application: str, mode: str, source: str, lines: list[bytes], *sinks: str
 ) -> list[tuple[str, bytes]]:
-    """What the topics of these sinks hold in the end, and no others."""
+    """What the topics of these sinks hold in the end, and no others; what is warned of counts as one, `warning`."""
     path = folder / source
     path.write_bytes(b"\n".join(lines) + b"\n")
     records: list[tuple[str, bytes]] = []
@@ -31,6 +31,7 @@ def outcome(
         clock=SystemClock(),
         show=lambda name, value: records.append((name, value)),
         say=lambda line: None,
+        warn=lambda line: records.append(("warning", line.encode())),
     )
     assert {name for name, _ in records} == set(sinks)
     return records
@@ -64,7 +65,16 @@ def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path)
     lines = [f"anna,{number // 2}" for number in range(10_000)]  # two batches
     late = ["bert,4990", "bert,1"]  # a third; Spark drops what was late for the one before
 
-    found = outcome(tmp_path, named("minutes"), MICRO_BATCH, "visits", [it.encode() for it in lines + late], "counts")
+    found = outcome(
+        tmp_path, named("minutes"), MICRO_BATCH, "visits", [it.encode() for it in lines + late], *OF_MINUTES
+    )
 
     windows = sorted(value.decode() for sink, value in found if sink == "counts")
     assert windows == sorted(f"anna {60 * minute} 120" for minute in range(83))
+    assert [value.decode() for sink, value in found if sink == "warning"] == [
+        "'minute' puts a window out when a row comes from 5 s after its end",
+        "1 rows came after their window had ended, and no window counts them",
+    ]
+
+
+OF_MINUTES = ("counts", "warning")

@@ -327,7 +327,9 @@ def test_a_pipeline_in_real_time_passes_and_what_it_does_wrong_is_found(tmp_path
     }  # fmt: skip
     assert result["cpu_us_per_message"] > 0
 
-    edit(pipeline / "pipeline.py", "row.count.alias", "(row.count + (row.id == 1500).cast('int')).alias")
+    edit(pipeline / "pipeline.py", "import Json, ", "import Json, Map, ")
+    wrong = 'Map("wrong", {"count": lambda row: row.count + (row.id == 1500).cast("int")})'
+    edit(pipeline / "pipeline.py", 'into="count"))', f'into="count")).to({wrong})')
     status, result, said = run(pipeline)
     assert status == 1, said
     assert {name: result[f"alerts_{name}"] for name in ("missing", "wrong")} == {"missing": 0, "wrong": 1}

@@ -5,12 +5,12 @@ from types import ModuleType
 
 import pytest
 
-from market_spread.streaming import pipeline
+from market_spread.streaming import messages, pipeline
 from market_spread.streaming.operators import stateful as states
 from market_spread.streaming.operators import stateless as computations
 
 
-@pytest.mark.parametrize("module", [computations, pipeline, states], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [computations, messages, pipeline, states], ids=lambda module: module.__name__)
 def test_examples_do_what_they_say(module: ModuleType) -> None:
     outcome = doctest.testmod(module)
 

@@ -1,6 +1,7 @@
 """Pipelines as values: their fields and topology, and every mistake found where it is made, in one sentence."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from market_spread.common.wire.layout import NBBO, ORDER, Field, Kind, Layout
 from market_spread.streaming import (
     AsOfJoin,
     CountWindow,
+    Csv,
     Filter,
     FlatMap,
+    Json,
     Map,
     MapBatches,
     Pipeline,
@@ -36,6 +39,16 @@ TOTAL = RunningTotal("total", into="total")
 COUNTS = Sink("counts", Text("{text} {total}"))
 
 
+@dataclass
+class Trade:
+    lots: list[int]
+
+
+@dataclass
+class Order:
+    at_us: int
+
+
 def anything(*_: object) -> Any:
     raise AssertionError("a function of a step is not called before the pipeline runs")
 
@@ -51,8 +64,8 @@ def test_verbs_change_nothing_but_return_a_new_stream() -> None:
 
     assert split.fields == ("text", "word")
     assert LINES.fields == ("text",)
-    assert split.key_by("word").key == "word"
-    assert split.key is None
+    assert split.key_by("word").keys == ("word",)
+    assert split.keys == ()
 
 
 def test_market_spread_describes_itself() -> None:
@@ -125,7 +138,7 @@ def text_layout(field: Field) -> Layout:
 
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: LINES.key_by("word"), "key_by('word') names an unknown field; the rows have text"),
+    (lambda: LINES.key_by("word"), "key_by('word') names an unknown field 'word'; the rows have text"),
     (lambda: LINES.to(TOTAL), "'total' keeps state by key; put key_by before it"),
     (
         lambda: LINES.key_by("text").to(TOTAL).to(RunningTotal("again", into="n")),
@@ -135,24 +148,39 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: LINES.key_by("text").to(TOTAL).key_by("total"),
         "key_by('total') comes after the stateful step 'total'; a pipeline has only one; make two",
     ),
-    (lambda: LINES.to(Map("cut", {})).timed_by("at_us"), "timed_by('at_us') names no field of 'lines'; it has text"),
     (
-        lambda: LINES.key_by("text").to(TOTAL).timed_by("total"),
-        "timed_by('total') comes after the stateful step 'total'; move it before",
+        lambda: ORDERS.key_by("symbol", "venue"),
+        "key_by('symbol', 'venue') names an unknown field 'venue'; the rows have "
+        "symbol, side, account, order_id, quantity, price, intended_us",
     ),
+    (lambda: LINES.key_by("text", "text"), "key_by('text', 'text') names a field twice; name each field of the key"),
+    (LINES.key_by, "key_by() names no field; name each field of the key"),
+    (
+        lambda: QUOTES.merge(ORDERS).key_by("symbol", "intended_us").to(NEWEST_QUOTE),
+        "'newest quote' joins by one field, not by symbol and intended_us; key by one",
+    ),
+    (lambda: LINES.to(Map("cut", {})).timed_by("at_us"), "'lines' has no field 'at_us' for its time; it has text"),
+    (
+        lambda: Source("lines", Text("{name} {n}")),
+        "the source 'lines' reads a text as it is; cut it by a step, and give it Text()",
+    ),
+    (
+        lambda: LINES.key_by("text").to(TOTAL).numbered_by("total"),
+        "the sequence 'total' is named after the stateful step; name it before",
+    ),
+    (
+        lambda: Source("trades", Json(Trade)).fields,
+        "Trade.lots is a list[int]; a message has fields of int, float, str, bool, Decimal, an Enum or Literal of "
+        "texts, or one of these or None",
+    ),
+    (lambda: Source("trades", Csv(int)), "<class 'int'> is no dataclass; declare the fields of a message by one"),
     (
         lambda: (
             LINES.key_by("text")
-            .merge(ORDERS.to(Map("m", {"text": anything})).key_by("text"))
-            .to(AsOfJoin("newest", of="lines", added={}))
+            .merge(Source("orders", Json(Order), time="at_us").to(Map("text", {"text": anything})).key_by("text"))
+            .to(AsOfJoin("newest", of="orders", added={}))
         ),
-        "'newest': the source 'lines' declares no sequence, so no row is known to be later; declare one",
-    ),
-    (
-        lambda: (
-            QUOTES.key_by("symbol").merge(LINES.to(Map("m", {"symbol": anything})).key_by("symbol")).to(NEWEST_QUOTE)
-        ),
-        "'newest quote': the messages of 'lines' are text, and the join takes those of fixed width; give it a layout",
+        "'newest': the source 'orders' declares no sequence, so no row is known to be later; declare one",
     ),
     (
         lambda: LINES.to(Filter("some", anything)).to(Map("some", {})),
@@ -168,7 +196,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: QUOTES.key_by("symbol").merge(ORDERS),
-        "rows keyed by 'symbol' are merged with rows keyed by None; give both the same key_by",
+        "rows keyed by 'symbol' are merged with rows keyed by nothing; give both the same key_by",
     ),
     (lambda: QUOTES.merge(QUOTES), "the source 'nbbo' is merged with itself; name it once"),
     (
@@ -201,7 +229,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Source("orders", ORDER, sequence="quantity"),
-        "the source 'orders' has no unsigned number 'quantity' for its sequence; it has account, order_id, intended_us",
+        "the source 'orders' has no whole number 'quantity' for its sequence; it has account, order_id, intended_us; "
+        "if a step makes it, name it after that step by numbered_by",
     ),
     (
         lambda: ORDERS.key_by("symbol").to(RunningTotal("total", into="total", of="volume")),
@@ -226,7 +255,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: LINES.key_by("text").to(RangeWindow("minute", size_s=60, aggregates={})),
-        "'minute': the source 'lines' declares no time; declare one, or name one that a step makes by timed_by",
+        "'minute': the source 'lines' declares no time; declare one",
     ),
     (
         lambda: QUOTES.key_by("symbol").to(RangeWindow("minute", size_s=60, aggregates={})),
@@ -247,11 +276,13 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Source("orders", ORDER, time="symbol"),
-        "the source 'orders' has no unsigned number 'symbol' for its time; it has account, order_id, intended_us",
+        "the source 'orders' has no whole number 'symbol' for its time; it has account, order_id, intended_us; "
+        "if a step makes it, name it after that step by timed_by",
     ),
     (
         lambda: Source("lines", Text(), sequence="n"),
-        "the source 'lines' has no unsigned number 'n' for its sequence; it has none",
+        "the source 'lines' has no whole number 'n' for its sequence; it has none; "
+        "if a step makes it, name it after that step by numbered_by",
     ),
     (
         lambda: Source("notes", text_layout(Field("reason", 8, Kind.TEXT))),

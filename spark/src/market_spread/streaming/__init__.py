@@ -4,16 +4,19 @@ This package exports what a pipeline is written with; `driver` and `modes` run i
 """
 
 from market_spread.common.wire.layout import Field, Kind, Layout
+from market_spread.streaming.messages import Csv, Json, PipelineError, Text
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
-from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink, Text
-from market_spread.streaming.pipeline import Pipeline, PipelineError, Source, Stream
+from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink
+from market_spread.streaming.pipeline import Pipeline, Source, Stream
 
 __all__ = [
     "AsOfJoin",
     "CountWindow",
+    "Csv",
     "Field",
     "Filter",
     "FlatMap",
+    "Json",
     "Kind",
     "Layout",
     "Map",
@@ -30,6 +33,8 @@ __all__ = [
     "Text",
     "applications",
     "driver",
+    "dry_run",
+    "messages",
     "modes",
     "testing",
 ]

@@ -1,6 +1,6 @@
 """Pipelines: where messages come from, the steps they pass, and where the results go.
 
-    >>> from market_spread.streaming.operators.stateful import RunningTotal
+    >>> from market_spread.streaming import RunningTotal, Text
     >>> lines = Source("lines", Text())
     >>> counted = lines.key_by("text").to(RunningTotal("count", into="count"))
     >>> line_count = counted.to_sink(Sink("counts", Text("{text} => {count}")), name="line_count")
@@ -17,62 +17,68 @@ and the remedy:
 
     >>> lines.to(RunningTotal("n", into="n"))
     Traceback (most recent call last):
-    market_spread.streaming.pipeline.PipelineError: 'n' keeps state by key; put key_by before it
+    market_spread.streaming.messages.PipelineError: 'n' keeps state by key; put key_by before it
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Literal
 
-from market_spread.common.errors import UsageError
-from market_spread.common.wire.layout import Kind, Layout
+from market_spread.common.wire.layout import Layout
+from market_spread.streaming.messages import (
+    Messages,
+    Names,
+    PipelineError,
+    Text,
+    each_once,
+    fields_of,
+    nullable_fields,
+    whole_numbers,
+)
 from market_spread.streaming.operators.stateful import AsOfJoin, RowSchema, RunningTotal, StateComputation
-from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Names, Sink, Text, each_once
+from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Sink
 
 _ONE_STATE = "a pipeline has only one; make two"
-
-
-class PipelineError(UsageError):
-    """A pipeline that cannot work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Input messages, from the topic of that name unless the job's configuration maps it to another.
 
-    messages: a layout, of which a record holds one or more messages (a *frame*), or text, one per record. time: the
-    field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages of a key,
-    by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by`. For an as-of join, all
-    messages of a key are in one partition, which has the same number in every topic.
+    messages: a layout, of which a record holds one or more messages (a *frame*), or text, JSON or CSV, one per record.
+    time: the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages
+    of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by`. For an as-of
+    join, all messages of a key are in one partition, which has the same number in every topic.
     """
 
     name: str
-    messages: Layout | Text
+    messages: Messages
     time: str | None = None
     sequence: str | None = None
 
     def __post_init__(self) -> None:
         _refuse_reserved_names(f"the source {self.name!r}", self.fields)
-        fields = () if isinstance(self.messages, Text) else self.messages.fields
-        numbers = [field.name for field in fields if field.kind is Kind.DIGITS]
-        for role, name in (("time", self.time), ("sequence", self.sequence)):
+        if isinstance(self.messages, Text) and self.messages != Text():
+            raise PipelineError(f"the source {self.name!r} reads a text as it is; cut it by a step, and give it Text()")
+        numbers = whole_numbers(self.messages)
+        for role, name, by in (("time", self.time, "timed_by"), ("sequence", self.sequence, "numbered_by")):
             if name is not None and name not in numbers:
-                has = ", ".join(numbers) or "none"
                 raise PipelineError(
-                    f"the source {self.name!r} has no unsigned number {name!r} for its {role}; it has {has}"
+                    f"the source {self.name!r} has no whole number {name!r} for its {role}; it has "
+                    f"{', '.join(numbers) or 'none'}; if a step makes it, name it after that step by {by}"
                 )
 
     @property
     def fields(self) -> Names:
         """The fields of a message, without the letter that names its kind."""
-        if isinstance(self.messages, Text):
-            return ("text",)
-        return tuple(field.name for field in self.messages.fields[1:])
+        return fields_of(self.messages)
 
     @property
     def layout(self) -> Layout:
-        """The layout of its messages. TypeError if they are text."""
-        if isinstance(self.messages, Text):
-            raise TypeError(f"{self.name!r} is text")
+        """The layout of its messages. TypeError if they have none."""
+        if not isinstance(self.messages, Layout):
+            raise TypeError(f"{self.name!r} has no layout")
         return self.messages
 
     # A source is the stream of all its messages: see Stream for the methods.
@@ -80,8 +86,8 @@ class Source:
     def to(self, step: Computation | StateComputation) -> "Stream":
         return _stream(self).to(step)
 
-    def key_by(self, name: str) -> "Stream":
-        return _stream(self).key_by(name)
+    def key_by(self, *names: str) -> "Stream":
+        return _stream(self).key_by(*names)
 
     def merge(self, *others: "Stream | Source") -> "Stream":
         return _stream(self).merge(*others)
@@ -92,11 +98,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One source, the steps that its messages pass before the state, and the time that one of these makes."""
+    """One source, the steps that its messages pass before the state, and the time and sequence that these have made."""
 
     source: Source
     computations: tuple[Computation, ...] = ()
     time: str | None = None
+    sequence: str | None = None
 
     @property
     def fields(self) -> Names:
@@ -107,12 +114,13 @@ class Branch:
     def present(self) -> Names:
         """The fields that have a value in every good row."""
         made = {name for step in self.computations for name in step.adds}
-        return tuple(name for name in self.source.fields if name in self.fields and name not in made)
+        may_be_null = made.union(nullable_fields(self.source.messages))
+        return tuple(name for name in self.source.fields if name in self.fields and name not in may_be_null)
 
     @property
     def schema(self) -> RowSchema:
         """The branch as a stateful step sees it, without a time or sequence that its steps have dropped."""
-        named = (self.time or self.source.time, self.source.sequence)
+        named = (self.time or self.source.time, self.sequence or self.source.sequence)
         roles = (role if role in self.fields else None for role in named)
         return RowSchema(self.source.messages, self.fields, *roles)
 
@@ -122,17 +130,17 @@ class Stream:
     """Rows between two steps: the merged branches and the steps since. Made by methods, never directly."""
 
     branches: tuple[Branch, ...]
-    key: str | None = None
+    keys: Names = ()
     state: StateComputation | None = None
     computations: tuple[Computation, ...] = ()
 
     @property
     def fields(self) -> Names:
         """The fields of a row here; after a merge, those of all branches."""
-        if self.state is None or self.key is None:
+        if self.state is None or not self.keys:
             fields = each_once(name for branch in self.branches for name in branch.fields)
         else:
-            fields = each_once((self.key, *self.state.fields_of(self.schemas)))
+            fields = each_once((*self.keys, *self.state.fields_of(self.schemas)))
         return reduce(lambda fields, step: step.fields_of(fields), self.computations, fields)
 
     @property
@@ -140,11 +148,15 @@ class Stream:
         """The fields that have a value in every good row; any other may be null."""
         first, *others = (branch.present for branch in self.branches)
         shared = tuple(name for name in first if all(name in present for present in others))
-        fields = shared if self.state is None else (str(self.key),)
-        if isinstance(self.state, AsOfJoin):
-            fields = self.state.fields_of(self.schemas)
-        elif isinstance(self.state, RunningTotal):
-            fields = (*shared, str(self.key), self.state.into)
+        match self.state:
+            case None:
+                fields = shared
+            case AsOfJoin() as join:
+                fields = join.fields_of(self.schemas)
+            case RunningTotal() as total:
+                fields = (*shared, *self.keys, total.into)
+            case _:
+                fields = self.keys
         made = {name for step in self.computations for name in step.adds}
         return tuple(name for name in fields if name not in made)
 
@@ -169,25 +181,27 @@ class Stream:
         self._require(f"{step.name!r} takes", step.needs)
         if self.state is not None:
             return replace(self, computations=(*self.computations, step))
-        branches = (replace(branch, computations=(*branch.computations, step)) for branch in self.branches)
-        return replace(self, branches=tuple(branches))
+        return self._each(lambda branch: replace(branch, computations=(*branch.computations, step)))
 
     def timed_by(self, name: str) -> "Stream":
         """The same rows, whose time is this field, Unix microseconds, that a step has made."""
-        if self.state is not None:
-            raise PipelineError(f"timed_by({name!r}) comes after the stateful step {self.state.name!r}; move it before")
-        if unknown := [branch for branch in self.branches if name not in branch.fields]:
-            has = ", ".join(unknown[0].fields)
-            raise PipelineError(f"timed_by({name!r}) names no field of {unknown[0].source.name!r}; it has {has}")
-        return replace(self, branches=tuple(replace(branch, time=name) for branch in self.branches))
+        return self._with_role("time", name)
 
-    def key_by(self, name: str) -> "Stream":
-        """The same rows, keyed by this field for the next step's state. PipelineError if they have no such field."""
+    def numbered_by(self, name: str) -> "Stream":
+        """The same rows, whose sequence is this field, a whole number, that a step has made."""
+        return self._with_role("sequence", name)
+
+    def key_by(self, *names: str) -> "Stream":
+        """The same rows, keyed by these fields for the next step's state. PipelineError if they have no such field."""
+        said = f"key_by({', '.join(map(repr, names))})"
         if self.state is not None:
-            raise PipelineError(f"key_by({name!r}) comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
-        if name not in self.fields:
-            raise PipelineError(f"key_by({name!r}) names an unknown field; the rows have {', '.join(self.fields)}")
-        return replace(self, key=name)
+            raise PipelineError(f"{said} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
+        if not names or each_once(names) != names:
+            raise PipelineError(f"{said} names {'a field twice' if names else 'no field'}; name each field of the key")
+        for name in names:
+            if name not in self.fields:
+                raise PipelineError(f"{said} names an unknown field {name!r}; the rows have {', '.join(self.fields)}")
+        return replace(self, keys=names)
 
     def merge(self, *others: "Stream | Source") -> "Stream":
         """The rows of all of these. PipelineError if their keys differ, or they share a source."""
@@ -195,10 +209,10 @@ class Stream:
         for other in map(_stream, others):
             if merged.state is not None or other.state is not None:
                 raise PipelineError("merge comes after a stateful step; move it before that step")
-            if merged.key != other.key:
+            if merged.keys != other.keys:
+                keyed = [" and ".join(map(repr, keys)) or "nothing" for keys in (merged.keys, other.keys)]
                 raise PipelineError(
-                    f"rows keyed by {merged.key!r} are merged with rows keyed by {other.key!r}; "
-                    "give both the same key_by"
+                    f"rows keyed by {keyed[0]} are merged with rows keyed by {keyed[1]}; give both the same key_by"
                 )
             merged = replace(merged, branches=(*merged.branches, *other.branches))
         names = [branch.source.name for branch in merged.branches]
@@ -210,20 +224,35 @@ class Stream:
         """The finished pipeline. PipelineError if a sink writes a field that the rows do not have."""
         if not sinks:
             raise PipelineError(f"the pipeline {name!r} has no sink; name one")
-        if self.key is not None and self.state is None:
-            raise PipelineError(f"no stateful step follows key_by({self.key!r}); add one, or leave key_by out")
+        if self.keys and self.state is None:
+            keys = ", ".join(map(repr, self.keys))
+            raise PipelineError(f"no stateful step follows key_by({keys}); add one, or leave key_by out")
         for sink in sinks:
             self._require(f"the sink {sink.name!r} writes", sink.needs)
         return Pipeline(name, self, sinks)
 
     def _with_state(self, step: StateComputation) -> "Stream":
-        if self.key is None:
+        if not self.keys:
             raise PipelineError(f"{step.name!r} keeps state by key; put key_by before it")
         if self.state is not None:
             raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if problem := step.problem(self.schemas):
             raise PipelineError(f"{step.name!r}: {problem}")
+        if isinstance(step, AsOfJoin) and len(self.keys) > 1:
+            raise PipelineError(f"{step.name!r} joins by one field, not by {' and '.join(self.keys)}; key by one")
         return replace(self, state=step)
+
+    def _with_role(self, role: Literal["time", "sequence"], name: str) -> "Stream":
+        if self.state is not None:
+            raise PipelineError(f"the {role} {name!r} is named after the stateful step; name it before")
+        for branch in self.branches:
+            if name not in branch.fields:
+                has = ", ".join(branch.fields)
+                raise PipelineError(f"{branch.source.name!r} has no field {name!r} for its {role}; it has {has}")
+        return self._each(lambda branch: replace(branch, **{role: name}))  # type: ignore[arg-type]
+
+    def _each(self, change: Callable[[Branch], Branch]) -> "Stream":
+        return replace(self, branches=tuple(map(change, self.branches)))
 
     def _require(self, what: str, needed: Names) -> None:
         for name in needed:
@@ -256,7 +285,7 @@ class Pipeline:
         for branch in stream.branches:
             lines.append(f"  source {branch.source.name}: {', '.join(branch.source.fields)}")
             lines += [f"    {step.kind} {step.name}" for step in branch.computations]
-            lines += [f"    key by {stream.key}"] if stream.key else []
+            lines += [f"    key by {', '.join(stream.keys)}"] if stream.keys else []
         after = [f"{step.kind} {step.name}" for step in (stream.state, *stream.computations) if step is not None]
         lines += [f"  {step}" for step in (["merge"] if len(stream.branches) > 1 else []) + after]
         lines += [f"  sink {sink.name}" for sink in self.sinks]

@@ -9,8 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
-from market_spread.streaming.operators.stateless import Text
+from market_spread.streaming.messages import Csv, Json, Messages, Text
 
+_MALFORMED = "_malformed"
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
 
 
@@ -19,14 +20,15 @@ def wall_clock_us() -> Column:
     return F.unix_micros(F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp"))
 
 
-def records_to_frames(records: DataFrame, messages: Layout | Text) -> DataFrame:
+def records_to_frames(records: DataFrame, messages: Messages) -> DataFrame:
     """Kafka records into frames: value, topic, partition, offset, sent_us, read_us, frame_reason, messages.
 
     `messages` is the number of rows that the frame becomes: one, with its reason in `frame_reason`, if it is not a
-    whole number of messages. A text record is one message. The time of reading is taken here, once per record.
+    whole number of messages. A record without a layout is one message. The time of reading is taken here,
+    once per record.
     """
     known_format = F.coalesce(_header(FORMAT_HEADER), F.lit(FORMAT_VERSION)) == FORMAT_VERSION
-    if isinstance(messages, Text):
+    if not isinstance(messages, Layout):
         is_whole, count = F.col("value").isNotNull(), F.lit(1)
     else:
         length = F.length("value")
@@ -49,21 +51,19 @@ def count_messages(frames: DataFrame, source: str) -> DataFrame:
     return frames.observe(f"{source}_messages", F.sum("messages").alias(MESSAGES_METRIC))
 
 
-def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
+def frames_to_messages(frames: DataFrame, messages: Messages) -> DataFrame:
     """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason.
 
-    Numbers are bigint, other fields string; text has the single field `text`. `reason` is null for a readable message,
-    else the code of an InvalidReason; the fields of such a row must not be used.
+    A layout's numbers are bigint, its other fields string; text has the single field `text`. `reason` is null for a
+    readable message, else the code of an InvalidReason; the fields of such a row must not be used.
     """
-    if isinstance(messages, Text):
-        unreadable = F.when(~F.is_valid_utf8("value"), InvalidReason.UNREADABLE_FIELD.value)
-        return frames.select(
-            F.col("value").cast("string").alias("text"),
-            *("topic", "partition", "offset"),
-            F.lit(0).alias("position"),
-            *("sent_us", "read_us"),
-            F.coalesce("frame_reason", unreadable).alias("reason"),
-        )
+    if not isinstance(messages, Layout):
+        text = F.col("value").cast("string").alias("text")
+        whole = frames.select(
+            text, "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
+            F.coalesce("frame_reason", _unless(F.is_valid_utf8("value"))).alias("reason"),
+        )  # fmt: skip
+        return whole if isinstance(messages, Text) else _parsed(whole, messages)
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
     rows = frames.select("value", *source, position)
@@ -72,6 +72,27 @@ def frames_to_messages(frames: DataFrame, messages: Layout | Text) -> DataFrame:
     cut = rows.select(*fields, _strict(messages).alias("strict"), *source, "position")
     reason = F.coalesce("frame_reason", _message_reason(messages))
     return cut.withColumn("reason", reason).drop("frame_reason", "strict")
+
+
+def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
+    """Texts as records. Spark says of each what is malformed in a field of its own."""
+    parse = F.from_csv if isinstance(messages, Csv) else F.from_json
+    schema = f"{messages.schema}, `{_MALFORMED}` string"
+    parsed = parse(F.col("text"), schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED})
+    readable = F.col("_record").isNotNull() & F.col("_record")[_MALFORMED].isNull()
+    missing = F.lit(False)
+    for field in messages.typed_fields:
+        value = F.col("_record")[field.name]
+        readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
+        missing = missing if field.is_nullable else missing | value.isNull()
+    reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
+    fields = (F.col("_record")[name].alias(name) for name in messages.fields)
+    others = (name for name in rows.columns if name not in ("text", "reason"))
+    return rows.withColumn("_record", parsed).select(*fields, *others, reason.alias("reason"))
+
+
+def _unless(readable: Column) -> Column:
+    return F.when(~readable, InvalidReason.UNREADABLE_FIELD.value)
 
 
 def _text(layout: Layout, offset: int, width: int) -> Column:

@@ -1,17 +1,14 @@
 """Pipelines without a broker: input and output in memory, for black-box tests of an application.
 
-    with open_session("micro-batch") as spark:
-        with MemoryRun(spark, word_count(), "micro-batch") as run:
-            run.send("lines", [b"to be or not to be"])
-            run.process()
-            run.received("counts")
+    def test_words_are_counted():
+        assert run(word_count(), {"lines": ["to be"]})["counts"] == [b"to => 1", b"be => 1"]
 
 Plan, mode and Spark are the same as in a job; only Kafka is replaced, by Spark's own sources and sinks for tests.
 """
 
 import atexit
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import SystemClock, polls
 from market_spread.common.errors import DeadlineError
-from market_spread.common.job_contract import REAL_TIME, duration
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import INVALID
@@ -34,6 +31,40 @@ _BATCH_S = 0.4
 _POLL_S = 0.02
 # Before each value in memory, its partition and offset: Spark's memory sources do not show theirs to a query.
 _PARTITION_BYTES, _OFFSET_BYTES = 2, 8
+
+
+def run(
+    pipeline: Pipeline, *inputs: Mapping[str, Iterable[bytes | str]], mode: str = MICRO_BATCH
+) -> dict[str, list[bytes]]:
+    """The values of the records that each sink, and `invalid`, gets, in their order.
+
+    inputs: messages by source; those of one mapping are processed before the next is sent. Time is what the messages
+    say. A window of time is output when a message's time is past its end. PipelineError if the mode cannot run it. The
+    first call in a process takes seconds, and so does one in another mode than the call before.
+    """
+    with MemoryRun(_session(mode), pipeline, mode) as running:
+        for given in inputs:
+            for source, values in given.items():
+                running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
+            running.process()
+        return {sink: running.received(sink) for sink in (*(sink.name for sink in pipeline.sinks), INVALID)}
+
+
+@cache
+def _sessions() -> dict[str, ExitStack]:
+    """The open session by its mode: a process has one Spark."""
+    return {}
+
+
+def _session(mode: str) -> SparkSession:
+    if mode not in _sessions():
+        for other in [*_sessions()]:
+            _sessions().pop(other).close()
+        stack = ExitStack()
+        atexit.register(stack.close)
+        stack.enter_context(open_session(mode))
+        _sessions()[mode] = stack
+    return SparkSession.active()
 
 
 @contextmanager

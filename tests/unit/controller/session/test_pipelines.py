@@ -26,6 +26,65 @@ def test_describe_names_the_modes_and_why_one_does_not_do() -> None:
     ]
 
 
+def test_describe_says_what_else_one_should_know() -> None:
+    document, text = describe("market_spread")
+
+    by_arrival = "'newest quote' joins by arrival, not by time, as rows do not wait for each other"
+    assert text.splitlines()[-2:] == [f"  runs in real-time; {by_arrival}", "  runs in micro-batch"]
+    assert document["remarks"] == {"real-time": [by_arrival], "micro-batch": []}
+
+
+WRONG = """
+from pyspark.sql import functions as F
+from market_spread.streaming import FlatMap, Map, Pipeline, RangeWindow, Row, Sink, Source, Text
+
+def made(step=None, keep=None) -> Pipeline:
+    rows = Source("lines", Text())
+    return (rows.to(step) if step else rows).to_sink(Sink("out", Text(), keep=keep), name="wrong")
+
+def attribute(): return made(Map("cut", {"x": lambda row: F.lower(row.txt)}))
+def item(): return made(Map("cut", {"x": lambda row: F.lower(row["txt"])}))
+def column(): return made(Map("cut", {"x": lambda row: F.transform(row.text, lambda it: it + F.col("txt"))}))
+def raised(): return made(Map("cut", {"x": lambda row: 1 // 0}))
+def of_spark(): return made(FlatMap("cut", lambda row: F.split(row.text), into="word"))
+def of_sink(): return made(keep=lambda row: row.txt == "a")
+def right(): return made(Map("cut", {"x": lambda row: F.struct(row.text, F.col("read_us")), "y": lambda row: F.lit(1)}))
+def in_window():
+    cut = Source("lines", Text()).to(Map("cut", {"at": lambda row: F.unix_micros(F.current_timestamp())}))
+    window = RangeWindow("w", size_s=1, aggregates={"n": lambda row: F.sum(row.amount)})
+    return cut.timed_by("at").key_by("text").to(window).to_sink(Sink("out", Text("{n}")), name="wrong")
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("attribute", "wrong.py:9: 'cut' reads the field 'txt'; the rows have text; did you mean 'text'?"),
+        ("item", "wrong.py:10: 'cut' reads the field 'txt'; the rows have text; did you mean 'text'?"),
+        ("column", "'cut' reads the field 'txt'; the rows have text; did you mean 'text'?"),
+        ("raised", "wrong.py:12: a function of 'cut' raised ZeroDivisionError: integer"),
+        ("of_spark", "wrong.py:13: a function of 'cut' raised TypeError: split() missing 1 required"),
+        ("of_sink", "wrong.py:14: 'out' reads the field 'txt'; the rows have text; did you mean 'text'?"),
+        ("in_window", "wrong.py:18: 'w' reads the field 'amount'; the rows have text, at"),
+    ],
+)
+def test_mistakes_in_functions_of_columns_are_told_before_anything_starts(
+    tmp_path: Path, function: str, said: str
+) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+    result = CliRunner().invoke(main, ["describe", f"{tmp_path}/wrong.py:{function}"])
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_right_functions_of_columns_are_not_blamed(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+    assert CliRunner().invoke(main, ["describe", f"{tmp_path}/wrong.py:right"]).exit_code == 0
+
+
 def test_inputs_are_files_by_source() -> None:
     assert inputs_of(["a=one.txt", "b=x=y"]) == {"a": Path("one.txt"), "b": Path("x=y")}
 

@@ -127,6 +127,13 @@ def java_home() -> str | None:
 
 
 @contextmanager
+def pyspark_without_jvm() -> Iterator[None]:
+    """PySpark's functions make the columns of Spark Connect meanwhile, which need no JVM."""
+    with _environment_with({"SPARK_CONNECT_MODE_ENABLED": "1"}):
+        yield
+
+
+@contextmanager
 def environment_of_spark(library_folder: str) -> Iterator[None]:
     """What a Spark of this process takes from the environment, unless it is set: while its JVM starts, and no longer.
 
@@ -135,6 +142,12 @@ def environment_of_spark(library_folder: str) -> Iterator[None]:
     elsewhere it leaves 15 MB in /tmp at each start.
     """
     wanted = {"PYSPARK_PYTHON": sys.executable, "ROCKSDB_SHAREDLIB_DIR": library_folder}
+    with _environment_with(wanted):
+        yield
+
+
+@contextmanager
+def _environment_with(wanted: Mapping[str, str]) -> Iterator[None]:
     added = {name: value for name, value in wanted.items() if name not in os.environ}
     os.environ |= added
     try:

@@ -13,12 +13,12 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from market_spread.common.clock import Clock
 from market_spread.common.errors import BrokerAwayError
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.wire.layout import Layout
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.kafka_io import WAKE_UP
 from market_spread.streaming.modes.registry import BY_NAME, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.operators.stateful import RangeWindow
-from market_spread.streaming.operators.stateless import Text
 from market_spread.streaming.pipeline import Pipeline
 
 _ROWS, _READ = "number of output rows", "read"
@@ -145,7 +145,7 @@ class SparkEngine:
         self._mode = BY_NAME[self.config.mode]
         self._query: DataStreamWriter | None = None
         # Rows of the state are messages if they come from layouts; a text can become several, or none.
-        has_texts = any(isinstance(it.messages, Text) for it in self.pipeline.sources)
+        has_texts = not all(isinstance(it.messages, Layout) for it in self.pipeline.sources)
         by_records = self.pipeline.stream.state is None or has_texts
         self._live_counts = LiveCounts(self.spark, self._mode.live_operators, by_records=by_records)
 

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
+from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
@@ -81,7 +82,7 @@ def branch_rows(
     for branch in stream.branches:
         source = source_rows(branch.source, records[branch.source.name], is_counted=is_counted)
         rows = reduce(step, branch.computations, _with_valid_texts(branch.source, source))
-        needed = (stream.key, branch.schema.time, branch.schema.sequence, *needed_values(stream.state))
+        needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *needed_values(stream.state))
         several.append(with_values(rows, (name for name in needed if name and name not in branch.present)))
     return union_all(several)
 
@@ -114,10 +115,11 @@ def is_good() -> Column:
     return F.col("reason").isNull()
 
 
-def row_key(field: str) -> Column:
-    """The key of each row as text: its field, or a reserved key for the malformed ones of a topic and partition."""
+def row_key(fields: Names) -> Column:
+    """The key of each row as text: its fields, or a reserved key for the malformed ones of a topic and partition."""
     reserved = F.concat(F.lit("!"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
-    return F.when(is_good(), F.col(field).cast("string")).otherwise(reserved)
+    key = F.col(fields[0]).cast("string") if len(fields) == 1 else F.to_json(F.struct(*fields))
+    return F.when(is_good(), key).otherwise(reserved)
 
 
 def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str]) -> DataFrame:
@@ -148,8 +150,9 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
     return there.select("record.*", *(["headers"] if headers else []))
 
 
-def _with_values_of(sink: Sink, rows: DataFrame, present: Sequence[str]) -> DataFrame:
-    needed = [name for name in sink.needs if name not in present]
+def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
+    nullable = nullable_fields(sink.messages)
+    needed = [name for name in sink.needs if name not in present and (name not in nullable or name == sink.key)]
     if not needed and sink.keep is None:
         return rows
     keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
@@ -164,11 +167,17 @@ def _header(stamp: str) -> Column:
 def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:
     """What a sink makes of a row. The key is null if its records have none, and formatted as it is in the value."""
     written: dict[str, Column] = {}
-    if isinstance(sink.messages, Layout):
-        written = {field.name: _formatted(field) for field in sink.messages.fields[1:]}
-        value = F.concat(F.lit(sink.messages.letter), *written.values())
-    else:
-        value = _filled_in(sink.messages.pattern)
+    match sink.messages:
+        case Layout() as layout:
+            written = {field.name: _formatted(field) for field in layout.fields[1:]}
+            value = F.concat(F.lit(layout.letter), *written.values())
+        case Text() as text:
+            value = _filled_in(text.pattern)
+        case Json() | Csv() as record:
+            typed = F.struct(*(F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields))
+            value = F.to_csv(typed) if isinstance(record, Csv) else F.to_json(typed, {"ignoreNullFields": "false"})
+        case never:
+            assert_never(never)
     key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
     return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 

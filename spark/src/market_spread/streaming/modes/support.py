@@ -5,9 +5,10 @@ from typing import assert_never
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
+from market_spread.streaming.messages import PipelineError
 from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import MapBatches
-from market_spread.streaming.pipeline import Pipeline, PipelineError, Source
+from market_spread.streaming.pipeline import Pipeline, Source
 
 KEY_BYTES_MAX = 8
 SEQUENCE_DIGITS_MAX = 12
@@ -17,6 +18,17 @@ def check(pipeline: Pipeline, mode: str) -> None:
     """PipelineError, with the step and the remedy, if the mode cannot run the pipeline."""
     if problem := next(_problems(pipeline, mode), None):
         raise PipelineError(f"{pipeline.name}: {problem}")
+
+
+def remarks(pipeline: Pipeline, mode: str) -> list[str]:
+    """What else one should know of the pipeline in this mode, which can run it."""
+    match pipeline.stream.state:
+        case AsOfJoin() as join if mode == REAL_TIME:
+            return [f"{join.name!r} joins by arrival, not by time, as rows do not wait for each other"]
+        case RangeWindow() as window:
+            return [f"{window.name!r} puts a window out when a row comes from {window.late_s:g} s after its end"]
+        case _:
+            return []
 
 
 def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -> None:
@@ -33,8 +45,8 @@ def _problems(pipeline: Pipeline, mode: str) -> Iterator[str]:
     if isinstance(state := pipeline.stream.state, AsOfJoin):
         for step in (step for branch in pipeline.stream.branches for step in branch.computations):
             yield f"{step.name!r} comes before {state.name!r}, which takes unchanged messages; move it after the join"
-        if any(branch.time for branch in pipeline.stream.branches):
-            yield f"{state.name!r} takes the times that its sources declare, not those of timed_by; leave it out"
+        if any(branch.time or branch.sequence for branch in pipeline.stream.branches):
+            yield f"{state.name!r} takes the time and sequence that sources declare; declare them there"
     yield from (_real_time if mode == REAL_TIME else _micro_batch)(pipeline)
 
 
@@ -54,7 +66,7 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
             yield f"{state.name!r}: {REAL_TIME} does not notice when a window of time ends; use {MICRO_BATCH}"
         case AsOfJoin() as state:
             for source, field in _fields(pipeline):
-                if source.name != state.of and field.kind is Kind.TEXT and field.name != pipeline.stream.key:
+                if source.name != state.of and field.kind is Kind.TEXT and field.name not in pipeline.stream.keys:
                     yield (
                         f"{state.name!r} would pass on the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
                         f"passes on only numbers and letters; make it a number, or use {MICRO_BATCH}"
@@ -69,7 +81,7 @@ def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
     """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels.py)."""
     if isinstance(state := pipeline.stream.state, AsOfJoin):
         for source, field in _fields(pipeline):
-            most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.key: KEY_BYTES_MAX}.get(field.name)
+            most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.keys[0]: KEY_BYTES_MAX}.get(field.name)
             if most is not None and field.width > most:
                 yield (
                     f"{state.name!r}: {field.name!r} of {source.name!r} is {field.width} bytes wide, and {MICRO_BATCH} "

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from market_spread.common.wire.layout import Layout
-from market_spread.streaming.operators.stateless import Names, Row, Text, each_once
+from market_spread.streaming.messages import Messages, Names, each_once
+from market_spread.streaming.operators.stateless import Row
 
 
 @dataclass(frozen=True, slots=True)
 class RowSchema:
     """The rows that a source delivers to a stateful step: their messages and fields, and the roles of some fields."""
 
-    messages: Layout | Text
+    messages: Messages
     fields: Names
     time: str | None = None
     sequence: str | None = None
@@ -83,8 +84,8 @@ class AsOfJoin(StatefulStep):
         if schema.sequence is None:
             return f"the source {self.of!r} declares no sequence, so no row is known to be later; declare one"
         for source, other in schemas.items():
-            if isinstance(other.messages, Text):
-                return f"the messages of {source!r} are text, and the join takes those of fixed width; give it a layout"
+            if not isinstance(other.messages, Layout):
+                return f"the messages of {source!r} have no fixed width, which the join needs; give it a layout"
             if other.time is None:
                 return f"the source {source!r} declares no time, so its rows have no order; declare one"
         return next(filter(None, (self._not_kept(name, schema) for name in self.added.values())), None)
@@ -222,7 +223,7 @@ class RangeWindow(StatefulStep):
             return f"late_s={self.late_s:g}; use 0 or more"
         for source, schema in schemas.items():
             if schema.time is None:
-                return f"the source {source!r} declares no time; declare one, or name one that a step makes by timed_by"
+                return f"the source {source!r} declares no time; declare one"
             if schema.sequence is not None:
                 return f"windows of time cannot drop repeated rows; declare no sequence for {source!r}"
         return None

@@ -1,29 +1,22 @@
-"""Stateless steps: each row by itself. Also Row, the text messages of a source or sink, and Sink.
+"""Stateless steps: each row by itself. Also Row, and Sink.
 
 The functions of a step take a Row of Spark columns and return a column. A *portable* function also works on numpy
 arrays, so it uses only operators (`+ - * % | & ~` and comparisons). MapBatches is the step for Python: its function
 always gets arrays.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from string import Formatter
 from typing import Any, ClassVar
 
 from market_spread.common.wire.layout import Layout
-
-Names = tuple[str, ...]
+from market_spread.streaming.messages import Messages, Names, each_once, fields_of
 
 # What every row has besides its fields: its origin, when it was sent, read and (in a sink) emitted in Unix
 # microseconds, and what was wrong with its message.
 ORIGIN: Names = ("topic", "partition", "offset", "position")
 STAMPS: Names = ("sent_us", "read_us", "emitted_us")
 RESERVED_NAMES: Names = (*ORIGIN, *STAMPS, "reason")
-
-
-def each_once(names: Iterable[str]) -> Names:
-    """The names in their order, without repetitions."""
-    return tuple(dict.fromkeys(names))
 
 
 class Row(Mapping[str, Any]):
@@ -46,30 +39,14 @@ class Row(Mapping[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"no field {name!r}; the row has {', '.join(self)}") from None
+            said = f"no field {name!r}; the row has {', '.join(self)}"
+            raise AttributeError(said, name=name, obj=self) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
     def __len__(self) -> int:
         return len(self._values)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Messages that are UTF-8 text, one per record.
-
-    A source reads one field, `text`. A sink writes the pattern, with fields in braces.
-
-    >>> Text("{word} => {count}").names
-    ('word', 'count')
-    """
-
-    pattern: str = "{text}"
-
-    @property
-    def names(self) -> Names:
-        return tuple(name for _, name, _, _ in Formatter().parse(self.pattern) if name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +154,18 @@ Computation = Filter | Map | FlatMap | MapBatches
 class Sink:
     """A topic that rows are written to; it has the sink's name unless the job's configuration maps it to another.
 
-    messages: a layout, whose fields the rows must have besides the stamps, or a text; a value must fit its field. A
-    row that is null in one of its fields goes to `invalid`.
+    messages: their fields are those of the rows, besides the stamps; a value must fit its field. A row that is null
+    where they need a value goes to `invalid`.
     key: the field that is the record's key. keep: which rows it writes (all if None), as columns: a row goes to every
     sink that keeps it.
 
+    >>> from market_spread.streaming import Text
     >>> Sink("counts", Text("{word} => {count}"), key="letter").needs
     ('word', 'count', 'letter')
     """
 
     name: str
-    messages: Layout | Text
+    messages: Messages
     key: str | None = None
     keep: Callable[[Row], Any] | None = None
 
@@ -199,9 +177,6 @@ class Sink:
     @property
     def needs(self) -> Names:
         """The fields that it writes, without the stamps."""
-        if isinstance(self.messages, Text):
-            written = self.messages.names
-        else:
-            written = tuple(field.name for field in self.messages.fields[1:])
+        written = fields_of(self.messages)
         keyed = written if self.key is None else (*written, self.key)
         return tuple(name for name in each_once(keyed) if name not in STAMPS)

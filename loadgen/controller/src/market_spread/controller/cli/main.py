@@ -343,6 +343,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
         clock=SystemClock(),
         show=show,
         say=told,
+        warn=say,
     )
     told(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 

@@ -13,9 +13,9 @@ from market_spread.common.jvm.java import Java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
 from market_spread.streaming import PipelineError
-from market_spread.streaming.applications.registry import find
+from market_spread.streaming.dry_run import find_checked
 from market_spread.streaming.modes.rows import INVALID
-from market_spread.streaming.modes.support import check
+from market_spread.streaming.modes.support import check, remarks
 
 _PROCESSED_WITHIN_S = 600.0
 
@@ -24,15 +24,21 @@ Show = Callable[[str, bytes], None]
 
 def describe(application: str) -> tuple[dict[str, Any], str]:
     """The topology of a pipeline, and which modes can run it: as a document, and as text."""
-    pipeline = find(application)
+    pipeline = find_checked(application)
     obstacles: dict[str, str | None] = dict.fromkeys(MODES)
     for mode in MODES:
         try:
             check(pipeline, mode)
         except PipelineError as error:
             obstacles[mode] = str(error).removeprefix(f"{pipeline.name}: ")
-    document = {"name": pipeline.name, "steps": pipeline.describe().splitlines()[1:], "obstacles": obstacles}
-    runs = (f"  does not run in {mode}: {said}" if said else f"  runs in {mode}" for mode, said in obstacles.items())
+    said = {mode: remarks(pipeline, mode) for mode, obstacle in obstacles.items() if obstacle is None}
+    document = {
+        "name": pipeline.name, "steps": pipeline.describe().splitlines()[1:], "obstacles": obstacles, "remarks": said
+    }  # fmt: skip
+    runs = (
+        f"  does not run in {mode}: {obstacle}" if obstacle else "; ".join([f"  runs in {mode}", *said[mode]])
+        for mode, obstacle in obstacles.items()
+    )
     return document, "\n".join([pipeline.describe(), *runs])
 
 
@@ -59,15 +65,17 @@ def run_pipeline(
     clock: Clock,
     show: Show,
     say: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> dict[str, int]:
     """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
 
     Returns how many records each sink, and `invalid`, got.
 
-    show: told the sink (or `invalid`) and the value of each record that leaves. UsageError for an input that is not
+    show: told the sink (or `invalid`) and the value of each record that leaves; say: of the progress; warn: of what may
+    be missing from the output. UsageError for an input that is not
     there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
     """
-    pipeline = find(application)
+    pipeline = find_checked(application)
     check(pipeline, mode)
     sources = [source.name for source in pipeline.sources]
     if unknown := [name for name in inputs if name not in sources]:
@@ -95,6 +103,8 @@ def run_pipeline(
         ) as stack:  # fmt: skip
             say(f"processing {sum(map(len, lines.values())):,} messages")
             stack.process(lines, within_s=_PROCESSED_WITHIN_S, or_first_batch=True)
+            for remark in remarks(pipeline, mode):
+                warn(remark)
             counts = dict.fromkeys(ends, 0)
             for (topic, _), record in stack.kafka.records(stack.kafka.end_offsets(ends)):
                 counts[topic] += 1

@@ -22,10 +22,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.columns import Fields, Int64s
 from market_spread.common.wire.layout import BUCKETS_MAX, InvalidReason, Kind, Layout
+from market_spread.streaming.messages import each_once
 from market_spread.streaming.modes.micro_batch.kernels import AsOfIndex, BuildRows, join_as_of
 from market_spread.streaming.modes.rows import METADATA_TYPES, build_and_probe, union_all
 from market_spread.streaming.operators.stateful import AsOfJoin
-from market_spread.streaming.operators.stateless import Row, each_once
+from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import count_messages, records_to_frames
 
@@ -183,7 +184,7 @@ class _LazyRow(Row):
 def join_frames(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:
     """The output rows of the join, and the malformed rows of both sources."""
     build, probe = build_and_probe(pipeline, state)
-    join = FrameJoin(state, str(pipeline.stream.key), build=build, probe=probe)
+    join = FrameJoin(state, pipeline.stream.keys[0], build=build, probe=probe)
     layouts = (build.layout, probe.layout)
     frames = frames_of((build, probe), records)
     fields = {field.name: "bigint" if field.is_number else "binary" for field in layouts[1].fields[1:]}

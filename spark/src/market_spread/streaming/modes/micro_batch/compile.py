@@ -20,6 +20,7 @@ from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 
 from market_spread.common.job_contract import duration
 from market_spread.common.wire.layout import InvalidReason
+from market_spread.streaming.messages import Names
 from market_spread.streaming.modes.micro_batch.as_of_join import join_frames
 from market_spread.streaming.modes.rows import (
     METADATA_TYPES,
@@ -136,15 +137,15 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFrame:
-    key = str(pipeline.stream.key)
+    keys = pipeline.stream.keys
     time_us = F.coalesce(*dict.fromkeys(str(schema.time) for schema in pipeline.stream.schemas.values()))
     timed = rows.where(is_good()).withColumn("_time", F.timestamp_micros(time_us.cast("bigint")))
     window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
-    grouped = timed.withWatermark("_time", duration(state.late_s)).groupBy(key, window).agg(*aggregates)
+    grouped = timed.withWatermark("_time", duration(state.late_s)).groupBy(*keys, window).agg(*aggregates)
     return grouped.select(
-        key,
+        *keys,
         F.unix_micros("window.start").alias("window_start_us"),
         F.unix_micros("window.end").alias("window_end_us"),
         *state.aggregates,
@@ -156,27 +157,28 @@ def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFr
 
 
 def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, rows: DataFrame) -> DataFrame:
-    key, schemas = str(pipeline.stream.key), pipeline.stream.schemas.values()
+    keys, schemas = pipeline.stream.keys, pipeline.stream.schemas.values()
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    keyed_by = {name: types[name] for name in keys}
     sequence = next((schema.sequence for schema in schemas if schema.sequence), None)
     fields = {name: kind for name, kind in types.items() if name not in METADATA_TYPES}
     match state:
         case RunningTotal():
             gives, taken = {**fields, _NULLS: "string", state.into: "bigint"}, (*fields, _NULLS)
             update = partial(_add_up, state)
-            work = KeyedWork(key, taken, gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
+            work = KeyedWork(keys, taken, gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
         case CountWindow():
-            gives, waiting = {key: types[key], **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
-            work = KeyedWork(key, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
+            gives, waiting = {**keyed_by, **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
+            work = KeyedWork(keys, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
         case StatefulMap():
-            work = KeyedWork(key, state.takes, {key: types[key], **state.gives}, state.state, state.update, sequence)
+            work = KeyedWork(keys, state.takes, {**keyed_by, **state.gives}, state.state, state.update, sequence)
         case never:
             assert_never(never)
     times = [schema.time for schema in schemas if schema.time]
     time = F.coalesce(*dict.fromkeys(times)) if len(times) == len(schemas) else F.lit(0)
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
-    keyed = _filled(rows.withColumns({"_key": row_key(key), "_time": time.cast("bigint"), _NULLS: nulls}), [*fields])
+    keyed = _filled(rows.withColumns({"_key": row_key(keys), "_time": time.cast("bigint"), _NULLS: nulls}), [*fields])
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
         outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
@@ -199,8 +201,8 @@ class KeyedWork:
     keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps.
     """
 
-    key: str
-    takes: tuple[str, ...]
+    keys: Names
+    takes: Names
     gives: Mapping[str, str]
     state: Mapping[str, str]
     update: Update
@@ -233,15 +235,17 @@ class KeyedWork:
             rows = rows[numbers > np.maximum.accumulate(np.concatenate(([newest], numbers)))[:-1]]
         if not len(rows):
             return rows_of(self.gives, {}, rows)
-        key = rows[self.key].iloc[0]
-        given, after = self.update(key, Row({name: rows[name].to_numpy() for name in self.takes}), before)
+        key = tuple(rows[name].iloc[0] for name in self.keys)
+        taken = Row({name: rows[name].to_numpy() for name in self.takes})
+        given, after = self.update(key if len(key) > 1 else key[0], taken, before)
         if self.sequence:
             after = {**after, _HIGHEST: int(rows[self.sequence].iloc[-1])}
         state.update(tuple(self._stored(name, after[name]) for name in self.stored_state))
         if self.keeps_rows:
             return rows_of(self.gives, given, rows)
         count = len(next(iter(given.values()))) if given else 0
-        return rows_of(self.gives, {self.key: np.full(count, key, object), **given}, None)
+        keyed_by = {name: np.full(count, value, object) for name, value in zip(self.keys, key, strict=True)}
+        return rows_of(self.gives, {**keyed_by, **given}, None)
 
     def _read(self, state: GroupState) -> KeyState | None:
         if not state.exists:

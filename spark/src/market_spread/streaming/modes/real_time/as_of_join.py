@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import Field, Kind
+from market_spread.streaming.messages import each_once
 from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
 from market_spread.streaming.modes.rows import build_and_probe, is_good, long, row_key, source_rows, union_all
 from market_spread.streaming.operators.stateful import AsOfJoin
-from market_spread.streaming.operators.stateless import each_once
 from market_spread.streaming.pipeline import Pipeline
 
 # The tag says what a row is; in a malformed one, plus its reason.
@@ -38,7 +38,7 @@ class PackedRows:
     key = "_key"
 
     def __init__(self, pipeline: Pipeline, state: AsOfJoin) -> None:
-        self._key_field = str(pipeline.stream.key)
+        self._key_field = pipeline.stream.keys[0]
         self._build, self._probe = build_and_probe(pipeline, state)
         layout, sequence = self._build.layout, str(self._build.sequence)
         self._state_fields = each_once((*state.added.values(), sequence))
@@ -88,7 +88,7 @@ class PackedRows:
         origin = _ORIGIN.pack({name: F.col(name) for name in ("offset", "position", "partition")} | {"tag": bad_tag})
         words = zip(self.row_words, self._padded(row), self._padded(origin), strict=True)
         return rows.select(
-            row_key(self._key_field).alias(self.key),
+            row_key((self._key_field,)).alias(self.key),
             *(F.when(is_good(), word).alias(name) for name, word in zip(self.state_words, state, strict=True)),
             *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
         )

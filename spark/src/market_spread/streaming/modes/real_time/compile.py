@@ -48,7 +48,7 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
 
 def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> DataFrame:
     added = F.col(state.of) if state.of else F.lit(1)
-    keyed = rows.withColumn("_key", row_key(str(pipeline.stream.key)))
+    keyed = rows.withColumn("_key", row_key(pipeline.stream.keys))
     others = [F.last(name).alias(name) for name in rows.columns if name != state.into]
     # Null from the row on that takes it out of 64 bits.
     total = F.try_sum(F.when(is_good(), added).otherwise(F.lit(0)).cast("bigint")).alias(state.into)

@@ -19,7 +19,7 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
 from market_spread.controller.run_folder.manifest import Section
-from market_spread.streaming.applications.registry import find
+from market_spread.streaming.dry_run import find_checked
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
 
@@ -167,7 +167,7 @@ def require_fitting(workload: SystemWorkload) -> None:
         raise UsageError(f"system.spark.script={system.spark.script!r} is no file; name the script")
     if system.pipeline is None:
         return
-    pipeline = find(system.pipeline)
+    pipeline = find_checked(system.pipeline)
     check(pipeline, workload.job.mode)
     ends = {
         "source": ("input", [it.name for it in pipeline.sources], [workload.plain(it.topic) for it in workload.input]),

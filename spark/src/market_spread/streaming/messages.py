@@ -1,0 +1,137 @@
+"""What a message is: a layout of fixed width (see `Layout`), a text, or a record of typed fields as JSON or CSV.
+
+>>> @dataclass
+... class Trade:
+...     account: str
+...     side: Literal["buy", "sell"]
+...     quantity: int
+...     note: str | None
+>>> [f"{field.name} {field.type}" for field in Json(Trade).typed_fields]
+['account string', 'side string', 'quantity bigint', 'note string']
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from string import Formatter
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.layout import Kind, Layout
+
+Names = tuple[str, ...]
+
+_SPARK_TYPES = {int: "bigint", float: "double", str: "string", bool: "boolean", Decimal: "decimal(38,18)"}
+
+
+class PipelineError(UsageError):
+    """A pipeline that cannot work."""
+
+
+def each_once(names: Iterable[str]) -> Names:
+    """The names in their order, without repetitions."""
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Messages that are UTF-8 text, one per record.
+
+    A source reads one field, `text`. A sink writes the pattern, with fields in braces.
+
+    >>> Text("{word} => {count}").fields
+    ('word', 'count')
+    """
+
+    pattern: str = "{text}"
+
+    @property
+    def fields(self) -> Names:
+        """The fields of the pattern."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.pattern) if name)
+
+
+class TypedField(NamedTuple):
+    """A field of a record. type: Spark's; values: the only ones that it takes, if it takes only some."""
+
+    name: str
+    type: str
+    is_nullable: bool
+    values: Names
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRecord:
+    """Messages that are records, one per Kafka record, declared by a dataclass.
+
+    record: its fields are int, float, str, bool, Decimal, an Enum or Literal of texts, or one of these or None. A
+    message that lacks a field that cannot be None, or has a value of another type, is malformed.
+    """
+
+    record: type
+
+    @property
+    def typed_fields(self) -> tuple[TypedField, ...]:
+        """The fields in their order. PipelineError if there is no Spark type for one."""
+        if not is_dataclass(self.record):
+            raise PipelineError(f"{self.record!r} is no dataclass; declare the fields of a message by one")
+        hints = get_type_hints(self.record)
+        return tuple(self._typed(field.name, hints[field.name]) for field in fields(self.record))
+
+    @property
+    def fields(self) -> Names:
+        """The names of the fields."""
+        return tuple(field.name for field in self.typed_fields)
+
+    @property
+    def schema(self) -> str:
+        """The fields as Spark's DDL."""
+        return ", ".join(f"`{field.name}` {field.type}" for field in self.typed_fields)
+
+    def _typed(self, name: str, hint: Any) -> TypedField:
+        options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        of, *more = [option for option in options if option is not NoneType]
+        texts: tuple[Any, ...] = ()
+        if get_origin(of) is Literal:
+            texts = get_args(of)
+        elif isinstance(of, type) and issubclass(of, Enum):
+            texts = tuple(member.value for member in of)
+        kind = _SPARK_TYPES.get(str if texts else of)
+        if more or kind is None or not all(isinstance(text, str) for text in texts):
+            takes = "int, float, str, bool, Decimal, an Enum or Literal of texts, or one of these or None"
+            raise PipelineError(f"{self.record.__name__}.{name} is a {hint}; a message has fields of {takes}")
+        return TypedField(name, kind, NoneType in options, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Json(TypedRecord):
+    """Messages that are JSON objects. Members that the record does not name are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv(TypedRecord):
+    """Messages that are lines of comma-separated values, in the order of the record's fields; empty is null."""
+
+
+Messages = Layout | Text | Json | Csv
+
+
+def fields_of(messages: Messages) -> Names:
+    """The fields of a message, without the letter that names a layout's kind."""
+    return tuple(field.name for field in messages.fields[1:]) if isinstance(messages, Layout) else messages.fields
+
+
+def nullable_fields(messages: Messages) -> Names:
+    """The fields that may be null in a good message."""
+    typed = messages.typed_fields if isinstance(messages, TypedRecord) else ()
+    return tuple(field.name for field in typed if field.is_nullable)
+
+
+def whole_numbers(messages: Messages) -> Names:
+    """The fields that can be a time or a sequence."""
+    if isinstance(messages, Layout):
+        return tuple(field.name for field in messages.fields if field.kind is Kind.DIGITS)
+    typed = messages.typed_fields if isinstance(messages, TypedRecord) else ()
+    return tuple(field.name for field in typed if field.type == _SPARK_TYPES[int])

@@ -120,7 +120,7 @@ class RunState:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
         return not self.said("verdict") and now_unix_ns - self.heard_unix_ns < _LIVE_NS
 
-    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
+    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> None:
         """Add a push that has been checked, and was not merged before."""
         key = (request.source, request.epoch_unix_ns)
         epoch = self.epochs.get(key)
@@ -150,7 +150,6 @@ class RunState:
                 series.history.age(newest, self.resolution)
         if self.news is not None:
             self.news.epochs[key] = epoch
-        return epoch
 
     def has_note(self, note: NoteRequest) -> bool:
         return note_key(note) in self._noted

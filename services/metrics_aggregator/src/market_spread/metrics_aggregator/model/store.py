@@ -10,7 +10,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note
 from market_spread.metrics_aggregator.model.push_validation import check_envelope, read_push
-from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
@@ -92,21 +92,15 @@ class Store:
         found = [item for run in self._runs.values() for item in run.series.items()]
         yield from sorted(found, key=lambda item: (item[0].name, item[0].run_id, item[0].source, item[0].labels))
 
-    def epochs(self) -> list[Epoch]:
-        """Every epoch of every source, oldest first."""
-        found = [epoch for run in self._runs.values() for epoch in run.epochs.values()]
-        return sorted(found, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
-
-    def push(self, request: PushRequest) -> int:
-        """Write down and merge the push, unless it was merged before; the highest sequence of its source and epoch.
+    def push(self, request: PushRequest) -> None:
+        """Write down and merge the push, unless it was merged before.
 
         A push below that sequence counts as merged before: the pushes of a source come in order. UsageError if anything
         in it is wrong, UnavailableError if it cannot be written down; then nothing of it is merged.
         """
         begin_ns = self._clock.monotonic_ns()
-        sequence = self._take(request)
+        self._take(request)
         self.own.push.record_few([(self._clock.monotonic_ns() - begin_ns) // 1000])
-        return sequence
 
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
@@ -137,14 +131,14 @@ class Store:
                 self._read_back(run, self._log)
         return run
 
-    def _take(self, request: PushRequest) -> int:
+    def _take(self, request: PushRequest) -> None:
         try:
             check_envelope(request)
             run = self.restore(request.run_id)
             known = run.epochs.get((request.source, request.epoch_unix_ns))
             if known is not None and request.sequence <= known.sequence:
                 known.duplicates += 1
-                return known.sequence
+                return
             measured = read_push(request)
             new_series = len(measured.ids.difference(run.series))
             if (needed := len(run.series) + new_series) > self._series_max:
@@ -164,10 +158,9 @@ class Store:
         self.own.lag_newest_ns = now_unix_ns - request.end_unix_ns
         self.own.lag.record_few([self.own.lag_newest_ns // 1000])
         self._keep(run, new_series)
-        epoch = run.merge(measured, request, now_unix_ns)
+        run.merge(measured, request, now_unix_ns)
         self._bound_history(run)
         self.own.merge.record_few([(self._clock.monotonic_ns() - merge_ns) // 1000])
-        return epoch.sequence
 
     def _read_back(self, run: RunState, log: RunFiles) -> None:
         for entry in log.entries(run.run_id):

@@ -4,6 +4,8 @@ import threading
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from market_spread.common.clock import Clock
@@ -55,28 +57,17 @@ class Archive:
         self._clock = clock
         self._history_bytes_max = history_bytes_max
         self._opened: OrderedDict[str, tuple[_State, RunState]] = OrderedDict()
-        self._heads: dict[str, tuple[_State, RunHead]] = {}
         self._lock = threading.Lock()  # of what is held open
-        self._listing = threading.Lock()
         self._reading = threading.Lock()  # one log at a time: some are large, and need memory while they are read
 
     def heads(self) -> list[RunHead]:
         """What there is, newest first by name, at most LISTED_MAX."""
-        with self._listing:
-            heads, folders = {}, list[Path]()
-            with suppress(OSError):
-                folders = sorted(self._folder.iterdir(), reverse=True)
-            for folder in folders:
-                state = _state(folder / FILE_NAME) if is_run_id(folder.name) else None
-                if state is not None:
-                    known = self._heads.get(folder.name)
-                    if known is None or known[0] != state:
-                        known = state, _look(folder / FILE_NAME, folder.name, state)
-                    heads[folder.name] = known
-                if len(heads) == LISTED_MAX:
-                    break
-            self._heads = heads
-            return [head for _, head in heads.values()]
+        folders = list[Path]()
+        with suppress(OSError):
+            folders = sorted(self._folder.iterdir(), reverse=True)
+        logs = ((folder.name, folder / FILE_NAME) for folder in folders if is_run_id(folder.name))
+        heads = (_look(path, run_id, state) for run_id, path in logs if (state := _state(path)) is not None)
+        return list(islice(heads, LISTED_MAX))
 
     def open(self, run_id: str) -> RunState | None:
         """The run as its log has it; None if there is none."""
@@ -122,6 +113,7 @@ def _state(path: Path) -> _State | None:
     return stat.st_mtime_ns, stat.st_size
 
 
+@lru_cache(maxsize=2 * LISTED_MAX)  # so that logs that have changed push out none that is listed
 def _look(path: Path, run_id: str, state: _State) -> RunHead:
     """The head of a run from the two ends of its log. Who writes it now is another process, if anyone."""
     modified_ns, size = state

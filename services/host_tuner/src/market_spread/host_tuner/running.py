@@ -39,20 +39,7 @@ class StatusPage:
 @contextmanager
 def serving_pages(host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> Iterator[int]:
     """Serve pages by path, each made when it is asked for; the port. UsageError if the address cannot be bound."""
-    with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
-        server = ThreadingHTTPServer((host, port), _handler(pages))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
-    thread.start()
-    try:
-        yield int(server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
-
-def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         # Who opens a connection and says nothing holds a thread for so long.
         timeout = 10
@@ -69,7 +56,14 @@ def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequ
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Requests are not logged."""
 
-    return Handler
+    with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
+        server = ThreadingHTTPServer((host, port), Handler)
+    threading.Thread(target=server.serve_forever, name="web", daemon=True).start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def exposition(report: Report, tuner: Tuner, *, publish_errors: int, unix_ns: int) -> bytes:
@@ -82,7 +76,7 @@ def exposition(report: Report, tuner: Tuner, *, publish_errors: int, unix_ns: in
         metric_names.HOST_APPLY_ERRORS: tuner.errors,
     }
     alone = {
-        metric_names.HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+        metric_names.HOST_EXCLUSIVE_CPUS: len(frozenset().union(*report.exclusive.values())),
         metric_names.HOST_PUBLISH_ERRORS: publish_errors,
         metric_names.HOST_VERIFIED: unix_ns / 1e9,
     }

@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.common.clock import Clock
-from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, total_of
+from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, state_of, total_of
 from market_spread.metrics_aggregator.model.events import note_key
 from market_spread.metrics_aggregator.model.run import News, RunState
 from market_spread.metrics_aggregator.model.store import Own, Store
@@ -52,7 +52,7 @@ class Feed:
         self._ring_bytes = 0
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
-        self._state = (run.is_live(clock.unix_ns()), run.said("phase"))
+        self._state = state_of(run, clock.unix_ns())
         self._watched_ns = clock.monotonic_ns()
         run.news = News()
 
@@ -74,7 +74,7 @@ class Feed:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
         self._watched_ns = self._clock.monotonic_ns() if self._watchers else self._watched_ns
-        state = (run.is_live(self._clock.unix_ns()), run.said("phase"))
+        state = state_of(run, self._clock.unix_ns())
         if not news and state == self._state:
             return
         self._state, run.news = state, News()
@@ -96,18 +96,13 @@ class Feed:
         self.changed = asyncio.Event()
 
     def _view(self, news: News) -> dict[str, Any]:
-        run = self.run
-        live, phase = self._state
         return {
             "tick": self.number,
             "now_unix_ms": self._clock.unix_ns() / 1_000_000,
-            "live": live,
-            "phase": phase,
-            "verdict": run.said("verdict"),
-            "title": run.said("title"),
+            **self._state,
             "series": [
                 series_of(series_id, total_of(series), news.intervals[series_id])
-                for series_id, series in run.sorted_series()
+                for series_id, series in self.run.sorted_series()
                 if series_id in news.intervals
             ],
             "notes": notes_of(sorted(news.notes, key=note_key)),

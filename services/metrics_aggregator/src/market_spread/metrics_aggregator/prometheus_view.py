@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
+import psutil
+
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry import metrics as metric_names
@@ -100,11 +102,11 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     PUSH: lambda store: store.own.push,
     MERGE: lambda store: store.own.merge,
     LAG: lambda store: store.own.lag_newest_ns / 1e9,
-    MEMORY: lambda store: store.own.memory_bytes,
+    MEMORY: lambda store: psutil.Process().memory_info().rss,
     CLIENTS: lambda store: store.own.clients,
     HISTORY: lambda store: store.history_bytes,
     HISTORY_LIMIT: lambda store: store.history_bytes_max,
-    HISTORY_DROPPED: lambda store: store.history_dropped,
+    HISTORY_DROPPED: lambda store: sum(run.held.dropped for run in store.runs()),
     SERIES: len,
     EVICTED: lambda store: store.evicted,
     REFUSED: lambda store: store.refused,

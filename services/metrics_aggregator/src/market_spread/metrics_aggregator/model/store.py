@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import psutil
-
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts
@@ -33,10 +31,6 @@ class Own:
         self.lag_newest_ns = 0
         self.push_failures = 0
         self.clients = 0
-
-    @property
-    def memory_bytes(self) -> int:
-        return int(psutil.Process().memory_info().rss)
 
 
 class Store:
@@ -75,11 +69,6 @@ class Store:
     @property
     def history_bytes(self) -> int:
         return sum(run.held.bytes for run in self._runs.values())
-
-    @property
-    def history_dropped(self) -> int:
-        """Intervals that were too old for the history, or made room in it."""
-        return sum(run.held.dropped for run in self._runs.values())
 
     def runs(self) -> list[RunState]:
         return list(self._runs.values())

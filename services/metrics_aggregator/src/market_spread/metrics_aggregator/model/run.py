@@ -162,19 +162,15 @@ class RunState:
         if self.news is not None:
             self.news.notes.append(note)
 
-    def coarsen(self) -> bool:
-        """Go over to the next coarser resolution; False if this is the coarsest."""
+    def shrink(self) -> None:
+        """Go over to the next coarser resolution; from the coarsest on, forget the oldest interval of each series."""
         coarser = self.resolution.coarser()
-        if coarser is None:
-            return False
-        self.resolution = coarser
+        self.resolution = coarser or self.resolution
         for series in self.series.values():
-            series.history.coarsen(self.end_unix_ns, coarser)
-        return True
-
-    def drop_oldest(self) -> None:
-        for series in self.series.values():
-            series.history.drop_oldest()
+            if coarser is None:
+                series.history.drop_oldest()
+            else:
+                series.history.coarsen(self.end_unix_ns, coarser)
 
     def sorted_series(self) -> Iterator[tuple[SeriesId, Series]]:
         """Every series, in order of name, source and labels."""

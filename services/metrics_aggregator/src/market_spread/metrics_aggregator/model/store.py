@@ -188,9 +188,7 @@ class Store:
         self._runs[run.run_id] = run
 
     def _bound_history(self, taking: RunState) -> None:
-        """Make the largest history coarser, as often as it takes. `taking` may not be among the runs yet."""
+        """Shrink the largest history, as often as it takes. `taking` may not be among the runs yet."""
         runs = [taking, *(run for run in self._runs.values() if run is not taking)]
         while sum(run.held.bytes for run in runs) > self.history_bytes_max:
-            largest = max(runs, key=lambda run: run.held.bytes)
-            if not largest.coarsen():
-                largest.drop_oldest()
+            max(runs, key=lambda run: run.held.bytes).shrink()

@@ -166,13 +166,13 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     labels = {"run_id": run.run_id}
     said = {"title": run.said("title"), "phase": run.said("phase"), "verdict": run.said("verdict")}
     yield ExposedSeries(RUN_INFO, {**labels, **said, "cause": run.judgement.cause, "outcome": run.outcome}, 1)
-    yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
+    yield ExposedSeries(RUN_HOSTS, labels, len({epoch.host for epoch in run.epochs.values() if epoch.host}))
     for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
     missing, taken = (sum(getattr(epoch, name) for epoch in run.epochs.values()) for name in ("missing", "pushes"))
     if taken:
         yield ExposedSeries(RUN_MISSING_SHARE, labels, missing / (missing + taken))
-    measured, limits = run.measured_unix_ns, run.limits or RunLimits()
+    measured, limits = run.measured_unix_ns, run.limits
     if measured is not None:
         begin_ns, end_ns = measured
         sent = _grown(run, metric_names.FRAMES_SENT, begin_ns, end_ns)

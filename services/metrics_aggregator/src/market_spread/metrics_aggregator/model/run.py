@@ -32,7 +32,6 @@ class Epoch:
     """
 
     source: str
-    run_id: str
     epoch_unix_ns: int
     sequence: int = 0
     end_unix_ns: int = 0
@@ -93,9 +92,9 @@ class RunState:
         return self.judgement.outcome or self.said("verdict")
 
     @property
-    def limits(self) -> RunLimits | None:
-        """What the run is judged by; None if nobody has said it."""
-        return note.limits if (note := self._newest_note("limits")) else None
+    def limits(self) -> RunLimits:
+        """What the run is judged by, as far as anybody has said it."""
+        return note.limits if (note := self._newest_note("limits")) else RunLimits()
 
     @property
     def judgement(self) -> Judgement:
@@ -111,11 +110,6 @@ class RunState:
             return None
         return phases[at].unix_ns, phases[at + 1].unix_ns if at + 1 < len(phases) else None
 
-    @property
-    def hosts(self) -> int:
-        """On how many hosts its sources are known to be; each has a clock of its own."""
-        return len({epoch.host for epoch in self.epochs.values() if epoch.host})
-
     def is_live(self, now_unix_ns: int) -> bool:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
         return not self.said("verdict") and now_unix_ns - self.heard_unix_ns < _LIVE_NS
@@ -125,7 +119,7 @@ class RunState:
         key = (request.source, request.epoch_unix_ns)
         epoch = self.epochs.get(key)
         if epoch is None:
-            epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
+            epoch = self.epochs[key] = Epoch(request.source, request.epoch_unix_ns)
         start, end = request.start_unix_ns, request.end_unix_ns
         self.hear(start, end, now_unix_ns)
         newest = min(self.end_unix_ns, now_unix_ns + _AHEAD_NS)

@@ -116,7 +116,7 @@ class _RunsApi:
             parts = nothing_new(partial(self._goes_on, run.run_id), self.feeds, ping_s=self.ping_s)
         else:
             feed = self.feeds.of(run)
-            parts = news(feed, self.feeds, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
+            parts = news(feed, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
         return EventResponse(parts, self.store.own)
 
     async def _goes_on(self, run_id: str) -> bool:

@@ -50,6 +50,7 @@ class Feed:
         self.number = clock.unix_ns() // 1_000_000
         self.ring: deque[bytes] = deque()
         self._ring_bytes = 0
+        self.closed = False
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
         self._state = state_of(run, clock.unix_ns())
@@ -87,8 +88,8 @@ class Feed:
         self._wake()
 
     def close(self) -> None:
-        """Collect no more news."""
-        self.run.news = None
+        """Collect no more news, and have the readers end."""
+        self.run.news, self.closed = None, True
         self._wake()
 
     def _wake(self) -> None:
@@ -129,14 +130,10 @@ class Feeds:
             feed = self._feeds[run.run_id] = Feed(run, self._store, self._clock)
         return feed
 
-    def is_current(self, feed: Feed) -> bool:
-        """Whether the feed goes on: its run is in memory, and nobody has ended the feeds."""
-        return not self.closed.is_set() and self._feeds.get(feed.run.run_id) is feed and self._holds(feed)
-
     def tick(self) -> None:
         """A tick of every feed; those that nobody watches end, and those whose runs were forgotten."""
         for run_id, feed in list(self._feeds.items()):
-            goes_on = feed.watched and self._holds(feed)
+            goes_on = feed.watched and self._store.run(run_id) is feed.run
             try:
                 if goes_on:
                     feed.tick()
@@ -151,9 +148,6 @@ class Feeds:
         self.closed.set()
         for feed in self._feeds.values():
             feed.close()
-
-    def _holds(self, feed: Feed) -> bool:
-        return self._store.run(feed.run.run_id) is feed.run
 
 
 def sse(event: str, data: str, number: int | None = None) -> bytes:
@@ -192,7 +186,7 @@ class EventResponse(StreamingResponse):
                 await super().stream_response(send_in_time)
 
 
-async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
+async def news(feed: Feed, *, seen: int, ping_s: float) -> Parts:
     """What is new in a run after the tick that the client has seen, until the feed ends.
 
     There is no queue of its own: the client has a place in the feed's ring. One that is BEHIND_MAX ticks behind, or
@@ -201,7 +195,7 @@ async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
     caught_up = False
     with feed.reader():
         yield _BEGIN
-        while feeds.is_current(feed):
+        while not feed.closed:
             changed, behind = feed.changed, feed.number - seen
             if not behind:
                 caught_up = True

@@ -95,10 +95,7 @@ class RunFiles:
 
 def read(path: Path, reading: Reading) -> Iterator[Entry]:
     """All that a log holds; nothing if there is none."""
-    for block in _blocks(path, reading):
-        entry = hlog.decode(block)
-        if entry is not None:
-            yield entry
+    return filter(None, map(hlog.decode, _blocks(path, reading)))
 
 
 def _blocks(path: Path, reading: Reading) -> Iterator[list[bytes]]:

@@ -55,16 +55,13 @@ def web_app(
     async def metrics(_request: Request) -> Response:
         return Response(exposition(exposed_series(store, clock.unix_ns())), headers={"content-type": CONTENT_TYPE})
 
-    async def healthz(_request: Request) -> Response:
-        return PlainTextResponse("ok\n")
-
     api = _RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s)
     app = Starlette(
         routes=[
             Route("/", page),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
             Route("/metrics", metrics),
-            Route("/healthz", healthz),
+            Route("/healthz", PlainTextResponse("ok\n")),
             Route("/api/v1/runs", api.runs),
             Route("/api/v1/runs/{run_id}/data", api.data),
             Route("/api/v1/runs/{run_id}/events", api.events),

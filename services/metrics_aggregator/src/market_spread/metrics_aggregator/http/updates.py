@@ -74,7 +74,6 @@ class Feed:
     def tick(self) -> None:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
-        self._watched_ns = self._clock.monotonic_ns() if self._watchers else self._watched_ns
         state = state_of(run, self._clock.unix_ns())
         if not news and state == self._state:
             return

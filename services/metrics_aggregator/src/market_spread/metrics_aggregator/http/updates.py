@@ -75,7 +75,7 @@ class Feed:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
         state = state_of(run, self._clock.unix_ns())
-        if not news and state == self._state:
+        if news in (None, News()) and state == self._state:
             return
         self._state, run.news = state, News()
         self.number += 1

@@ -62,9 +62,6 @@ class News:
     epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
     notes: list[NoteRequest] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.intervals or self.epochs or self.notes)
-
 
 class RunState:
     """One run. Not thread-safe: it belongs to the loop of its store."""
@@ -80,7 +77,7 @@ class RunState:
         self.heard_unix_ns = 0
         self.held = HistoryUsage()
         self.news: News | None = None
-        self._noted: set[NoteKey] = set()
+        self.noted: set[NoteKey] = set()
 
     def said(self, kind: NoteKind) -> str:
         """The run's title, its phase or its verdict, as its controller said it last; empty if it did not."""
@@ -145,13 +142,10 @@ class RunState:
         if self.news is not None:
             self.news.epochs[key] = epoch
 
-    def has_note(self, note: NoteRequest) -> bool:
-        return note_key(note) in self._noted
-
     def add_note(self, note: NoteRequest, now_unix_ns: int) -> None:
         """Keep a note that was not taken before."""
         self.hear(note.unix_ns, note.unix_ns, now_unix_ns)
-        self._noted.add(note_key(note))
+        self.noted.add(note_key(note))
         insort(self.notes, note, key=note_key)
         if self.news is not None:
             self.news.notes.append(note)

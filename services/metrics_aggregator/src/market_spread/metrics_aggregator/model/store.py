@@ -6,7 +6,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model import hlog
-from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note
+from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note, note_key
 from market_spread.metrics_aggregator.model.push_validation import check_envelope, read_push
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
@@ -96,7 +96,7 @@ class Store:
         try:
             check_note(request)
             run = self.restore(request.run_id)
-            if run.has_note(request):
+            if note_key(request) in run.noted:
                 return
             if len(run.notes) >= NOTES_MAX:
                 raise UsageError(f"the run {run.run_id!r} has {NOTES_MAX} notes and takes no more")

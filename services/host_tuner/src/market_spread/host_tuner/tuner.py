@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from market_spread.host_tuner.checks import checks
-from market_spread.host_tuner.kubelet import KubeletSocket
+from market_spread.host_tuner.kubelet import KubeletSocket, Resources
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome, shown_together
@@ -50,11 +50,10 @@ class Tuner:
             outcomes.append(noted)
             if noted.ok:
                 self._mend_all(self._originals, looks)
-        found = self._kubelet.resources() if self._kubelet else None
+        found = self._kubelet.resources() if self._kubelet else Resources(error="the kubelet's socket is not set")
         verified = checks(self._profile, self._tree, cpus, found)
         self._right = {file.path for look in looks for file in look.right()}
-        exclusive = found.exclusive if found is not None else {}
-        return Report((*(look.outcome() for look in looks), *outcomes, *verified), exclusive)
+        return Report((*(look.outcome() for look in looks), *outcomes, *verified), found.exclusive)
 
     def _look(self, setting: Setting) -> "_Look":
         """Read the files of a setting, and count those that someone has changed since they were right."""

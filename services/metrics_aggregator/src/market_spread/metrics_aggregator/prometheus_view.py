@@ -117,9 +117,11 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     """Every series of the store, then the aggregator's own."""
+    since_ns = now_unix_ns - RECENT_S * SECOND_NS
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
-            recent = _recent(series, now_unix_ns - RECENT_S * SECOND_NS)
+            newest = list(takewhile(lambda each: each.end_unix_ns > since_ns, reversed(list(series.history))))
+            recent = _merged(newest) if newest else None
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
         else:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
@@ -129,12 +131,6 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     yield from _of_sources(store)
     for metric, read in _OF_ITSELF.items():
         yield ExposedSeries(metric, {}, read(store))
-
-
-def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
-    """All values of the intervals that have ended since then; None if there is no such interval."""
-    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(list(series.history))))
-    return _merged(newest) if newest else None
 
 
 def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:

@@ -159,8 +159,7 @@ class EventResponse(StreamingResponse):
     """Lasts until there are no more parts, or until the client goes or takes nothing any more."""
 
     def __init__(self, parts: Parts, own: Own) -> None:
-        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(parts, headers=headers, media_type="text/event-stream")
+        super().__init__(parts, headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
         self._parts = parts
         self._own = own
 

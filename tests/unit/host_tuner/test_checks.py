@@ -45,7 +45,7 @@ def test_a_host_that_was_launched_right_is_right() -> None:
 
     assert report.ok, report.table()
     assert len(report.outcomes) == 10
-    assert report.exclusive_cpus == 2
+    assert report.exclusive == GIVEN.exclusive
 
 
 @pytest.mark.parametrize(

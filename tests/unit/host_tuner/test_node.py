@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, UnavailableError
-from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
-from market_spread.host_tuner.node import CONDITION, STARTUP_TAINT, NodeObject, NodePublisher
+from market_spread.host_tuner.cluster import CONDITION, KubernetesNode, NodeObject, OwnDaemonSet
+from market_spread.host_tuner.node import STARTUP_TAINT, NodePublisher
 from market_spread.host_tuner.profile import Applied, TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave

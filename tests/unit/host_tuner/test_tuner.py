@@ -128,7 +128,7 @@ def test_drift_is_found_counted_and_repaired_in_one_look(changed: set[str]) -> N
 
     assert report.ok
     assert sorted(kernel.writes) == sorted(changed)
-    assert running.counts.drifts.total() == len(changed)
+    assert running.drifts.total() == len(changed)
     assert kernel.files == host() | TUNED
 
 
@@ -138,8 +138,8 @@ def test_what_was_wrong_from_the_start_is_no_drift() -> None:
     running.cycle()
     running.cycle()
 
-    assert running.counts.drifts.total() == 0
-    assert running.counts.written.total() == len(TUNED)
+    assert running.drifts.total() == 0
+    assert running.written.total() == len(TUNED)
 
 
 def test_interrupts_that_come_later_are_moved_and_put_back_too() -> None:
@@ -175,7 +175,7 @@ def test_interrupts_that_the_kernel_keeps_are_told_and_are_no_fault(kept: dict[s
 
     assert report.ok
     assert (f"{len(kept)} kept by the kernel" in outcome(report, "interrupts").found) == bool(kept)
-    assert running.counts.errors.total() == 0
+    assert running.errors.total() == 0
     assert kernel.writes == []
     assert kernel.steps.done - steps == len(TUNED) + 1, "nothing is tried again"
     assert not set(kept) & originals(record).paths
@@ -194,7 +194,7 @@ def test_a_file_that_fails_is_told_and_all_others_are_set(faults: dict[str, int]
     told = "\n".join(error for found in report.outcomes for error in found.errors)
     assert all(path in told for path in set(faults) - kept)
     assert report.ok == (set(faults) == kept)
-    assert running.counts.errors.total() == len(set(faults) - kept)
+    assert running.errors.total() == len(set(faults) - kept)
 
 
 def _is_refusal(path: str, fault: int) -> bool:

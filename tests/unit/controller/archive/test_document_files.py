@@ -305,4 +305,4 @@ def test_pushes_lost_at_the_begin_of_a_process_are_missing(tmp_path: Path) -> No
         store.push(push)
 
     assert push_gaps(log.path("r1")) == (3, 39, 1)
-    assert [epoch.missing for epoch in store.epochs()] == [39]
+    assert [epoch.missing for run in store.runs() for epoch in run.epochs.values()] == [39]

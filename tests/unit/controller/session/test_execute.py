@@ -259,7 +259,7 @@ def test_a_verdict_that_the_aggregator_does_not_take_is_said_and_is_in_the_log_a
     assert "the metrics aggregator did not take 1 note within 2 s" in story.text.getvalue()
     (folder,) = tmp_path.iterdir()
     (head,) = Archive(tmp_path, clock=ManualClock(), history_bytes_max=10**6).heads()
-    assert (head.run_id, head.verdict, head.outcome) == (folder.name, "void", "void (rig)")
+    assert (head["run_id"], head["verdict"], head["outcome"]) == (folder.name, "void", "void (rig)")
     assert "run-data" in (folder / "metrics.html").read_text()
     assert story.text.getvalue().rstrip().endswith("metrics.html")
 

@@ -51,7 +51,7 @@ def test_a_run_that_is_judged_from_disk_has_its_verdict_in_log_page_and_report(t
     result = judge_again(folder, plan, clock=SystemClock(), console=Console(file=said, width=200))
 
     (head,) = Archive(tmp_path, clock=SystemClock(), history_bytes_max=10**6).heads()
-    assert (head.verdict, head.outcome) == ("void", "void (rig)") == (result.verdict, result.outcome)
+    assert (head["verdict"], head["outcome"]) == ("void", "void (rig)") == (result.verdict, result.outcome)
     assert "run-data" in (folder.path / "metrics.html").read_text()
     assert '"outcome": "void (rig)"' in folder.report.read_text().replace('":"', '": "')
     assert "**void (rig)**\n" in folder.document.read_text()

@@ -200,7 +200,7 @@ def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path)
     again = Rig(tmp_path)  # another aggregator, which has the log alone
     assert again.data()["notes"] == [limits, verdict]
     archived = Archive(tmp_path, clock=again.clock, history_bytes_max=10**6).heads()
-    assert [(head.verdict, head.outcome) for head in archived] == [("failed", "failed (system)")]
+    assert [(head["verdict"], head["outcome"]) for head in archived] == [("failed", "failed (system)")]
 
 
 @pytest.mark.parametrize(
@@ -642,7 +642,7 @@ def test_a_log_of_nonsense_hides_no_other_run(tmp_path: Path, head: bytes) -> No
     (tmp_path / "folder" / "metrics.hlog").mkdir(parents=True)
     archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
 
-    assert [each.run_id for each in archive.heads()] == ["r1", "nonsense", "folder"]
+    assert [each["run_id"] for each in archive.heads()] == ["r1", "nonsense", "folder"]
     assert {each["run_id"] for each in Rig(tmp_path).get("/api/v1/runs").json()["runs"]} == {"r1", "nonsense", "folder"}
     assert archive.open("nonsense") is not None
     opened = archive.open("r1")

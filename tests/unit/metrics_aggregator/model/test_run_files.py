@@ -64,10 +64,10 @@ def test_a_restart_finds_what_was_acknowledged_and_merges_nothing_twice(tmp_path
     second = store_on(tmp_path, after=first)
     run = second.restore("r1")
 
-    assert second.push(push(4)) == 4
+    second.push(push(4))
     assert (value_of(second), run.said("phase")) == (40, "measuring")
-    (epoch,) = second.epochs()
-    assert (epoch.pushes, epoch.missing, epoch.duplicates) == (3, 1, 1)
+    epoch = run.epochs["sender-0", BEGIN]
+    assert (epoch.sequence, epoch.pushes, epoch.missing, epoch.duplicates) == (4, 3, 1, 1)
     ((_, before),), ((_, after),) = first.series(), second.series()
     assert list(after.history) == list(before.history)
 

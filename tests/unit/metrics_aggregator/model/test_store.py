@@ -23,6 +23,7 @@ from market_spread.common.telemetry.metrics import (
     Metric,
 )
 from market_spread.metrics_aggregator.model.intervals import bytes_of
+from market_spread.metrics_aggregator.model.run import Epoch
 from market_spread.metrics_aggregator.model.series import CounterSeries, GaugeSeries, HistogramSeries
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view, exposed_series
@@ -92,6 +93,12 @@ def only_gauge(store: Store) -> GaugeSeries:
     return series
 
 
+def only_epoch(store: Store) -> Epoch:
+    (run,) = store.runs()
+    (epoch,) = run.epochs.values()
+    return epoch
+
+
 def test_intervals_are_merged_without_loss() -> None:
     store = Store()
 
@@ -109,11 +116,11 @@ def test_a_push_is_merged_once() -> None:
     store = Store()
     request = push(1, histograms=[histogram(SEND_LAG, [5])])
 
-    answers = [store.push(request), store.push(request)]
+    store.push(request)
+    store.push(request)
 
-    assert answers == [1, 1]
     assert only_histogram(store).merged.count == 1
-    (epoch,) = store.epochs()
+    epoch = only_epoch(store)
     assert (epoch.pushes, epoch.duplicates, epoch.missing) == (1, 1, 0)
 
 
@@ -121,11 +128,11 @@ def test_missing_pushes_are_counted_and_do_not_come_back() -> None:
     store = Store()
     store.push(push(1, counters=[sample(FRAMES_LATE, 1)]))
 
-    answers = [store.push(push(4, counters=[sample(FRAMES_LATE, 4)])), store.push(push(3))]
+    store.push(push(4, counters=[sample(FRAMES_LATE, 4)]))
+    store.push(push(3))
 
-    assert answers == [4, 4]
-    (epoch,) = store.epochs()
-    assert (epoch.pushes, epoch.duplicates, epoch.missing) == (2, 1, 2)
+    epoch = only_epoch(store)
+    assert (epoch.sequence, epoch.pushes, epoch.duplicates, epoch.missing) == (4, 2, 1, 2)
 
 
 def test_pushes_before_the_aggregators_start_are_missing() -> None:
@@ -133,7 +140,7 @@ def test_pushes_before_the_aggregators_start_are_missing() -> None:
 
     store.push(push(8, counters=[sample(FRAMES_LATE, 80)]))
 
-    assert store.epochs()[0].missing == 7
+    assert only_epoch(store).missing == 7
     assert only_counter(store).value == 80
 
 
@@ -263,7 +270,7 @@ def test_history_that_cannot_become_coarser_loses_its_oldest_intervals_but_no_to
     series = only_histogram(store)
 
     assert store.history_bytes <= 4_000
-    assert store.history_dropped > 0
+    assert store.runs()[0].held.dropped > 0
     assert series.merged.count == 199 * 40
 
 
@@ -324,7 +331,7 @@ def test_a_wrong_push_is_refused_whole(message: str, make: Callable[[], PushRequ
         store.push(wrong)
 
     assert len(store) == 0
-    assert store.epochs() == []
+    assert store.runs() == []
     assert store.refused == 1
 
 
@@ -335,7 +342,7 @@ def test_a_refused_push_may_be_followed_by_its_next() -> None:
 
     store.push(push(2, counters=[sample(FRAMES_LATE, 2)]))
 
-    assert store.epochs()[0].missing == 1
+    assert only_epoch(store).missing == 1
 
 
 def held(store: Store) -> list[tuple[str, str]]:
@@ -433,7 +440,8 @@ def test_epochs_beyond_the_bound_are_refused() -> None:
     with pytest.raises(UsageError, match="knows 2000 starts of processes"):
         store.push(push(1, epoch_unix_ns=EPOCH + 2_000))
 
-    assert store.push(push(2, epoch_unix_ns=EPOCH)) == 2
+    store.push(push(2, epoch_unix_ns=EPOCH))
+    assert store.runs()[0].epochs["sender-0", EPOCH].sequence == 2
 
 
 def test_what_the_source_says_about_its_clock_and_drops_is_kept() -> None:
@@ -443,5 +451,5 @@ def test_what_the_source_says_about_its_clock_and_drops_is_kept() -> None:
 
     store.push(request)
 
-    (epoch,) = store.epochs()
+    epoch = only_epoch(store)
     assert (epoch.clock_error_us, epoch.clock_synchronised, epoch.pushes_dropped) == (250, True, 3)

@@ -24,7 +24,7 @@ _NO_DEVICES = frozenset({"bind", "unbind", "new_id", "remove_id", "uevent", "mod
 _Found = tuple[str, bool, tuple[str, ...]]
 
 
-def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Resources | None) -> list[SettingOutcome]:
+def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Resources) -> list[SettingOutcome]:
     """An outcome for everything that the profile has verified. No error of a single file ends it."""
     verified = profile.verified
     driver = verified.network_driver
@@ -99,12 +99,11 @@ def _frequency(wanted_mhz: int, tree: HostTree, pinned: Cpus) -> _Found:
     return shown_together((f"cpu{cpu}", f"{mhz:.0f} MHz") for cpu, mhz in found_mhz.items()), ok, ()
 
 
-def _placement(tree: HostTree, cpus: HostCpus, resources: Resources | None) -> Iterator[SettingOutcome]:
+def _placement(tree: HostTree, cpus: HostCpus, resources: Resources) -> Iterator[SettingOutcome]:
     """What the kubelet gives away is what we tune, and no container's CPUs are on two NUMA nodes."""
     wanted = format_cpus(cpus.pinned)
-    if resources is None or resources.error is not None:
-        reason = "the kubelet's socket is not configured" if resources is None else resources.error or ""
-        yield SettingOutcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(reason,))
+    if resources.error is not None:
+        yield SettingOutcome("exclusive_cpus", wanted, "unknown", BY_KUBELET, ok=False, errors=(resources.error,))
         return
     found = format_cpus(resources.allocatable) or "none: its CPU manager is not static"
     ok = bool(resources.allocatable) and resources.allocatable <= cpus.pinned

@@ -1,17 +1,28 @@
 """What the tuner asks of the Kubernetes API: its node, and the DaemonSet that it belongs to."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from market_spread.common.errors import UnavailableError
 from market_spread.common.kubernetes import ApiServer, RefusedError
-from market_spread.host_tuner.node import ANNOTATION, CONDITION, NodeObject
 
+CONDITION = "MarketSpreadHostTuned"
+ANNOTATION = "market-spread.io/host-tuning"
 _STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 # The API's answers when the chart's roles, or its service account, are gone.
 _RIGHTS_ARE_GONE = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+@dataclass(frozen=True, slots=True)
+class NodeObject:
+    """The parts of a node's object that concern the tuner, as the API gives them."""
+
+    annotation: str | None
+    condition: Mapping[str, str] | None
+    taint_keys: tuple[str, ...]
 
 
 class KubernetesNode:

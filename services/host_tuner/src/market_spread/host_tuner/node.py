@@ -3,20 +3,14 @@
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError
 from market_spread.common.logs import log_event
+from market_spread.host_tuner.cluster import CONDITION, KubernetesNode
 from market_spread.host_tuner.report import Report
 
-if TYPE_CHECKING:
-    from market_spread.host_tuner.cluster import KubernetesNode
-
-CONDITION = "MarketSpreadHostTuned"
-ANNOTATION = "market-spread.io/host-tuning"
 STARTUP_TAINT = "market-spread.io/host-tuning"
 
 # What has not changed is looked at again after so long: someone may have changed the node, or made it anew.
@@ -26,19 +20,10 @@ HEARTBEAT_NS = 300_000_000_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeObject:
-    """The parts of a node's object that concern the tuner, as the API gives them."""
-
-    annotation: str | None
-    condition: Mapping[str, str] | None
-    taint_keys: tuple[str, ...]
-
-
 class NodePublisher:
     """Keeps the node's object up to date, with as few calls as that takes."""
 
-    def __init__(self, api: "KubernetesNode", clock: Clock) -> None:
+    def __init__(self, api: KubernetesNode, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._published: tuple[str, str] | None = None

@@ -38,11 +38,6 @@ class Report:
     def ok(self) -> bool:
         return all(outcome.ok for outcome in self.outcomes)
 
-    @property
-    def exclusive_cpus(self) -> int:
-        """How many CPUs the kubelet has given away."""
-        return len({cpu for cpus in self.exclusive.values() for cpu in cpus})
-
     def message(self) -> str:
         """What is wrong, in a line."""
         if self.ok:

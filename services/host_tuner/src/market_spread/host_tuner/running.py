@@ -19,7 +19,7 @@ from market_spread.host_tuner.node import NodePublisher
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.report import Report
 from market_spread.host_tuner.tree import HostTree
-from market_spread.host_tuner.tuner import Counts, Tuner
+from market_spread.host_tuner.tuner import Tuner
 
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6
@@ -39,20 +39,7 @@ class StatusPage:
 @contextmanager
 def serving_pages(host: str, port: int, pages: Mapping[str, Callable[[], StatusPage]]) -> Iterator[int]:
     """Serve pages by path, each made when it is asked for; the port. UsageError if the address cannot be bound."""
-    with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
-        server = ThreadingHTTPServer((host, port), _handler(pages))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
-    thread.start()
-    try:
-        yield int(server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
-
-def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         # Who opens a connection and says nothing holds a thread for so long.
         timeout = 10
@@ -69,20 +56,27 @@ def _handler(pages: Mapping[str, Callable[[], StatusPage]]) -> type[BaseHTTPRequ
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Requests are not logged."""
 
-    return Handler
+    with usage_errors(f"{host}:{port} cannot be served", "use another port", (OSError, OverflowError)):
+        server = ThreadingHTTPServer((host, port), Handler)
+    threading.Thread(target=server.serve_forever, name="web", daemon=True).start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
-def exposition(report: Report, counts: Counts, *, publish_errors: int, unix_ns: int) -> bytes:
+def exposition(report: Report, tuner: Tuner, *, publish_errors: int, unix_ns: int) -> bytes:
     """Figures of a look at the host, at that time, and counts since the tuner started."""
     settings = [outcome.setting for outcome in report.outcomes]
     by_setting: Mapping[Metric, Mapping[str, float]] = {
         metric_names.HOST_SETTING_OK: {outcome.setting: outcome.ok for outcome in report.outcomes},
-        metric_names.HOST_DRIFT: counts.drifts,
-        metric_names.HOST_WRITES: counts.written,
-        metric_names.HOST_APPLY_ERRORS: counts.errors,
+        metric_names.HOST_DRIFT: tuner.drifts,
+        metric_names.HOST_WRITES: tuner.written,
+        metric_names.HOST_APPLY_ERRORS: tuner.errors,
     }
     alone = {
-        metric_names.HOST_EXCLUSIVE_CPUS: report.exclusive_cpus,
+        metric_names.HOST_EXCLUSIVE_CPUS: len(frozenset().union(*report.exclusive.values())),
         metric_names.HOST_PUBLISH_ERRORS: publish_errors,
         metric_names.HOST_VERIFIED: unix_ns / 1e9,
     }
@@ -123,7 +117,7 @@ class HostWatch:
         if self._publisher is not None:
             self._publisher.publish(report)
         errors, unix_ns = self._publisher.errors if self._publisher else 0, self._clock.unix_ns()
-        self._metrics = exposition(report, self._tuner.counts, publish_errors=errors, unix_ns=unix_ns)
+        self._metrics = exposition(report, self._tuner, publish_errors=errors, unix_ns=unix_ns)
         self._report, self._looked_ns = report, self._clock.monotonic_ns()
         return report
 

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from market_spread.host_tuner.checks import checks
-from market_spread.host_tuner.kubelet import KubeletSocket
+from market_spread.host_tuner.kubelet import KubeletSocket, Resources
 from market_spread.host_tuner.originals import Originals
 from market_spread.host_tuner.profile import TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome, shown_together
@@ -17,20 +16,12 @@ ORIGINALS = "originals"
 HOST = "host"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What has happened since the tuner started, by setting.
-
-    drifts: files that were right and were found changed; errors: reads and writes that failed; written: writes.
-    """
-
-    drifts: Counter[str]
-    errors: Counter[str]
-    written: Counter[str]
-
-
 class Tuner:
-    """Looks at the host again and again. Without originals (a dry run) it writes nothing, to the host or elsewhere."""
+    """Looks at the host again and again. Without originals (a dry run) it writes nothing, to the host or elsewhere.
+
+    Since it started, by setting: drifts: files that were right and were found changed; errors: reads and writes that
+    failed; written: writes.
+    """
 
     def __init__(
         self, profile: TuningProfile, tree: HostTree, originals: Originals | None, kubelet: KubeletSocket | None
@@ -41,7 +32,7 @@ class Tuner:
         self._kubelet = kubelet
         self._right: set[str] = set()
         self._refused: set[str] = set()
-        self.counts = Counts(Counter(), Counter(), Counter())
+        self.drifts, self.errors, self.written = Counter[str](), Counter[str](), Counter[str]()
 
     def cycle(self) -> Report:
         """Look at everything, put right what is wrong, and say how it is then. No error of a single file ends it."""
@@ -49,7 +40,7 @@ class Tuner:
             cpus = host_cpus(self._profile, self._tree)
             wanted = settings(self._profile, self._tree, cpus)
         except (OSError, ValueError) as error:
-            self.counts.errors[HOST] += 1
+            self.errors[HOST] += 1
             reason = f"the host cannot be looked at: {error}"
             return Report((SettingOutcome(HOST, "readable", "unreadable", APPLIED, ok=False, errors=(reason,)),))
         looks = [self._look(setting) for setting in wanted]
@@ -59,11 +50,10 @@ class Tuner:
             outcomes.append(noted)
             if noted.ok:
                 self._mend_all(self._originals, looks)
-        found = self._kubelet.resources() if self._kubelet else None
+        found = self._kubelet.resources() if self._kubelet else Resources(error="the kubelet's socket is not set")
         verified = checks(self._profile, self._tree, cpus, found)
         self._right = {file.path for look in looks for file in look.right()}
-        exclusive = found.exclusive if found is not None else {}
-        return Report((*(look.outcome() for look in looks), *outcomes, *verified), exclusive)
+        return Report((*(look.outcome() for look in looks), *outcomes, *verified), found.exclusive)
 
     def _look(self, setting: Setting) -> "_Look":
         """Read the files of a setting, and count those that someone has changed since they were right."""
@@ -71,7 +61,7 @@ class Tuner:
         for file in setting.files:
             self._read(look, file)
         look.refused = self._refused & {file.path for file in setting.files}
-        self.counts.drifts[setting.name] += sum(file.path in self._right for file in look.wrong())
+        self.drifts[setting.name] += sum(file.path in self._right for file in look.wrong())
         return look
 
     def _note(self, originals: Originals, looks: "Iterable[_Look]") -> SettingOutcome:
@@ -82,10 +72,10 @@ class Tuner:
             texts = {path: text for look in looks for path, text in look.texts.items() if path not in look.refused}
             originals.note(texts)
         except OSError as error:
-            self.counts.errors[ORIGINALS] += 1
+            self.errors[ORIGINALS] += 1
             reason = f"originals cannot be saved, so nothing was written: {error.strerror}"
             return SettingOutcome(ORIGINALS, "saved", "not saved", APPLIED, ok=False, errors=(reason,))
-        self.counts.errors[ORIGINALS] += len(problems)
+        self.errors[ORIGINALS] += len(problems)
         return SettingOutcome(ORIGINALS, "saved", f"{len(originals)} files", APPLIED, ok=True, errors=problems)
 
     def _mend_all(self, originals: Originals, looks: "Iterable[_Look]") -> None:
@@ -104,7 +94,7 @@ class Tuner:
                 look.refused.add(file.path)
                 return
             self._tree.write(file.path, f"{file.value.written}\n")
-            self.counts.written[name] += 1
+            self.written[name] += 1
         except OSError as error:
             if look.setting.refusable and error.errno in REFUSALS:
                 look.refused.add(file.path)
@@ -124,7 +114,7 @@ class Tuner:
 
     def _failed(self, look: "_Look", reason: str) -> None:
         look.errors.append(reason)
-        self.counts.errors[look.setting.name] += 1
+        self.errors[look.setting.name] += 1
 
 
 class _Look:

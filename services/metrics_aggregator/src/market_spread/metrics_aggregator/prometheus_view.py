@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
+import psutil
+
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry import metrics as metric_names
@@ -100,11 +102,11 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
     PUSH: lambda store: store.own.push,
     MERGE: lambda store: store.own.merge,
     LAG: lambda store: store.own.lag_newest_ns / 1e9,
-    MEMORY: lambda store: store.own.memory_bytes,
+    MEMORY: lambda store: psutil.Process().memory_info().rss,
     CLIENTS: lambda store: store.own.clients,
     HISTORY: lambda store: store.history_bytes,
     HISTORY_LIMIT: lambda store: store.history_bytes_max,
-    HISTORY_DROPPED: lambda store: store.history_dropped,
+    HISTORY_DROPPED: lambda store: sum(run.held.dropped for run in store.runs()),
     SERIES: len,
     EVICTED: lambda store: store.evicted,
     REFUSED: lambda store: store.refused,
@@ -115,9 +117,11 @@ _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     """Every series of the store, then the aggregator's own."""
+    since_ns = now_unix_ns - RECENT_S * SECOND_NS
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
-            recent = _recent(series, now_unix_ns - RECENT_S * SECOND_NS)
+            newest = list(takewhile(lambda each: each.end_unix_ns > since_ns, reversed(list(series.history))))
+            recent = _merged(newest) if newest else None
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
         else:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
@@ -127,12 +131,6 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     yield from _of_sources(store)
     for metric, read in _OF_ITSELF.items():
         yield ExposedSeries(metric, {}, read(store))
-
-
-def _recent(series: HistogramSeries, since_unix_ns: int) -> HdrCounts | None:
-    """All values of the intervals that have ended since then; None if there is no such interval."""
-    newest = list(takewhile(lambda interval: interval.end_unix_ns > since_unix_ns, reversed(list(series.history))))
-    return _merged(newest) if newest else None
 
 
 def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
@@ -164,13 +162,13 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     labels = {"run_id": run.run_id}
     said = {"title": run.said("title"), "phase": run.said("phase"), "verdict": run.said("verdict")}
     yield ExposedSeries(RUN_INFO, {**labels, **said, "cause": run.judgement.cause, "outcome": run.outcome}, 1)
-    yield ExposedSeries(RUN_HOSTS, labels, run.hosts)
+    yield ExposedSeries(RUN_HOSTS, labels, len({epoch.host for epoch in run.epochs.values() if epoch.host}))
     for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
     missing, taken = (sum(getattr(epoch, name) for epoch in run.epochs.values()) for name in ("missing", "pushes"))
     if taken:
         yield ExposedSeries(RUN_MISSING_SHARE, labels, missing / (missing + taken))
-    measured, limits = run.measured_unix_ns, run.limits or RunLimits()
+    measured, limits = run.measured_unix_ns, run.limits
     if measured is not None:
         begin_ns, end_ns = measured
         sent = _grown(run, metric_names.FRAMES_SENT, begin_ns, end_ns)

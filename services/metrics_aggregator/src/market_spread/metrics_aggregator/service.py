@@ -8,8 +8,10 @@ import grpc.aio
 
 from market_spread.common.errors import UnavailableError, UsageError, WrongStateError
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.v1.metrics_pb2 import DESCRIPTOR, NoteRequest, NoteResponse, PushRequest, PushResponse
+from market_spread.v1.metrics_pb2 import DESCRIPTOR, NoteRequest, NoteResponse, PushResponse
 from market_spread.v1.metrics_pb2_grpc import MetricsServicer, add_MetricsServicer_to_server
+
+_STOPS = "the metrics-aggregator stops; keep what is not answered and send it again"
 
 
 class MetricsService(MetricsServicer):
@@ -25,7 +27,12 @@ class MetricsService(MetricsServicer):
     async def Push(self, request_iterator: object, context: Any) -> None:  # type: ignore[override]
         self._require_pushes()
         while (request := await self._read(context)) is not grpc.aio.EOF:
-            await context.write(self._answer(request))
+            answer = PushResponse(sequence=request.sequence)
+            try:
+                self._store.push(request)
+            except UsageError as error:
+                answer.refusal = str(error)
+            await context.write(answer)
 
     async def Note(self, request: NoteRequest, context: grpc.ServicerContext) -> NoteResponse:
         self._require_pushes()
@@ -44,33 +51,22 @@ class MetricsService(MetricsServicer):
         for stream in self._waiting:
             stream.cancel()
 
-    def _answer(self, request: PushRequest) -> PushResponse:
-        try:
-            self._store.push(request)
-        except UsageError as error:
-            return PushResponse(sequence=request.sequence, refusal=str(error))
-        return PushResponse(sequence=request.sequence)
-
     async def _read(self, context: Any) -> Any:
         """The stream's next push. UnavailableError, which tells its process to come again, if we end the stream."""
         stream = asyncio.current_task()
         assert stream is not None
         if self._ending:
-            raise _stops()
+            raise UnavailableError(_STOPS)
         self._waiting.add(stream)
         try:
             return await context.read()
         except asyncio.CancelledError as error:
             if not self._ending:
                 raise
-            raise _stops() from error
+            raise UnavailableError(_STOPS) from error
         finally:
             self._waiting.discard(stream)
 
     def _require_pushes(self) -> None:
         if not self._takes_pushes:
             raise WrongStateError("this metrics-aggregator shows finished runs and takes none; push to one that does")
-
-
-def _stops() -> UnavailableError:
-    return UnavailableError("the metrics-aggregator stops; keep what is not answered and send it again")

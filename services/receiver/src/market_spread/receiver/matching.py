@@ -19,6 +19,7 @@ UNMATCHED_AFTER_NS = 3_000_000_000
 _STAMPS = (READ_HEADER, EMITTED_HEADER)
 _NOBODY_S = b"answers no message: "
 
+# A record and when it was received, Unix microseconds.
 Receipt = tuple[Record, int]
 
 

@@ -22,7 +22,7 @@ from market_spread.common.wire.columns import Fields
 from market_spread.common.wire.layout import ALERT, BUCKETS_MAX, DECISION, OUTPUTS_OF_TOPIC, InvalidReason, Layout
 from market_spread.common.wire.ledger import LedgerColumns, encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
-from market_spread.receiver.matching import Matcher
+from market_spread.receiver.matching import Matcher, Receipt
 from market_spread.receiver.tally import UNREADABLE, AlertLatencies, DecisionTally, Place, RunPhase, Tally
 from market_spread.v1.control_pb2 import InvalidCount, Phase, ReceiverStatusResponse, StartReceivingRequest
 
@@ -32,8 +32,7 @@ _TEXT_CHARACTERS_MAX = 1024
 _REASONS = frozenset(reason.name.lower() for reason in InvalidReason)
 _LAYOUTS: Mapping[str, Layout] = {ALERTS: ALERT, DECISIONS: DECISION}
 
-# A record and when it was received, Unix microseconds; behind its partition where those of several are together.
-Receipt = tuple[Record, int]
+# A receipt behind its partition, where those of several are together.
 PlacedReceipt = tuple[int, Record, int]
 
 _log = logging.getLogger(__name__)

@@ -1,11 +1,11 @@
 """The web side: page, API (the runs, a run's data, what is new in it, a run as one file), what Prometheus scrapes."""
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from math import inf
-from typing import Any
+from operator import itemgetter
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,8 +19,8 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.telemetry.exposition import exposition
 from market_spread.common.telemetry.families import CONTENT_TYPE
-from market_spread.metrics_aggregator.http.archive import Archive, RunHead
-from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json
+from market_spread.metrics_aggregator.http.archive import Archive
+from market_spread.metrics_aggregator.http.run_json import NO_RUN, Range, RunCopy, copy_of, data_json, head_of
 from market_spread.metrics_aggregator.http.security import Hosts, guarded
 from market_spread.metrics_aggregator.http.updates import PING_S, EventResponse, Feeds, news, nothing_new
 from market_spread.metrics_aggregator.model.run import RunState
@@ -55,16 +55,13 @@ def web_app(
     async def metrics(_request: Request) -> Response:
         return Response(exposition(exposed_series(store, clock.unix_ns())), headers={"content-type": CONTENT_TYPE})
 
-    async def healthz(_request: Request) -> Response:
-        return PlainTextResponse("ok\n")
-
     api = _RunsApi(store, clock, feeds or Feeds(store, clock), archive, ping_s)
     app = Starlette(
         routes=[
             Route("/", page),
             Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
             Route("/metrics", metrics),
-            Route("/healthz", healthz),
+            Route("/healthz", PlainTextResponse("ok\n")),
             Route("/api/v1/runs", api.runs),
             Route("/api/v1/runs/{run_id}/data", api.data),
             Route("/api/v1/runs/{run_id}/events", api.events),
@@ -88,10 +85,9 @@ class _RunsApi:
     async def runs(self, _request: Request) -> Response:
         archived = await asyncio.to_thread(self.archive.heads) if self.archive is not None else []
         now = self.clock.unix_ns()
-        heads = {head.run_id: head for head in archived}
-        heads |= {run.run_id: RunHead.of(run, now) for run in self.store.runs()}
-        newest_first = sorted(heads.values(), key=lambda head: (head.begin_unix_ns, head.run_id), reverse=True)
-        return JSONResponse({"runs": [_head_view(head) for head in newest_first]})
+        heads = {head["run_id"]: head for head in (*archived, *(head_of(run, now) for run in self.store.runs()))}
+        newest_first = sorted(heads.values(), key=itemgetter("begin_unix_ms", "run_id"), reverse=True)
+        return JSONResponse({"runs": newest_first})
 
     async def data(self, request: Request) -> Response:
         within, points = _asked(request)
@@ -117,7 +113,7 @@ class _RunsApi:
             parts = nothing_new(partial(self._goes_on, run.run_id), self.feeds, ping_s=self.ping_s)
         else:
             feed = self.feeds.of(run)
-            parts = news(feed, self.feeds, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
+            parts = news(feed, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
         return EventResponse(parts, self.store.own)
 
     async def _goes_on(self, run_id: str) -> bool:
@@ -143,12 +139,6 @@ class _RunsApi:
         if run is None:
             raise HTTPException(404, f"there is no run {run_id!r}; /api/v1/runs lists those that there are")
         return run
-
-
-def _head_view(head: RunHead) -> dict[str, Any]:
-    view = asdict(head)
-    begin, end = view.pop("begin_unix_ns"), view.pop("end_unix_ns")
-    return {**view, "run_id": head.run_id or NO_RUN, "begin_unix_ms": begin / 1e6, "end_unix_ms": end / 1e6}
 
 
 def _asked(request: Request) -> tuple[Range, int]:

@@ -3,10 +3,12 @@
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from market_spread.common.clock import Clock
+from market_spread.metrics_aggregator.http.run_json import View, head_of
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
@@ -24,25 +26,6 @@ _LOOK_BYTES = 256 * 1024
 _State = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class RunHead:
-    """What a list of runs says of one. Times are Unix nanoseconds."""
-
-    run_id: str
-    begin_unix_ns: int
-    end_unix_ns: int
-    live: bool
-    phase: str
-    verdict: str
-    outcome: str
-    title: str
-
-    @staticmethod
-    def of(run: RunState, now_unix_ns: int) -> "RunHead":
-        when = run.begin_unix_ns, run.end_unix_ns, run.is_live(now_unix_ns)
-        return RunHead(run.run_id, *when, run.said("phase"), run.said("verdict"), run.outcome, run.said("title"))
-
-
 class Archive:
     """Finished runs below a folder, read only. Thread-safe: its methods take their time and are called in threads.
 
@@ -55,28 +38,17 @@ class Archive:
         self._clock = clock
         self._history_bytes_max = history_bytes_max
         self._opened: OrderedDict[str, tuple[_State, RunState]] = OrderedDict()
-        self._heads: dict[str, tuple[_State, RunHead]] = {}
         self._lock = threading.Lock()  # of what is held open
-        self._listing = threading.Lock()
         self._reading = threading.Lock()  # one log at a time: some are large, and need memory while they are read
 
-    def heads(self) -> list[RunHead]:
+    def heads(self) -> list[View]:
         """What there is, newest first by name, at most LISTED_MAX."""
-        with self._listing:
-            heads, folders = {}, list[Path]()
-            with suppress(OSError):
-                folders = sorted(self._folder.iterdir(), reverse=True)
-            for folder in folders:
-                state = _state(folder / FILE_NAME) if is_run_id(folder.name) else None
-                if state is not None:
-                    known = self._heads.get(folder.name)
-                    if known is None or known[0] != state:
-                        known = state, _look(folder / FILE_NAME, folder.name, state)
-                    heads[folder.name] = known
-                if len(heads) == LISTED_MAX:
-                    break
-            self._heads = heads
-            return [head for _, head in heads.values()]
+        folders = list[Path]()
+        with suppress(OSError):
+            folders = sorted(self._folder.iterdir(), reverse=True)
+        logs = ((folder.name, folder / FILE_NAME) for folder in folders if is_run_id(folder.name))
+        heads = (_look(path, run_id, state) for run_id, path in logs if (state := _state(path)) is not None)
+        return list(islice(heads, LISTED_MAX))
 
     def open(self, run_id: str) -> RunState | None:
         """The run as its log has it; None if there is none."""
@@ -122,7 +94,8 @@ def _state(path: Path) -> _State | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _look(path: Path, run_id: str, state: _State) -> RunHead:
+@lru_cache(maxsize=2 * LISTED_MAX)  # so that logs that have changed push out none that is listed
+def _look(path: Path, run_id: str, state: _State) -> View:
     """The head of a run from the two ends of its log. Who writes it now is another process, if anyone."""
     modified_ns, size = state
     run = RunState(run_id)
@@ -135,5 +108,6 @@ def _look(path: Path, run_id: str, state: _State) -> RunHead:
                     run.add_note(entry, 0)
                 elif entry is not None:
                     run.hear(entry.start_unix_ns, entry.end_unix_ns, 0)
-    head = RunHead.of(run, modified_ns)
-    return head if run.begin_unix_ns else replace(head, begin_unix_ns=modified_ns, end_unix_ns=modified_ns)
+    if not run.begin_unix_ns:
+        run.hear(modified_ns, modified_ns, 0)
+    return head_of(run, modified_ns)

@@ -57,16 +57,25 @@ class RunCopy:
     series: tuple[SeriesCopy, ...]
 
 
+def state_of(run: RunState, now_unix_ns: int) -> View:
+    """What the run is, does and came to."""
+    said = {"title": run.said("title"), "phase": run.said("phase"), "verdict": run.said("verdict")}
+    return {**said, "live": run.is_live(now_unix_ns)}
+
+
+def head_of(run: RunState, now_unix_ns: int) -> View:
+    """What a list of runs says of one."""
+    when = {"begin_unix_ms": _ms(run.begin_unix_ns), "end_unix_ms": _ms(run.end_unix_ns)}
+    return {"run_id": run.run_id or NO_RUN, **when, **state_of(run, now_unix_ns), "outcome": run.outcome}
+
+
 def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> RunCopy:
     """The run as it is now, with all its intervals."""
     metrics = {series_id.name: series_id.metric for series_id in run.series}
     head = {
         "format": FORMAT,
         "run_id": run.run_id or NO_RUN,
-        "title": run.said("title"),
-        "live": run.is_live(now_unix_ns),
-        "phase": run.said("phase"),
-        "verdict": run.said("verdict"),
+        **state_of(run, now_unix_ns),
         "tick": tick,
         "generated_unix_ms": _ms(now_unix_ns),
         "sources": sources_of(run.epochs.values()),

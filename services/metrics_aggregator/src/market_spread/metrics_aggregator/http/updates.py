@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.common.clock import Clock
-from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, total_of
+from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, state_of, total_of
 from market_spread.metrics_aggregator.model.events import note_key
 from market_spread.metrics_aggregator.model.run import News, RunState
 from market_spread.metrics_aggregator.model.store import Own, Store
@@ -50,9 +50,10 @@ class Feed:
         self.number = clock.unix_ns() // 1_000_000
         self.ring: deque[bytes] = deque()
         self._ring_bytes = 0
+        self.closed = False
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
-        self._state = (run.is_live(clock.unix_ns()), run.said("phase"))
+        self._state = state_of(run, clock.unix_ns())
         self._watched_ns = clock.monotonic_ns()
         run.news = News()
 
@@ -73,9 +74,8 @@ class Feed:
     def tick(self) -> None:
         """Encode what is new, if anything is, and wake the readers."""
         run, news = self.run, self.run.news
-        self._watched_ns = self._clock.monotonic_ns() if self._watchers else self._watched_ns
-        state = (run.is_live(self._clock.unix_ns()), run.said("phase"))
-        if not news and state == self._state:
+        state = state_of(run, self._clock.unix_ns())
+        if news in (None, News()) and state == self._state:
             return
         self._state, run.news = state, News()
         self.number += 1
@@ -87,8 +87,8 @@ class Feed:
         self._wake()
 
     def close(self) -> None:
-        """Collect no more news."""
-        self.run.news = None
+        """Collect no more news, and have the readers end."""
+        self.run.news, self.closed = None, True
         self._wake()
 
     def _wake(self) -> None:
@@ -96,18 +96,13 @@ class Feed:
         self.changed = asyncio.Event()
 
     def _view(self, news: News) -> dict[str, Any]:
-        run = self.run
-        live, phase = self._state
         return {
             "tick": self.number,
             "now_unix_ms": self._clock.unix_ns() / 1_000_000,
-            "live": live,
-            "phase": phase,
-            "verdict": run.said("verdict"),
-            "title": run.said("title"),
+            **self._state,
             "series": [
                 series_of(series_id, total_of(series), news.intervals[series_id])
-                for series_id, series in run.sorted_series()
+                for series_id, series in self.run.sorted_series()
                 if series_id in news.intervals
             ],
             "notes": notes_of(sorted(news.notes, key=note_key)),
@@ -134,14 +129,10 @@ class Feeds:
             feed = self._feeds[run.run_id] = Feed(run, self._store, self._clock)
         return feed
 
-    def is_current(self, feed: Feed) -> bool:
-        """Whether the feed goes on: its run is in memory, and nobody has ended the feeds."""
-        return not self.closed.is_set() and self._feeds.get(feed.run.run_id) is feed and self._holds(feed)
-
     def tick(self) -> None:
         """A tick of every feed; those that nobody watches end, and those whose runs were forgotten."""
         for run_id, feed in list(self._feeds.items()):
-            goes_on = feed.watched and self._holds(feed)
+            goes_on = feed.watched and self._store.run(run_id) is feed.run
             try:
                 if goes_on:
                     feed.tick()
@@ -157,9 +148,6 @@ class Feeds:
         for feed in self._feeds.values():
             feed.close()
 
-    def _holds(self, feed: Feed) -> bool:
-        return self._store.run(feed.run.run_id) is feed.run
-
 
 def sse(event: str, data: str, number: int | None = None) -> bytes:
     """A server-sent event. The data have no line break."""
@@ -171,8 +159,7 @@ class EventResponse(StreamingResponse):
     """Lasts until there are no more parts, or until the client goes or takes nothing any more."""
 
     def __init__(self, parts: Parts, own: Own) -> None:
-        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(parts, headers=headers, media_type="text/event-stream")
+        super().__init__(parts, headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
         self._parts = parts
         self._own = own
 
@@ -197,7 +184,7 @@ class EventResponse(StreamingResponse):
                 await super().stream_response(send_in_time)
 
 
-async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
+async def news(feed: Feed, *, seen: int, ping_s: float) -> Parts:
     """What is new in a run after the tick that the client has seen, until the feed ends.
 
     There is no queue of its own: the client has a place in the feed's ring. One that is BEHIND_MAX ticks behind, or
@@ -206,7 +193,7 @@ async def news(feed: Feed, feeds: Feeds, *, seen: int, ping_s: float) -> Parts:
     caught_up = False
     with feed.reader():
         yield _BEGIN
-        while feeds.is_current(feed):
+        while not feed.closed:
             changed, behind = feed.changed, feed.number - seen
             if not behind:
                 caught_up = True

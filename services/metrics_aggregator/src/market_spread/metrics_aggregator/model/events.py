@@ -1,6 +1,6 @@
 """What went on in a run: its title, its limits, its system, its phases, its verdict, events."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import PERCENTILES
@@ -14,11 +14,9 @@ FAILED_MAX = 100
 ROWS_MAX = 100
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
-KINDS = ("title", "limits", "system", "phase", "verdict", "event")
 
 NoteKind = Literal["title", "limits", "system", "phase", "verdict", "event"]
-
-
+KINDS = get_args(NoteKind)
 NoteKey = tuple[int, str, str]
 
 

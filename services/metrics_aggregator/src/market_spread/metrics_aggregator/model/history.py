@@ -9,7 +9,7 @@ histograms: a store holds them to its bound by coarser resolutions (`Resolution.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Generic
@@ -19,6 +19,7 @@ from market_spread.metrics_aggregator.model.intervals import Interval, bytes_of
 SECOND_NS = 1_000_000_000
 LEVEL_MAX = 8
 MIDDLE_WIDTH_NS = 10 * SECOND_NS
+_AGE_MAX_NS = 86_400 * SECOND_NS
 # What leaves the middle age leaves it together, so that it is merged once.
 _LEAVING_NS = 60 * SECOND_NS
 
@@ -27,30 +28,21 @@ _start = itemgetter(0)
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Up to which ages, nanoseconds, intervals stay as they came and are merged to `middle_width_ns`.
+    """Up to which ages, nanoseconds, intervals stay as they came and are merged to MIDDLE_WIDTH_NS.
 
-    Beyond they are merged to `coarse_width_ns`, up to the age of `coarse_ns`. Each level halves the first two ages and
-    doubles the last width.
+    Beyond they are merged to `coarse_width_ns`. Each level halves the ages and doubles that width.
     """
 
     level: int = 0
     fine_ns: int = 900 * SECOND_NS
     middle_ns: int = 10_800 * SECOND_NS
-    middle_width_ns: int = MIDDLE_WIDTH_NS
-    coarse_ns: int = 86_400 * SECOND_NS
     coarse_width_ns: int = 60 * SECOND_NS
 
     def coarser(self) -> "Resolution | None":
         """The next one; None if this is the last."""
         if self.level == LEVEL_MAX:
             return None
-        return replace(
-            self,
-            level=self.level + 1,
-            fine_ns=self.fine_ns // 2,
-            middle_ns=self.middle_ns // 2,
-            coarse_width_ns=2 * self.coarse_width_ns,
-        )
+        return Resolution(self.level + 1, self.fine_ns // 2, self.middle_ns // 2, 2 * self.coarse_width_ns)
 
 
 @dataclass(slots=True)
@@ -88,8 +80,8 @@ class History(Generic[Interval]):
             if newest_unix_ns < self._nothing_before:
                 return
         elif age_ns <= resolution.middle_ns:
-            self._put(self._middle, resolution.middle_width_ns, [interval])
-        elif age_ns <= resolution.coarse_ns:
+            self._put(self._middle, MIDDLE_WIDTH_NS, [interval])
+        elif age_ns <= _AGE_MAX_NS:
             self._put(self._coarse, resolution.coarse_width_ns, [interval])
         else:
             self.held.dropped += 1
@@ -97,15 +89,14 @@ class History(Generic[Interval]):
 
     def age(self, newest_unix_ns: int, resolution: Resolution) -> None:
         """Merge whole cells that have become old, and drop what is too old. Cheap if there is nothing to do."""
-        width_ns = resolution.middle_width_ns
-        for cell in self._leaving(self._fine, width_ns, newest_unix_ns - resolution.fine_ns):
-            self._put(self._middle, width_ns, self.sum_of(cell))
+        for cell in self._leaving(self._fine, MIDDLE_WIDTH_NS, newest_unix_ns - resolution.fine_ns):
+            self._put(self._middle, MIDDLE_WIDTH_NS, self.sum_of(cell))
         for cell in self._leaving(self._middle, _LEAVING_NS, newest_unix_ns - resolution.middle_ns):
             self._put(self._coarse, resolution.coarse_width_ns, cell)
-        while self._coarse and self._coarse[0].end_unix_ns < newest_unix_ns - resolution.coarse_ns:
+        while self._coarse and self._coarse[0].end_unix_ns < newest_unix_ns - _AGE_MAX_NS:
             self._drop_first(self._coarse)
         self._nothing_before = min(
-            _cell_end(self._fine, width_ns) + resolution.fine_ns,
+            _cell_end(self._fine, MIDDLE_WIDTH_NS) + resolution.fine_ns,
             _cell_end(self._middle or self._fine, _LEAVING_NS) + resolution.middle_ns,
         )
 

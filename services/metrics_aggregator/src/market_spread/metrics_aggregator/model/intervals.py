@@ -61,18 +61,11 @@ def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterv
 
 def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramInterval:
     """One interval with all values of these; what their buckets add up to is encoded already."""
-    filled = [interval for interval in intervals if interval.count]
-    return HistogramInterval(
-        min(interval.start_unix_ns for interval in intervals),
-        max(interval.end_unix_ns for interval in intervals),
-        sum(interval.count for interval in intervals),
-        sum(interval.sum_us for interval in intervals),
-        min((interval.min_us for interval in filled), default=0),
-        max((interval.max_us for interval in filled), default=0),
-        sum(interval.overflow for interval in intervals),
-        sum(interval.negative for interval in intervals),
-        encoded,
-    )
+    starts, ends, counts, sums_us, _, _, overflows, negatives, _ = zip(*intervals, strict=True)
+    least_us = min((interval.min_us for interval in intervals if interval.count), default=0)
+    most_us = max(interval.max_us for interval in intervals)
+    exact = sum(counts), sum(sums_us), least_us, most_us, sum(overflows), sum(negatives)
+    return HistogramInterval(min(starts), max(ends), *exact, encoded)
 
 
 def summed(points: Sequence[Point]) -> Point:

@@ -32,7 +32,6 @@ class Epoch:
     """
 
     source: str
-    run_id: str
     epoch_unix_ns: int
     sequence: int = 0
     end_unix_ns: int = 0
@@ -63,9 +62,6 @@ class News:
     epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
     notes: list[NoteRequest] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.intervals or self.epochs or self.notes)
-
 
 class RunState:
     """One run. Not thread-safe: it belongs to the loop of its store."""
@@ -81,7 +77,7 @@ class RunState:
         self.heard_unix_ns = 0
         self.held = HistoryUsage()
         self.news: News | None = None
-        self._noted: set[NoteKey] = set()
+        self.noted: set[NoteKey] = set()
 
     def said(self, kind: NoteKind) -> str:
         """The run's title, its phase or its verdict, as its controller said it last; empty if it did not."""
@@ -93,9 +89,9 @@ class RunState:
         return self.judgement.outcome or self.said("verdict")
 
     @property
-    def limits(self) -> RunLimits | None:
-        """What the run is judged by; None if nobody has said it."""
-        return note.limits if (note := self._newest_note("limits")) else None
+    def limits(self) -> RunLimits:
+        """What the run is judged by, as far as anybody has said it."""
+        return note.limits if (note := self._newest_note("limits")) else RunLimits()
 
     @property
     def judgement(self) -> Judgement:
@@ -111,21 +107,16 @@ class RunState:
             return None
         return phases[at].unix_ns, phases[at + 1].unix_ns if at + 1 < len(phases) else None
 
-    @property
-    def hosts(self) -> int:
-        """On how many hosts its sources are known to be; each has a clock of its own."""
-        return len({epoch.host for epoch in self.epochs.values() if epoch.host})
-
     def is_live(self, now_unix_ns: int) -> bool:
         """Whether anything more is to be expected: it has no verdict, and something came in the last 30 s."""
         return not self.said("verdict") and now_unix_ns - self.heard_unix_ns < _LIVE_NS
 
-    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> Epoch:
+    def merge(self, measured: Measured, request: PushRequest, now_unix_ns: int) -> None:
         """Add a push that has been checked, and was not merged before."""
         key = (request.source, request.epoch_unix_ns)
         epoch = self.epochs.get(key)
         if epoch is None:
-            epoch = self.epochs[key] = Epoch(request.source, self.run_id, request.epoch_unix_ns)
+            epoch = self.epochs[key] = Epoch(request.source, request.epoch_unix_ns)
         start, end = request.start_unix_ns, request.end_unix_ns
         self.hear(start, end, now_unix_ns)
         newest = min(self.end_unix_ns, now_unix_ns + _AHEAD_NS)
@@ -150,32 +141,24 @@ class RunState:
                 series.history.age(newest, self.resolution)
         if self.news is not None:
             self.news.epochs[key] = epoch
-        return epoch
-
-    def has_note(self, note: NoteRequest) -> bool:
-        return note_key(note) in self._noted
 
     def add_note(self, note: NoteRequest, now_unix_ns: int) -> None:
         """Keep a note that was not taken before."""
         self.hear(note.unix_ns, note.unix_ns, now_unix_ns)
-        self._noted.add(note_key(note))
+        self.noted.add(note_key(note))
         insort(self.notes, note, key=note_key)
         if self.news is not None:
             self.news.notes.append(note)
 
-    def coarsen(self) -> bool:
-        """Go over to the next coarser resolution; False if this is the coarsest."""
+    def shrink(self) -> None:
+        """Go over to the next coarser resolution; from the coarsest on, forget the oldest interval of each series."""
         coarser = self.resolution.coarser()
-        if coarser is None:
-            return False
-        self.resolution = coarser
+        self.resolution = coarser or self.resolution
         for series in self.series.values():
-            series.history.coarsen(self.end_unix_ns, coarser)
-        return True
-
-    def drop_oldest(self) -> None:
-        for series in self.series.values():
-            series.history.drop_oldest()
+            if coarser is None:
+                series.history.drop_oldest()
+            else:
+                series.history.coarsen(self.end_unix_ns, coarser)
 
     def sorted_series(self) -> Iterator[tuple[SeriesId, Series]]:
         """Every series, in order of name, source and labels."""

@@ -5,7 +5,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.documents import write_all
@@ -19,14 +18,6 @@ OPEN_MAX = 16
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class _Open:
-    """A log that is written to; size: bytes up to the end of its last whole block."""
-
-    descriptor: int
-    size: int
-
-
 class RunFiles:
     """The logs below a folder; at most OPEN_MAX of them are open for writing. Not thread-safe but for `read`.
 
@@ -37,7 +28,7 @@ class RunFiles:
     def __init__(self, folder: Path) -> None:
         """The folder need not exist."""
         self.folder = folder
-        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._open: OrderedDict[str, int] = OrderedDict()  # descriptors
         self.damaged = 0
 
     def path(self, run_id: str) -> Path:
@@ -48,19 +39,19 @@ class RunFiles:
         """Write a push or a note down whole. UnavailableError if it cannot be; then nothing of it stays."""
         try:
             log = self._log(run_id)
-            if not log.size:
-                block = hlog.header(begin_unix_ns) + block
+            whole_bytes = os.fstat(log).st_size
             try:
-                write_all(log.descriptor, block)
+                write_all(log, block if whole_bytes else hlog.header(begin_unix_ns) + block)
             except OSError:
-                self._close(run_id, cut=True)
+                with suppress(OSError):
+                    os.ftruncate(log, whole_bytes)
+                self._close(run_id)
                 raise
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise UnavailableError(
                 f"{self.path(run_id)} cannot be written: {reason}; the push is to be kept and sent again"
             ) from error
-        log.size += len(block)
 
     def entries(self, run_id: str) -> Iterator[Entry]:
         """All that is written down of a run, oldest first. UnavailableError if it cannot be read.
@@ -88,7 +79,7 @@ class RunFiles:
         for run_id in list(self._open):
             self._close(run_id)
 
-    def _log(self, run_id: str) -> _Open:
+    def _log(self, run_id: str) -> int:
         log = self._open.get(run_id)
         if log is None:
             while len(self._open) >= OPEN_MAX:
@@ -97,21 +88,14 @@ class RunFiles:
         self._open.move_to_end(run_id)
         return log
 
-    def _close(self, run_id: str, *, cut: bool = False) -> None:
-        log = self._open.pop(run_id)
+    def _close(self, run_id: str) -> None:
         with suppress(OSError):
-            if cut:
-                os.ftruncate(log.descriptor, log.size)
-        with suppress(OSError):
-            os.close(log.descriptor)
+            os.close(self._open.pop(run_id))
 
 
 def read(path: Path, reading: Reading) -> Iterator[Entry]:
     """All that a log holds; nothing if there is none."""
-    for block in _blocks(path, reading):
-        entry = hlog.decode(block)
-        if entry is not None:
-            yield entry
+    return filter(None, map(hlog.decode, _blocks(path, reading)))
 
 
 def _blocks(path: Path, reading: Reading) -> Iterator[list[bytes]]:
@@ -119,7 +103,7 @@ def _blocks(path: Path, reading: Reading) -> Iterator[list[bytes]]:
         yield from hlog.whole_blocks(iter(lambda: file.readline(_LINE_BYTES_MAX), b""), reading)
 
 
-def _open(path: Path) -> _Open:
+def _open(path: Path) -> int:
     """The log, open for appending, locked, its torn tail cut off. OSError if that cannot be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -129,10 +113,9 @@ def _open(path: Path) -> _Open:
         for _ in _blocks(path, reading):
             pass
         os.ftruncate(descriptor, reading.whole)
-    except BlockingIOError as error:
+    except OSError as error:
         os.close(descriptor)
-        raise BlockingIOError(error.errno, "another metrics-aggregator writes it") from error
-    except OSError:
-        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise BlockingIOError(error.errno, "another metrics-aggregator writes it") from error
         raise
-    return _Open(descriptor, reading.whole)
+    return descriptor

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
-import psutil
-
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model import hlog
-from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note
+from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note, note_key
 from market_spread.metrics_aggregator.model.push_validation import check_envelope, read_push
-from market_spread.metrics_aggregator.model.run import Epoch, RunState
+from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
@@ -33,10 +31,6 @@ class Own:
         self.lag_newest_ns = 0
         self.push_failures = 0
         self.clients = 0
-
-    @property
-    def memory_bytes(self) -> int:
-        return int(psutil.Process().memory_info().rss)
 
 
 class Store:
@@ -76,11 +70,6 @@ class Store:
     def history_bytes(self) -> int:
         return sum(run.held.bytes for run in self._runs.values())
 
-    @property
-    def history_dropped(self) -> int:
-        """Intervals that were too old for the history, or made room in it."""
-        return sum(run.held.dropped for run in self._runs.values())
-
     def runs(self) -> list[RunState]:
         return list(self._runs.values())
 
@@ -92,28 +81,22 @@ class Store:
         found = [item for run in self._runs.values() for item in run.series.items()]
         yield from sorted(found, key=lambda item: (item[0].name, item[0].run_id, item[0].source, item[0].labels))
 
-    def epochs(self) -> list[Epoch]:
-        """Every epoch of every source, oldest first."""
-        found = [epoch for run in self._runs.values() for epoch in run.epochs.values()]
-        return sorted(found, key=lambda epoch: (epoch.epoch_unix_ns, epoch.source))
-
-    def push(self, request: PushRequest) -> int:
-        """Write down and merge the push, unless it was merged before; the highest sequence of its source and epoch.
+    def push(self, request: PushRequest) -> None:
+        """Write down and merge the push, unless it was merged before.
 
         A push below that sequence counts as merged before: the pushes of a source come in order. UsageError if anything
         in it is wrong, UnavailableError if it cannot be written down; then nothing of it is merged.
         """
         begin_ns = self._clock.monotonic_ns()
-        sequence = self._take(request)
+        self._take(request)
         self.own.push.record_few([(self._clock.monotonic_ns() - begin_ns) // 1000])
-        return sequence
 
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
         try:
             check_note(request)
             run = self.restore(request.run_id)
-            if run.has_note(request):
+            if note_key(request) in run.noted:
                 return
             if len(run.notes) >= NOTES_MAX:
                 raise UsageError(f"the run {run.run_id!r} has {NOTES_MAX} notes and takes no more")
@@ -137,14 +120,14 @@ class Store:
                 self._read_back(run, self._log)
         return run
 
-    def _take(self, request: PushRequest) -> int:
+    def _take(self, request: PushRequest) -> None:
         try:
             check_envelope(request)
             run = self.restore(request.run_id)
             known = run.epochs.get((request.source, request.epoch_unix_ns))
             if known is not None and request.sequence <= known.sequence:
                 known.duplicates += 1
-                return known.sequence
+                return
             measured = read_push(request)
             new_series = len(measured.ids.difference(run.series))
             if (needed := len(run.series) + new_series) > self._series_max:
@@ -164,10 +147,9 @@ class Store:
         self.own.lag_newest_ns = now_unix_ns - request.end_unix_ns
         self.own.lag.record_few([self.own.lag_newest_ns // 1000])
         self._keep(run, new_series)
-        epoch = run.merge(measured, request, now_unix_ns)
+        run.merge(measured, request, now_unix_ns)
         self._bound_history(run)
         self.own.merge.record_few([(self._clock.monotonic_ns() - merge_ns) // 1000])
-        return epoch.sequence
 
     def _read_back(self, run: RunState, log: RunFiles) -> None:
         for entry in log.entries(run.run_id):
@@ -206,9 +188,7 @@ class Store:
         self._runs[run.run_id] = run
 
     def _bound_history(self, taking: RunState) -> None:
-        """Make the largest history coarser, as often as it takes. `taking` may not be among the runs yet."""
+        """Shrink the largest history, as often as it takes. `taking` may not be among the runs yet."""
         runs = [taking, *(run for run in self._runs.values() if run is not taking)]
         while sum(run.held.bytes for run in runs) > self.history_bytes_max:
-            largest = max(runs, key=lambda run: run.held.bytes)
-            if not largest.coarsen():
-                largest.drop_oldest()
+            max(runs, key=lambda run: run.held.bytes).shrink()

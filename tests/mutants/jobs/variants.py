@@ -149,7 +149,7 @@ def _as_of_join(pipeline: Any, state: Any, records: Mapping[str, DataFrame]) -> 
     return leaves.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _output(output: DataFrame, sinks: Sequence[Any], topics: Mapping[str, str]) -> DataFrame:
+def _output(output: DataFrame, pipeline: Any, topics: Mapping[str, str]) -> DataFrame:
     """An alert for each variant that rejects the order. The rig sends nothing malformed, so there are no reports."""
     said = [_said(topics["alerts"], rejected, [F.col(name) for name in _RIGHT])]
     for variant in _tried():
@@ -163,7 +163,7 @@ def _output(output: DataFrame, sinks: Sequence[Any], topics: Mapping[str, str]) 
     stamped = output.where(rows.is_good()).withColumn("emitted_us", wall_clock_us())
     opened = stamped.select(*own, "emitted_us", F.explode(F.array(*said)).alias("said")).where("said is not null")
     made = opened.select(*own, "emitted_us", "said.*")
-    record = rows._record(sinks[0], topics)
+    record = rows._record(pipeline.sinks[0], topics)
     return made.select(F.col("to").alias("topic"), record["key"].alias("key"), record["value"].alias("value"))
 
 

@@ -92,5 +92,5 @@ def test_a_void_run_says_nothing() -> None:
 
 
 def test_a_percentile_that_the_run_cannot_have_is_said() -> None:
-    with pytest.raises(UsageError, match=r"--slo p99.9: run run-0 has too few alerts for it; make the runs longer"):
+    with pytest.raises(UsageError, match=r"--slo p99.9: run run-0 has too few samples for it; make the runs longer"):
         judge(1_000, run(0, achieved=GOOD), Objectives(p99_9_ms=50.0))

@@ -33,7 +33,7 @@ _IN_PICTURE = ("p50", "p99", "p99.9")
 
 
 def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
-    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few alerts tell of one."""
+    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few samples tell of one."""
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Trial(rate, outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
@@ -41,7 +41,7 @@ def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
     for each in evidence:
         if each.holds is None and each.unit == "ms":
             raise UsageError(
-                f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few alerts for it; "
+                f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few samples for it; "
                 "make the runs longer with -- --duration, or have more probes in the workload"
             )
     broken = (Trial(rate, RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False)

@@ -182,20 +182,15 @@ class KafkaBroker:
 
     def write(self, values: Mapping[str, Sequence[bytes]], *, within_s: float) -> None:
         """Write every value of a topic as a record of its partition 0. RunVoidError if one is not there in time."""
-        lost: list[Exception] = []
-
-        def done(_offset: int, error: Exception | None) -> None:
-            if error is not None:
-                lost.append(error)
-
+        errors: list[Exception | None] = []
         producer = self.producer()
         try:
             for topic, of_topic in values.items():
                 for value in of_topic:
-                    producer.send(topic, 0, value, (), done)
+                    producer.send(topic, 0, value, (), lambda _offset, error: errors.append(error))
         finally:
             producer.close(within_s)
-        if lost:
+        if lost := [error for error in errors if error is not None]:
             raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
 
     def check_reachable(self) -> None:

@@ -268,10 +268,8 @@ class KafkaBroker:
                     by_name.setdefault(name, dict.fromkeys(brokers, ""))[str(broker)] = str(data["value"])
         result: dict[str, str] = {}
         for name, of_broker in sorted(by_name.items()):
-            if len(set(of_broker.values())) == 1:
-                result[name] = of_broker[brokers[0]]
-            else:
-                result |= {f"{broker}.{name}": value for broker, value in sorted(of_broker.items())}
+            differ = len(set(of_broker.values())) > 1
+            result |= {f"{broker}.{name}" if differ else name: value for broker, value in sorted(of_broker.items())}
         return result
 
     @contextmanager

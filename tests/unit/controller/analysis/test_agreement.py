@@ -135,7 +135,7 @@ def _next_offset(observed: Observed) -> None:
 def _decided(observed: Observed) -> None:
     observed.received.decisions = 1_000
     observed.decisions = DecisionJudgement(
-        orders=1_000, decided=990, accepted=600, missing=10, unknown=1, duplicated=0, wrong=0, stale=0, delay_us=0,
+        orders=1_000, decided=990, accepted=600, missing=10, unknown=1, duplicated=0, wrong=0, stale=0,
         duplicates_allowed=False, sentences={},
     )  # fmt: skip
 

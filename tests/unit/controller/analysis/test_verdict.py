@@ -1605,9 +1605,7 @@ def test_every_latency_whose_samples_have_times_has_intervals(plan: RunPlan, obs
 def decisions(**faults: int) -> DecisionJudgement:
     """What was found of 100 orders' decisions."""
     counts = dict.fromkeys(("missing", "unknown", "duplicated", "wrong", "stale"), 0) | faults
-    return DecisionJudgement(
-        orders=100, decided=98, accepted=90, delay_us=7_000, duplicates_allowed=False, sentences={}, **counts
-    )
+    return DecisionJudgement(orders=100, decided=98, accepted=90, duplicates_allowed=False, sentences={}, **counts)
 
 
 @pytest.mark.parametrize(

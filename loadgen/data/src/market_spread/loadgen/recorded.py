@@ -3,7 +3,7 @@
 import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
@@ -61,15 +61,14 @@ class Recorded(Profile):
     def between(self, begin_s: float, end_s: float, inputs: tuple[InputKeys, ...]) -> "Recorded":
         """The same, of this part of the window alone. UsageError if that has no message; end_s: 0 is the window's."""
         end_s = end_s or _end_s(self, inputs)
-        part = Recorded(self.speed, self.since, self.until, begin_s, end_s)
-        offsets_ns = Times(part, inputs).all_ns
-        if end_s <= begin_s or not len(offsets_ns):
+        part = replace(self, begin_s=begin_s, end_s=end_s)
+        times = Times(part, inputs)
+        if end_s <= begin_s or not times.total():
             raise UsageError(
                 f"the recording has no message from {begin_s:g} s to {end_s:g} s of its window, at the speed "
                 f"{self.speed:g}; change the window, the speed or warm_up.duration_s"
             )
-        peak = int(np.bincount(offsets_ns // NS_PER_S).max())
-        return Recorded(self.speed, self.since, self.until, begin_s, end_s, len(offsets_ns), peak)
+        return replace(part, messages=times.total(), peak_per_s=times.highest_per_s)
 
 
 class Times(Profile):

@@ -30,8 +30,8 @@ class DecisionJudgement:
     first decision accepts. missing: orders without a decision. unknown: decisions of orders that the input does not
     have. duplicated: decisions after an order's first. wrong: decisions that say something else of their order or their
     quote than the input, whose verdict is not the rule's on that quote, or that disagree with the alerts. stale:
-    decisions on a quote, or on none, that was replaced before the order can have met it. delay_us: the longest delay
-    that was seen, or the one that was given. sentences: of each kind the first ten, readable.
+    decisions on a quote, or on none, that was replaced before the order can have met it. sentences: of each kind the
+    first ten, readable.
     """
 
     orders: int
@@ -42,7 +42,6 @@ class DecisionJudgement:
     duplicated: int
     wrong: int
     stale: int
-    delay_us: int
     duplicates_allowed: bool
     sentences: Mapping[str, tuple[str, ...]]
 
@@ -118,7 +117,6 @@ class DecisionJudge(InputJudge):
             orders=self._orders,
             decided=self._decided,
             accepted=int((first & self._known & (decisions.verdict == ord(ACCEPTED))).sum()),
-            delay_us=self._delays.longest_us,
             duplicates_allowed=self._duplicates_allowed,
             sentences={kind: tuple(said) for kind, said in sentences.items()},
             **counts,

@@ -99,12 +99,14 @@ class JarCache:
 
 def _retrieve(jars: list[Jar], java: Java, folder: Path, name: str) -> None:
     """Into the folder, by an Ivy whose own files there have this name."""
+    if not (ivy := sorted((spark_home() / "jars").glob("ivy-*.jar"))):
+        raise UsageError(f"there is no Ivy in {spark_home() / 'jars'}; install again with: make setup")
     module, log, ivy_cache = folder / f"{name}.xml", folder / f"{name}.log", folder / name
     module.write_text(_ivy_module(jars))
     pattern = folder / "[organisation]+[artifact]-[revision].[ext]"
     with log.open("w") as output:
         ended = subprocess.run(
-            [java.executable, "-jar", _ivy_jar(), "-cache", ivy_cache, "-ivy", module, "-retrieve", pattern],
+            [java.executable, "-jar", ivy[-1], "-cache", ivy_cache, "-ivy", module, "-retrieve", pattern],
             stdout=output, stderr=subprocess.STDOUT, timeout=FETCH_TIMEOUT_S, check=False,
         )  # fmt: skip
     if ended.returncode:
@@ -126,13 +128,6 @@ def _ivy_module(jars: list[Jar]) -> str:
         '<configurations><conf name="default"/></configurations>'
         f"<dependencies>{dependencies}</dependencies></ivy-module>"
     )
-
-
-def _ivy_jar() -> Path:
-    found = sorted((spark_home() / "jars").glob("ivy-*.jar"))
-    if not found:
-        raise UsageError(f"there is no Ivy in {spark_home() / 'jars'}; install again with: make setup")
-    return found[-1]
 
 
 def main(group: str, folder: str) -> None:

@@ -182,20 +182,15 @@ class KafkaBroker:
 
     def write(self, values: Mapping[str, Sequence[bytes]], *, within_s: float) -> None:
         """Write every value of a topic as a record of its partition 0. RunVoidError if one is not there in time."""
-        lost: list[Exception] = []
-
-        def done(_offset: int, error: Exception | None) -> None:
-            if error is not None:
-                lost.append(error)
-
+        errors: list[Exception | None] = []
         producer = self.producer()
         try:
             for topic, of_topic in values.items():
                 for value in of_topic:
-                    producer.send(topic, 0, value, (), done)
+                    producer.send(topic, 0, value, (), lambda _offset, error: errors.append(error))
         finally:
             producer.close(within_s)
-        if lost:
+        if lost := [error for error in errors if error is not None]:
             raise RunVoidError(f"{len(lost)} messages did not reach the broker: {lost[0]}")
 
     def check_reachable(self) -> None:
@@ -273,10 +268,8 @@ class KafkaBroker:
                     by_name.setdefault(name, dict.fromkeys(brokers, ""))[str(broker)] = str(data["value"])
         result: dict[str, str] = {}
         for name, of_broker in sorted(by_name.items()):
-            if len(set(of_broker.values())) == 1:
-                result[name] = of_broker[brokers[0]]
-            else:
-                result |= {f"{broker}.{name}": value for broker, value in sorted(of_broker.items())}
+            differ = len(set(of_broker.values())) > 1
+            result |= {f"{broker}.{name}" if differ else name: value for broker, value in sorted(of_broker.items())}
         return result
 
     @contextmanager

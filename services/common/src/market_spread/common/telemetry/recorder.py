@@ -145,10 +145,7 @@ class Recorder:
             return self._numbers.setdefault(key, NumberHandle(self._lock, kind))
 
     def _put_aside(self) -> None:
-        if (cut := self._cut()) is not None:
-            self._cut_before.append(cut)
-
-    def _cut(self) -> _Cut | None:
+        """Cut the interval here, and keep what was measured in it; nothing if nothing was."""
         now = self._clock.unix_ns()
         # A clock that was stepped back must not make an interval that ends before it starts.
         start = min(self._interval_start_unix_ns, now)
@@ -156,7 +153,7 @@ class Recorder:
         histograms = [(key, each._take()) for key, each in self._histograms.items() if each._values.count]
         numbers = [(key, each._kind, each._value) for key, each in self._numbers.items() if each._value is not None]
         if not histograms and not any(number._changed for number in self._numbers.values()):
-            return None
+            return
         for number in self._numbers.values():
             number._changed = False
         self._sequence += 1
@@ -168,7 +165,7 @@ class Recorder:
             end_unix_ns=now,
             run_id=self._run_id,
         )
-        return push, histograms, numbers
+        self._cut_before.append((push, histograms, numbers))
 
 
 def interval_histogram(metric: Metric, values: HdrCounts, **labels: str | int) -> IntervalHistogram:

@@ -107,13 +107,8 @@ def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
 
 
 def _get(fields: Fields, field: Field) -> npt.NDArray[np.generic]:
+    if field.is_number:
+        return fields.number(field.name)
     offset = fields.layout.offset(field.name)
-    match field.kind:
-        case Kind.LETTER:
-            return fields.rows[:, offset].copy()
-        case Kind.TEXT:
-            cells = fields.rows[:, offset : offset + field.width]
-            return np.ascontiguousarray(cells).view(f"S{field.width}").reshape(-1)
-        case Kind.DIGITS | Kind.INTEGER | Kind.SIGNED:
-            return fields.number(field.name)
-    assert_never(field.kind)
+    cells = np.ascontiguousarray(fields.rows[:, offset : offset + field.width])
+    return cells.reshape(-1) if field.kind is Kind.LETTER else cells.view(f"S{field.width}").reshape(-1)

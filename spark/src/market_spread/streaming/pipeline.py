@@ -48,8 +48,8 @@ class Source:
 
     messages: a layout, of which a record holds one or more messages (a *frame*), or text, JSON or CSV, one per record.
     time: the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages
-    of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by`. For an as-of
-    join, all messages of a key are in one partition, which has the same number in every topic.
+    of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by` and
+    `numbered_by`. For an as-of join, all messages of a key are in one partition, which has the same number everywhere.
     """
 
     name: str

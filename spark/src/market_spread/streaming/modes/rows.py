@@ -88,7 +88,7 @@ def branch_rows(
 
 
 def _with_valid_texts(source: Source, rows: DataFrame) -> DataFrame:
-    """Bytes that are no UTF-8 would end a query whose Python gets them; what Python does not get is alike."""
+    """Bytes that are not valid UTF-8 would end a query whose Python gets them; what Python does not get is alike."""
     fields = source.messages.fields[1:] if isinstance(source.messages, Layout) else ()
     bad = (~F.is_valid_utf8(field.name) for field in fields if field.kind is Kind.TEXT)
     return refused(rows, reduce(Column.__or__, bad, F.lit(False)), InvalidReason.UNREADABLE_FIELD)

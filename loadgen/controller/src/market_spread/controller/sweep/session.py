@@ -33,7 +33,7 @@ _IN_PICTURE = ("p50", "p99", "p99.9")
 
 
 def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
-    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few samples tell of one."""
+    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few samples tell one."""
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Trial(rate, outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")

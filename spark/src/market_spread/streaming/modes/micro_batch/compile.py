@@ -122,7 +122,7 @@ def _without_nan(column: "pd.Series[Any]") -> Array:
 def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     """The rows with 0 and "" for nulls in these fields, and for whatever a malformed row has there.
 
-    pandas would turn integers with nulls into floats, and stop at bytes that are no UTF-8.
+    pandas would turn integers with nulls into floats, and stop at bytes that are not valid UTF-8.
     """
     empty: dict[type[DataType], Column] = {StringType: F.lit(""), BinaryType: F.lit(b"")}
     fields = {

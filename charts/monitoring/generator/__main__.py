@@ -6,11 +6,9 @@ With a folder, all of it goes there instead: dashboards/*.json, metrics.md, work
 import argparse
 from pathlib import Path
 
+import references
 import yaml
-from environment_reference import environment_reference
 from grafana import to_json
-from metrics_reference import metrics_reference
-from workload_reference import workload_reference
 
 _MONITORING = Path(__file__).parents[1]
 
@@ -23,14 +21,14 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="a folder for all of it, instead of where it belongs")
     into: Path | None = parser.parse_args().into
     dashboards = into / "dashboards" if into else _MONITORING / "dashboards"
-    references = into or _MONITORING.parents[1] / "docs"
+    docs = into or _MONITORING.parents[1] / "docs"
     dashboards.mkdir(parents=True, exist_ok=True)
     for board in sorted(Path(__file__).with_name("boards").glob("*.yaml")):
         (dashboards / f"{board.stem}.json").write_text(to_json(board))
     foreign = yaml.safe_load((_MONITORING / "foreign_metrics.yaml").read_text())
-    (references / "metrics.md").write_text(metrics_reference(foreign))
-    (references / "workloads.md").write_text(workload_reference())
-    (references / "environment.md").write_text(environment_reference())
+    (docs / "metrics.md").write_text(references.metrics(foreign))
+    (docs / "workloads.md").write_text(references.workloads())
+    (docs / "environment.md").write_text(references.environment())
 
 
 if __name__ == "__main__":

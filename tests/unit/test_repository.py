@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from hashlib import sha256
-from importlib.metadata import packages_distributions
+from importlib.metadata import files, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,12 @@ def test_distributions_agree_on_their_version_and_python(path: Path) -> None:
     assert SpecifierSet(metadata["requires-python"]) == SpecifierSet(">=3.11")
 
 
+def having(module: str, distributions: Iterable[str]) -> set[str]:
+    """Those of the distributions of a namespace package that have the module."""
+    start = module.replace(".", "/")
+    return {each for each in distributions if any(str(file).startswith(start) for file in files(each) or ())}
+
+
 def imported_by(path: Path) -> set[str]:
     """The distributions, ours and others, whose modules those of a distribution's folder import."""
     modules = {
@@ -185,7 +192,8 @@ def imported_by(path: Path) -> set[str]:
                 if top == "market_spread":
                     found.add(modules[".".join(name.split(".")[:2])])
                 elif top not in sys.stdlib_module_names:
-                    found |= {canonicalize_name(each) for each in installed[top]}
+                    whose = installed[top] if len(installed[top]) == 1 else having(name, installed[top])
+                    found |= {canonicalize_name(each) for each in whose}
     return found
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from google.protobuf.message import Message
 from pyspark.sql import functions as F
 
 from market_spread.common.config import pyspark_without_jvm
@@ -85,11 +84,11 @@ def _check(name: str, function: Function, fields: Names) -> None:
         raise PipelineError(f"{where}{name!r} reads the field {missing[0]!r}; the rows have {', '.join(fields)}{hint}")
 
 
-def _fields_in(plan: Message) -> Iterator[str]:
+def _fields_in(plan: Any) -> Iterator[str]:
     """The fields that an expression of Spark Connect reads, of a structure's the structure."""
     for descriptor, value in plan.ListFields():
         if descriptor.name == "unparsed_identifier":
             yield value.partition(".")[0].strip("`")
         elif descriptor.message_type:
-            for each in [value] if isinstance(value, Message) else value:
+            for each in [value] if hasattr(value, "ListFields") else value:
                 yield from _fields_in(each)

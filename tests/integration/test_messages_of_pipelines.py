@@ -11,9 +11,11 @@ from pyspark.sql import functions as F
 
 from market_spread.streaming import (
     Csv,
+    Deduplicate,
     Field,
     Filter,
     FlatMap,
+    IntervalJoin,
     Json,
     Kind,
     Layout,
@@ -23,9 +25,11 @@ from market_spread.streaming import (
     RangeWindow,
     Row,
     RunningTotal,
+    SessionWindow,
     Sink,
     Source,
     StatefulMap,
+    Stream,
     Text,
 )
 from market_spread.streaming.testing import run
@@ -182,6 +186,19 @@ def word(number: int):  # type: ignore[no-untyped-def]
     return cut
 
 
+def timed(source: str) -> Stream:
+    """Lines such as `a 10`: a name, and a time in seconds."""
+    cut = Map("cut " + source, {"name": word(0), "at_us": lambda row: word(1)(row).try_cast("bigint") * 1_000_000})
+    return Source(source, Text()).to(cut).timed_by("at_us")
+
+
+def seconds(end: str):  # type: ignore[no-untyped-def]
+    return lambda row: (row[f"window_{end}_us"] / 1_000_000).cast("bigint")
+
+
+TIMED = timed("lines")
+
+
 class TestInMicroBatchMode:
     def test_texts_have_windows_of_the_time_that_a_step_makes(self) -> None:
         cut = Map("cut", {"name": word(0), "at_us": lambda row: word(1)(row).try_cast("bigint") * 1_000_000})
@@ -193,6 +210,43 @@ class TestInMicroBatchMode:
 
         assert sorted(found["counts"]) == [b"a 1", b"a 2"]
         assert reasons(found["invalid"]) == [("missing_value", 2)]
+
+    def test_sessions_end_where_a_key_pauses(self) -> None:
+        window = SessionWindow("visit", gap_s=10, late_s=5, aggregates={"n": lambda _: F.count("*")})
+        visits = TIMED.key_by("name").to(window).to(Map("s", {"begin": seconds("start"), "end": seconds("end")}))
+        pipeline = visits.to_sink(Sink("visits", Text("{name} {begin} {end} {n}")), name="visits")
+
+        first = {"lines": ["a 1", "b 4", "a 10", "a 21", "c no"]}
+        found = run(pipeline, first, {"lines": ["b 3", "a 18"]}, {"lines": ["z 60"]}, {"lines": ["a 20", "a 200"]})
+
+        # With the 18, which came late, a pauses for 9, 8 and 3 s. b's 3 is too late after 21, as is a's 20 after 60.
+        assert sorted(found["visits"]) == [b"a 1 31 4", b"b 4 14 1", b"z 60 70 1"]
+        assert reasons(found["invalid"]) == [("missing_value", 4)]
+
+    def test_what_is_sent_again_comes_out_once(self) -> None:
+        once = TIMED.key_by("name").to(Deduplicate("once", late_s=10))
+        pipeline = once.to_sink(Sink("out", Text("{text}")), name="once")
+
+        first = {"lines": ["a 1", "a 1", "b 1", "a 2", "none"]}
+        found = run(pipeline, first, {"lines": ["a 1", "c 3", "a 2"]}, {"lines": ["d 50"]}, {"lines": ["a 1", "d 50"]})
+
+        assert sorted(found["out"]) == [b"a 1", b"a 2", b"b 1", b"c 3", b"d 50"]
+        assert reasons(found["invalid"]) == [("missing_value", 4)]
+
+    def test_rows_join_those_of_another_source_that_are_near(self) -> None:
+        paid = IntervalJoin("paid", of="payments", before_s=1, after_s=5, added={"cents": "at_us"}, late_s=20)
+        orders, payments = (timed(name).key_by("name") for name in ("orders", "payments"))
+        joined = payments.merge(orders).to(paid).to(Map("s", {"paid": lambda row: row.cents / 1_000_000}))
+        pipeline = joined.to_sink(Sink("out", Text("{text}: {paid}")), name="paid")
+
+        first = {"orders": ["a 10", "b 10", "a 13", "none"], "payments": ["a 9", "a 8", "b 16"]}
+        found = run(pipeline, first, {"payments": ["a 15", "b 15", "a 19", "bad"]}, {"orders": ["a 15"]})
+
+        near = {("a", 10): (9, 15), ("b", 10): (15,), ("a", 13): (15,), ("a", 15): (15, 19)}
+        expected = {f"{key} {at}: {other}.0".encode() for (key, at), others in near.items() for other in others}
+        assert set(found["out"]) == expected
+        assert len(found["out"]) == len(expected)
+        assert reasons(found["invalid"]) == [("missing_value", 3), ("missing_value", 6)]
 
     def test_json_has_windows_of_its_time_and_drops_what_is_sent_again(self) -> None:
         source = Source("trades", Json(Trade), sequence="at_us").key_by("account")

@@ -23,6 +23,7 @@ def test_examples_do_what_they_say(module: ModuleType) -> None:
     [
         computations.Filter, computations.Map, computations.FlatMap, computations.MapBatches, computations.Sink,
         states.AsOfJoin, states.RunningTotal, states.StatefulMap, states.CountWindow, states.RangeWindow,
+        states.SessionWindow, states.IntervalJoin,
     ],
 )  # fmt: skip
 def test_every_step_has_an_example(step: type) -> None:

@@ -10,13 +10,16 @@ from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.streaming import (
     AsOfJoin,
     CountWindow,
+    Deduplicate,
     Filter,
     FlatMap,
+    IntervalJoin,
     Map,
     MapBatches,
     PipelineError,
     RangeWindow,
     RunningTotal,
+    SessionWindow,
     Sink,
     Source,
     StatefulMap,
@@ -29,6 +32,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "writing-a-pipeline.md"
 MODES = ("real-time", "micro-batch")
 ORDERS = Source("orders", ORDER, time="intended_us")
 KEYED = ORDERS.key_by("symbol")
+OTHERS = Source("others", ORDER, time="intended_us").key_by("symbol")
 NUMBERED = Source("nbbo", NBBO, time="intended_us", sequence="sequence").key_by("symbol")
 
 
@@ -46,6 +50,11 @@ STEPS: dict[str, Stream] = {
     "StatefulMap": KEYED.to(StatefulMap("it", takes=(), state={}, gives={}, update=anything)),
     "CountWindow": KEYED.to(CountWindow("it", size=2, takes=(), gives={}, function=anything)),
     "RangeWindow": KEYED.to(RangeWindow("it", size_s=1, aggregates={})),
+    "SessionWindow": KEYED.to(SessionWindow("it", gap_s=1, aggregates={})),
+    "Deduplicate": KEYED.to(Deduplicate("it")),
+    "IntervalJoin": KEYED.merge(OTHERS).to(
+        IntervalJoin("it", of="others", before_s=1, after_s=1, added={"other_quantity": "quantity"})
+    ),
 }
 
 

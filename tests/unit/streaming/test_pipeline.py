@@ -11,8 +11,10 @@ from market_spread.streaming import (
     AsOfJoin,
     CountWindow,
     Csv,
+    Deduplicate,
     Filter,
     FlatMap,
+    IntervalJoin,
     Json,
     Map,
     MapBatches,
@@ -21,6 +23,7 @@ from market_spread.streaming import (
     RangeWindow,
     Row,
     RunningTotal,
+    SessionWindow,
     Sink,
     Source,
     StatefulMap,
@@ -34,6 +37,7 @@ from tests.support.pipelines import counting, pass_through, sequence_window
 LINES = Source("lines", Text())
 QUOTES = Source("nbbo", NBBO, time="intended_us", sequence="sequence")
 ORDERS = Source("orders", ORDER, time="intended_us")
+FILLED = Source("filled", ORDER, time="intended_us")
 NEWEST_QUOTE = AsOfJoin("newest quote", of="nbbo", added={"bid": "bid"})
 TOTAL = RunningTotal("total", into="total")
 COUNTS = Sink("counts", Text("{text} {total}"))
@@ -51,6 +55,10 @@ class Order:
 
 def anything(*_: object) -> Any:
     raise AssertionError("a function of a step is not called before the pipeline runs")
+
+
+def near(before_s: float = 1, **added: str) -> IntervalJoin:
+    return IntervalJoin("near", of="filled", before_s=before_s, after_s=1, added=added)
 
 
 LONGEST = StatefulMap("longest", takes=("text",), state={"n": "bigint"}, gives={"n": "bigint"}, update=anything)
@@ -82,11 +90,14 @@ def test_market_spread_describes_itself() -> None:
 
 
 def test_steps_are_described_by_the_field_s_words() -> None:
-    steps = (Filter, Map, FlatMap, MapBatches, AsOfJoin, RunningTotal, StatefulMap, CountWindow, RangeWindow)
+    steps = (
+        Filter, Map, FlatMap, MapBatches, AsOfJoin, RunningTotal, StatefulMap, CountWindow, RangeWindow, SessionWindow,
+        Deduplicate, IntervalJoin,
+    )  # fmt: skip
 
     assert [step.kind for step in steps] == [
         "filter", "map", "flat map", "map batches", "as-of join", "running total", "stateful map", "count window",
-        "range window",
+        "range window", "session window", "deduplicate", "interval join",
     ]  # fmt: skip
 
 
@@ -259,7 +270,32 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: QUOTES.key_by("symbol").to(RangeWindow("minute", size_s=60, aggregates={})),
-        "'minute': windows of time cannot drop repeated rows; declare no sequence for 'nbbo'",
+        "'minute': it goes by time, and cannot drop repeated rows by sequence; declare no sequence for 'nbbo'",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(SessionWindow("visit", gap_s=0, aggregates={})),
+        "'visit': gap_s=0; use more than 0",
+    ),
+    (
+        lambda: LINES.key_by("text").to(Deduplicate("once")),
+        "'once': the source 'lines' declares no time; declare one",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(near()),
+        "'near': there is no source 'filled' before it, only orders; merge it in",
+    ),
+    (
+        lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(before_s=-1)),
+        "'near': before_s=-1 and after_s=1; use 0 or more",
+    ),
+    (
+        lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(paid="cents")),
+        "'near': the source 'filled' has no field 'cents'; it has "
+        "symbol, side, account, order_id, quantity, price, intended_us",
+    ),
+    (
+        lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(price="price")),
+        "'near': the rows have a field 'price' already; add it by another name",
     ),
     (lambda: LINES.to_sink(name="nothing"), "the pipeline 'nothing' has no sink; name one"),
     (

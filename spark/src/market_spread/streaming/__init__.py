@@ -5,7 +5,16 @@ This package exports what a pipeline is written with; `driver` and `modes` run i
 
 from market_spread.common.wire.layout import Field, Kind, Layout
 from market_spread.streaming.messages import Csv, Json, PipelineError, Text
-from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
+from market_spread.streaming.operators.stateful import (
+    AsOfJoin,
+    CountWindow,
+    Deduplicate,
+    IntervalJoin,
+    RangeWindow,
+    RunningTotal,
+    SessionWindow,
+    StatefulMap,
+)
 from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source, Stream
 
@@ -13,9 +22,11 @@ __all__ = [
     "AsOfJoin",
     "CountWindow",
     "Csv",
+    "Deduplicate",
     "Field",
     "Filter",
     "FlatMap",
+    "IntervalJoin",
     "Json",
     "Kind",
     "Layout",
@@ -26,6 +37,7 @@ __all__ = [
     "RangeWindow",
     "Row",
     "RunningTotal",
+    "SessionWindow",
     "Sink",
     "Source",
     "StatefulMap",

@@ -36,7 +36,7 @@ from market_spread.streaming.messages import (
     nullable_fields,
     whole_numbers,
 )
-from market_spread.streaming.operators.stateful import AsOfJoin, RowSchema, RunningTotal, StateComputation
+from market_spread.streaming.operators.stateful import AsOfJoin, Deduplicate, RowSchema, RunningTotal, StateComputation
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Sink
 
 _ONE_STATE = "a pipeline has only one; make two"
@@ -149,7 +149,7 @@ class Stream:
         first, *others = (branch.present for branch in self.branches)
         shared = tuple(name for name in first if all(name in present for present in others))
         match self.state:
-            case None:
+            case None | Deduplicate():
                 fields = shared
             case AsOfJoin() as join:
                 fields = join.fields_of(self.schemas)

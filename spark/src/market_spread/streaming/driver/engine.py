@@ -1,5 +1,6 @@
 """Spark as the supervisor sees it: the query, the counts of its running batch, and how that ends early."""
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.kafka_io import WAKE_UP
 from market_spread.streaming.modes.registry import BY_NAME, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
-from market_spread.streaming.operators.stateful import RangeWindow
+from market_spread.streaming.operators.stateful import TimeWindow
 from market_spread.streaming.pipeline import Pipeline
 
 _ROWS, _READ = "number of output rows", "read"
@@ -158,9 +159,9 @@ class SparkEngine:
         return self.spark.sparkContext.defaultParallelism
 
     def late_s(self) -> float:
-        """How long windows of time wait for late rows."""
+        """How long windows of time wait for late rows; for ever without windows, as then no row waits."""
         state = self.pipeline.stream.state
-        return state.late_s if isinstance(state, RangeWindow) else 0.0
+        return state.late_s if isinstance(state, TimeWindow) else math.inf
 
     def newest_batch(self, query: StreamingQuery) -> int:
         """Number of the newest batch that the query reports; -1 if none. Cheap."""

@@ -73,8 +73,8 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
 
 def branch_rows(
     pipeline: Pipeline, records: Mapping[str, DataFrame], step: Step = apply_step, *, is_counted: bool = True
-) -> DataFrame:
-    """The rows of all sources after the steps of their branches, from their records by source name.
+) -> list[DataFrame]:
+    """The rows of each source after the steps of its branch, from the records by source name.
 
     Those are refused that have no value where the state needs one, in the key and in the time and sequence.
     """
@@ -84,7 +84,7 @@ def branch_rows(
         rows = reduce(step, branch.computations, _with_valid_texts(branch.source, source))
         needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *needed_values(stream.state))
         several.append(with_values(rows, (name for name in needed if name and name not in branch.present)))
-    return union_all(several)
+    return several
 
 
 def _with_valid_texts(source: Source, rows: DataFrame) -> DataFrame:

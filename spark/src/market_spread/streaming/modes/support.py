@@ -6,7 +6,16 @@ from typing import assert_never
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
 from market_spread.streaming.messages import PipelineError
-from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
+from market_spread.streaming.operators.stateful import (
+    AsOfJoin,
+    CountWindow,
+    Deduplicate,
+    IntervalJoin,
+    RangeWindow,
+    RunningTotal,
+    SessionWindow,
+    StatefulMap,
+)
 from market_spread.streaming.operators.stateless import MapBatches
 from market_spread.streaming.pipeline import Pipeline, Source
 
@@ -25,7 +34,7 @@ def remarks(pipeline: Pipeline, mode: str) -> list[str]:
     match pipeline.stream.state:
         case AsOfJoin() as join if mode == REAL_TIME:
             return [f"{join.name!r} joins by arrival, not by time, as rows do not wait for each other"]
-        case RangeWindow() as window:
+        case RangeWindow() | SessionWindow() as window:
             return [f"{window.name!r} puts a window out when a row comes from {window.late_s:g} s after its end"]
         case _:
             return []
@@ -62,8 +71,10 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
                         f"{state.name!r} cannot drop repeated rows of {name!r} in {REAL_TIME}; "
                         f"declare no sequence, or use {MICRO_BATCH}"
                     )
-        case RangeWindow() as state:
+        case RangeWindow() | SessionWindow() as state:
             yield f"{state.name!r}: {REAL_TIME} does not notice when a window of time ends; use {MICRO_BATCH}"
+        case Deduplicate() | IntervalJoin() as state:
+            yield f"{state.name!r} goes by time, of which {REAL_TIME} knows nothing; use {MICRO_BATCH}"
         case AsOfJoin() as state:
             for source, field in _fields(pipeline):
                 if source.name != state.of and field.kind is Kind.TEXT and field.name not in pipeline.stream.keys:

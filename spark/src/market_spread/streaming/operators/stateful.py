@@ -72,14 +72,11 @@ class AsOfJoin(StatefulStep):
         return tuple(self.added)
 
     def fields_of(self, schemas: RowSchemas) -> Names:
-        others = {source: schema for source, schema in schemas.items() if source != self.of}
-        return each_once((*_all_fields(others), *self.added))
+        return _joined_fields(self.of, self.added, schemas)
 
     def problem(self, schemas: RowSchemas) -> str | None:
-        if self.of not in schemas:
-            return f"there is no source {self.of!r} before it, only {', '.join(schemas)}; merge it in"
-        if len(schemas) != 2:
-            return f"it joins two sources, one of them {self.of!r}, not {', '.join(schemas)}; merge two"
+        if problem := _cannot_join(self.of, schemas):
+            return problem
         schema = schemas[self.of]
         if schema.sequence is None:
             return f"the source {self.of!r} declares no sequence, so no row is known to be later; declare one"
@@ -92,7 +89,7 @@ class AsOfJoin(StatefulStep):
 
     def _not_kept(self, name: str, schema: RowSchema) -> str | None:
         if name not in schema.fields:
-            return f"the source {self.of!r} has no field {name!r}; it has {', '.join(schema.fields)}"
+            return _no_field(self.of, name, schema)
         if not isinstance(schema.messages, Layout) or not schema.messages.field(name).is_number:
             return f"{name!r} of {self.of!r} is not a number, and the state keeps only numbers; leave it out"
         return None
@@ -219,17 +216,98 @@ class RangeWindow(StatefulStep):
     def problem(self, schemas: RowSchemas) -> str | None:
         if not 0 < (self.slide_s or self.size_s) <= self.size_s:
             return f"size_s={self.size_s:g} and slide_s={self.slide_s}; use 0 < slide_s <= size_s"
-        if self.late_s < 0:
-            return f"late_s={self.late_s:g}; use 0 or more"
-        for source, schema in schemas.items():
-            if schema.time is None:
-                return f"the source {source!r} declares no time; declare one"
-            if schema.sequence is not None:
-                return f"windows of time cannot drop repeated rows; declare no sequence for {source!r}"
-        return None
+        return _cannot_time(self.late_s, schemas)
 
 
-StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow
+@dataclass(frozen=True, slots=True)
+class SessionWindow(StatefulStep):
+    """Aggregates of the rows of a key that follow each other within gap_s, by the time that the source declares.
+
+    `window_end_us` is gap_s after the last row. See RangeWindow for the rest.
+
+    >>> from pyspark.sql import functions as F
+    >>> SessionWindow("visit", gap_s=1800, aggregates={"pages": lambda visit: F.count("*")}).adds
+    ('window_start_us', 'window_end_us', 'pages')
+    """
+
+    gap_s: float
+    aggregates: Mapping[str, Callable[[Row], Any]]
+    late_s: float = 0.0
+    kind: ClassVar[str] = "session window"
+
+    @property
+    def adds(self) -> Names:
+        return ("window_start_us", "window_end_us", *self.aggregates)
+
+    def problem(self, schemas: RowSchemas) -> str | None:
+        if self.gap_s <= 0:
+            return f"gap_s={self.gap_s:g}; use more than 0"
+        return _cannot_time(self.late_s, schemas)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicate(StatefulStep):
+    """The first row of each key and time; rows with the same are dropped, as is one more than late_s behind the latest.
+
+    So a message that is sent again, with its time, comes out once, however much later. State: the keys of the last
+    late_s. Key by what identifies a message.
+    """
+
+    late_s: float = 0.0
+    kind: ClassVar[str] = "deduplicate"
+
+    @property
+    def adds(self) -> Names:
+        return ()
+
+    def fields_of(self, schemas: RowSchemas) -> Names:
+        return _all_fields(schemas)
+
+    def problem(self, schemas: RowSchemas) -> str | None:
+        return _cannot_time(self.late_s, schemas)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(StatefulStep):
+    """Joins each row with every row of another source that has the same key and a time near its own.
+
+    of: the other source; before_s, after_s: how much earlier and later than the row its rows may be. added: the fields
+    that the join adds, each with the field of `of` that it holds. A row without such a partner is dropped. State: the
+    rows that may still find partners, which are those up to late_s behind the latest time seen of either source.
+
+    >>> paid = IntervalJoin("paid", of="payments", before_s=0, after_s=60, added={"paid_cents": "cents"})
+    >>> paid.adds
+    ('paid_cents',)
+    """
+
+    of: str
+    before_s: float
+    after_s: float
+    added: Mapping[str, str]
+    late_s: float = 0.0
+    kind: ClassVar[str] = "interval join"
+
+    @property
+    def adds(self) -> Names:
+        return tuple(self.added)
+
+    def fields_of(self, schemas: RowSchemas) -> Names:
+        return _joined_fields(self.of, self.added, schemas)
+
+    def problem(self, schemas: RowSchemas) -> str | None:
+        if problem := _cannot_join(self.of, schemas):
+            return problem
+        if min(self.before_s, self.after_s) < 0:
+            return f"before_s={self.before_s:g} and after_s={self.after_s:g}; use 0 or more"
+        if unknown := [name for name in self.added.values() if name not in schemas[self.of].fields]:
+            return _no_field(self.of, unknown[0], schemas[self.of])
+        if twice := [name for name in self.added if name in _all_fields(schemas)]:
+            return f"the rows have a field {twice[0]!r} already; add it by another name"
+        return _cannot_time(self.late_s, schemas)
+
+
+TimeWindow = RangeWindow | SessionWindow
+StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | TimeWindow | Deduplicate | IntervalJoin
 
 
 def needed_values(state: StateComputation | None) -> Names:
@@ -244,6 +322,33 @@ def _cannot_number(schemas: RowSchemas) -> str | None:
     if numbered and len(schemas) > 1:
         return f"{numbered[0]!r} declares a sequence and is merged with another source; do one or the other"
     return None
+
+
+def _cannot_time(late_s: float, schemas: RowSchemas) -> str | None:
+    if late_s < 0:
+        return f"late_s={late_s:g}; use 0 or more"
+    for source, schema in schemas.items():
+        if schema.time is None:
+            return f"the source {source!r} declares no time; declare one"
+        if schema.sequence is not None:
+            return f"it goes by time, and cannot drop repeated rows by sequence; declare no sequence for {source!r}"
+    return None
+
+
+def _cannot_join(of: str, schemas: RowSchemas) -> str | None:
+    if of not in schemas:
+        return f"there is no source {of!r} before it, only {', '.join(schemas)}; merge it in"
+    if len(schemas) != 2:
+        return f"it joins two sources, one of them {of!r}, not {', '.join(schemas)}; merge two"
+    return None
+
+
+def _no_field(source: str, name: str, schema: RowSchema) -> str:
+    return f"the source {source!r} has no field {name!r}; it has {', '.join(schema.fields)}"
+
+
+def _joined_fields(of: str, added: Mapping[str, str], schemas: RowSchemas) -> Names:
+    return each_once((*_all_fields({name: each for name, each in schemas.items() if name != of}), *added))
 
 
 def _missing(needed: Names, schemas: RowSchemas) -> str | None:

@@ -33,9 +33,19 @@ from market_spread.streaming.modes.rows import (
     union_all,
     with_values,
 )
-from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
+from market_spread.streaming.operators.stateful import (
+    AsOfJoin,
+    CountWindow,
+    Deduplicate,
+    IntervalJoin,
+    RangeWindow,
+    RunningTotal,
+    SessionWindow,
+    StatefulMap,
+    TimeWindow,
+)
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
-from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.pipeline import Pipeline, Stream
 
 if TYPE_CHECKING:
     from pyspark.sql.pandas._typing import DataFrameLike
@@ -59,18 +69,18 @@ def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topic
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
-    match pipeline.stream.state:
+    stream, branches = pipeline.stream, branch_rows(pipeline, records, _apply_step)
+    match stream.state:
         case AsOfJoin() as state:
             return join_frames(pipeline, state, records)
-        case RangeWindow() as state:
-            # Malformed rows bypass the window, which drops late rows: they have no time.
-            malformed = branch_rows(pipeline, records, _apply_step, is_counted=False).where(~is_good())
-            windows = _windowed(pipeline, state, branch_rows(pipeline, records, _apply_step))
-            return union_all([windows, malformed.select(*METADATA_TYPES)])
+        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
+            # Malformed rows bypass what drops late rows: they have no time.
+            malformed = union_all(branch_rows(pipeline, records, _apply_step, is_counted=False)).where(~is_good())
+            return union_all([_by_time(stream, state, branches), malformed.select(*METADATA_TYPES)])
         case RunningTotal() | StatefulMap() | CountWindow() as state:
-            return _keyed(pipeline, state, branch_rows(pipeline, records, _apply_step))
+            return _keyed(pipeline, state, union_all(branches))
         case None:
-            return branch_rows(pipeline, records, _apply_step)
+            return union_all(branches)
         case never:
             assert_never(never)
 
@@ -133,24 +143,54 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     return rows.withColumns(fields)
 
 
-# Windows of time
+# Steps that go by time
 
 
-def _windowed(pipeline: Pipeline, state: RangeWindow, rows: DataFrame) -> DataFrame:
-    keys = pipeline.stream.keys
-    time_us = F.coalesce(*dict.fromkeys(str(schema.time) for schema in pipeline.stream.schemas.values()))
-    timed = rows.where(is_good()).withColumn("_time", F.timestamp_micros(time_us.cast("bigint")))
-    window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
+def _by_time(
+    stream: Stream, state: TimeWindow | Deduplicate | IntervalJoin, branches: Sequence[DataFrame]
+) -> DataFrame:
+    """What becomes of the good rows. What is late is seen over all sources together, in a join by each."""
+    times = [str(schema.time) for schema in stream.schemas.values()]
+    if isinstance(state, IntervalJoin):
+        return _joined(stream, state, [_timed(rows, [time], state) for rows, time in zip(branches, times, strict=True)])
+    rows = _timed(union_all(branches), times, state)
+    match state:
+        case Deduplicate():
+            return rows.dropDuplicates([*stream.keys, "_time"])
+        case RangeWindow():
+            window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
+        case SessionWindow():
+            window = F.session_window("_time", duration(state.gap_s))
+        case never:
+            assert_never(never)
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
-    grouped = timed.withWatermark("_time", duration(state.late_s)).groupBy(*keys, window).agg(*aggregates)
+    grouped = rows.groupBy(*stream.keys, window.alias("window")).agg(*aggregates)
     return grouped.select(
-        *keys,
+        *stream.keys,
         F.unix_micros("window.start").alias("window_start_us"),
         F.unix_micros("window.end").alias("window_end_us"),
         *state.aggregates,
         *(F.lit(None).cast(kind).alias(name) for name, kind in METADATA_TYPES.items()),
     )
+
+
+def _timed(rows: DataFrame, times: Iterable[str], state: TimeWindow | Deduplicate | IntervalJoin) -> DataFrame:
+    time = F.timestamp_micros(F.coalesce(*times).cast("bigint"))
+    return rows.where(is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
+
+
+def _joined(stream: Stream, state: IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
+    is_of = [branch.source.name == state.of for branch in stream.branches]
+    rows, others = branches[is_of.index(False)], branches[is_of.index(True)]
+    of = others.select(
+        F.col("_time").alias("_of_time"),
+        *(F.col(name).alias(f"_of_{name}") for name in stream.keys),
+        *(F.col(name).alias(into) for into, name in state.added.items()),
+    )
+    before, after = (F.expr(f"interval {seconds} seconds") for seconds in (state.before_s, state.after_s))
+    near = F.col("_of_time").between(F.col("_time") - before, F.col("_time") + after)
+    return rows.join(of, reduce(Column.__and__, (F.col(name) == F.col(f"_of_{name}") for name in stream.keys), near))
 
 
 # State by key, in Python

@@ -6,7 +6,6 @@ united before they are grouped. Malformed rows pass the same way, under reserved
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import assert_never
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,8 +13,16 @@ from pyspark.sql import functions as F
 from market_spread.common import job_contract
 from market_spread.common.wire.layout import InvalidReason
 from market_spread.streaming.modes.real_time.as_of_join import PackedRows
-from market_spread.streaming.modes.rows import apply_step, branch_rows, is_good, output_records, refused, row_key
-from market_spread.streaming.operators.stateful import AsOfJoin, CountWindow, RangeWindow, RunningTotal, StatefulMap
+from market_spread.streaming.modes.rows import (
+    apply_step,
+    branch_rows,
+    is_good,
+    output_records,
+    refused,
+    row_key,
+    union_all,
+)
+from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline
 
@@ -37,13 +44,11 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
         case AsOfJoin() as state:
             return _as_of_join(pipeline, state, records)
         case RunningTotal() as state:
-            return _running_total(pipeline, state, branch_rows(pipeline, records))
+            return _running_total(pipeline, state, union_all(branch_rows(pipeline, records)))
         case None:
-            return branch_rows(pipeline, records)
-        case StatefulMap() | CountWindow() | RangeWindow() as state:
+            return union_all(branch_rows(pipeline, records))
+        case state:
             raise TypeError(f"{state.name!r} is not for {job_contract.REAL_TIME}")
-        case never:
-            assert_never(never)
 
 
 def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> DataFrame:

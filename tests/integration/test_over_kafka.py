@@ -73,7 +73,7 @@ def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path)
     assert windows == sorted(f"anna {60 * minute} 120" for minute in range(83))
     assert [value.decode() for sink, value in found if sink == "warning"] == [
         "'minute' puts a window out when a row comes from 5 s after its end",
-        "1 rows came after their window had ended, and no window counts them",
+        "1 rows came too late for a step that goes by time, and were dropped",
     ]
 
 

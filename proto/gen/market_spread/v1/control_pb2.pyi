@@ -868,6 +868,7 @@ class JobStatusResponse(_message.Message):
     UNIX_NS_FIELD_NUMBER: _builtins.int
     COUNTED_UNIX_NS_FIELD_NUMBER: _builtins.int
     COUNTED_CPU_US_FIELD_NUMBER: _builtins.int
+    ROWS_LATE_FIELD_NUMBER: _builtins.int
     phase: Global___Phase.ValueType
     """STARTING, RUNNING, DRAINING, FINISHED or FAILED."""
     detail: _builtins.str
@@ -892,6 +893,8 @@ class JobStatusResponse(_message.Message):
     """When messages_processed last changed, Unix epoch in nanoseconds; 0 before it has."""
     counted_cpu_us: _builtins.int
     """What cpu_us was at that moment."""
+    rows_late: _builtins.int
+    """Rows that came too late for a step that goes by time, and were dropped, as Spark counts them."""
     @_builtins.property
     def committed(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartitionOffset]:
         """Everything below these offsets is processed, its state saved and its output delivered."""
@@ -922,10 +925,11 @@ class JobStatusResponse(_message.Message):
         unix_ns: _builtins.int = ...,
         counted_unix_ns: _builtins.int = ...,
         counted_cpu_us: _builtins.int = ...,
+        rows_late: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_id", b"batch_id", "batches", b"batches", "committed", b"committed", "counted_cpu_us", b"counted_cpu_us", "counted_unix_ns", b"counted_unix_ns", "cpu_us", b"cpu_us", "detail", b"detail", "messages_committed", b"messages_committed", "messages_processed", b"messages_processed", "mode", b"mode", "phase", b"phase", "process_ids", b"process_ids", "records_read", b"records_read", "restarts", b"restarts", "unix_ns", b"unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_id", b"batch_id", "batches", b"batches", "committed", b"committed", "counted_cpu_us", b"counted_cpu_us", "counted_unix_ns", b"counted_unix_ns", "cpu_us", b"cpu_us", "detail", b"detail", "messages_committed", b"messages_committed", "messages_processed", b"messages_processed", "mode", b"mode", "phase", b"phase", "process_ids", b"process_ids", "records_read", b"records_read", "restarts", b"restarts", "rows_late", b"rows_late", "unix_ns", b"unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -136,14 +136,14 @@ def test_progress_before_the_first_commit_has_nothing() -> None:
 
 
 def test_commits_add_up_and_keep_the_offsets_of_both_topics() -> None:
-    quotes = Commit(0, {("nbbo", 0): 5}, 5, 50, 1, 2)
-    orders = Commit(1, {("orders", 0): 7}, 7, 70, 3, 4)
+    quotes = Commit(0, {("nbbo", 0): 5}, 5, 50, 1, 2, late=8)
+    orders = Commit(1, {("orders", 0): 7}, 7, 70, 3, 4, late=9)
 
     progress = QueryProgress().after_commit(quotes).after_commit(orders)
 
     assert progress.batch_id == 1
     assert progress.offsets == {("nbbo", 0): 5, ("orders", 0): 7}
-    assert (progress.records_committed, progress.messages_committed) == (12, 120)
+    assert (progress.records_committed, progress.messages_committed, progress.late) == (12, 120, 17)
     assert progress.batches == (quotes, orders)
 
 

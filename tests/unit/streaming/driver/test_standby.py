@@ -81,4 +81,4 @@ def test_a_standby_tells_nothing_of_a_checkpoint_that_is_not_its_own() -> None:
         return sum(len(push.counters) + len(push.gauges) for push in recorder.take())
 
     assert told(Phase.PHASE_IDLE) == 0
-    assert told(Phase.PHASE_RUNNING) == 5
+    assert told(Phase.PHASE_RUNNING) == 6

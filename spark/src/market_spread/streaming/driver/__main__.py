@@ -161,6 +161,7 @@ def _record(
     recorder.counter(metrics.JOB_RECORDS).set(state.progress.records_live)
     recorder.counter(metrics.JOB_MESSAGES).set(state.progress.messages_live)
     recorder.counter(metrics.JOB_COMMITTED).set(state.progress.messages_committed)
+    recorder.counter(metrics.JOB_LATE).set(state.progress.late)
     record(state.progress.offsets)
     recorder.counter(metrics.JOB_RESTARTS).set(state.restarts)
     recorder.gauge(metrics.JOB_BATCH).set(state.progress.batch_id)

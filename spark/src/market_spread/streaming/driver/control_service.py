@@ -34,6 +34,7 @@ class JobService(JobServicer):
             records_read=progress.records_live, messages_processed=progress.messages_live, restarts=state.restarts,
             cpu_us=cpu_us_of(family()), unix_ns=self.clock.unix_ns(), counted_unix_ns=progress.counted_unix_ns,
             counted_cpu_us=progress.counted_cpu_us, process_ids=[process.pid for process in family()],
+            rows_late=progress.late,
             batches=[
                 pb.CommittedBatch(
                     batch_id=batch.batch_id,

@@ -47,6 +47,7 @@ class QueryProgress:
     counted_unix_ns: int = 0
     counted_cpu_us: int = 0
     is_followed: bool = False
+    late: int = 0
 
     def after_commit(self, commit: Commit) -> "QueryProgress":
         committed = replace(
@@ -57,6 +58,7 @@ class QueryProgress:
             messages_committed=self.messages_committed + commit.messages,
             batches=(*self.batches[1 - BATCHES_MAX :], commit),
             is_followed=commit.is_followed,
+            late=self.late + commit.late,
         )
         return committed.with_live(0, 0)
 

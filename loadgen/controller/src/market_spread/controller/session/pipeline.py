@@ -105,6 +105,8 @@ def run_pipeline(
             stack.process(lines, within_s=_PROCESSED_WITHIN_S, or_first_batch=True)
             for remark in remarks(pipeline, mode):
                 warn(remark)
+            if late := stack.client.job_status().rows_late:
+                warn(f"{late:,} rows came too late for a step that goes by time, and were dropped")
             counts = dict.fromkeys(ends, 0)
             for (topic, _), record in stack.kafka.records(stack.kafka.end_offsets(ends)):
                 counts[topic] += 1

@@ -1,15 +1,17 @@
 """Messages of any form, nulls and malformed ones: the same answer in each mode, and nothing lost."""
 
 import json
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pyspark.sql import functions as F
 
 from market_spread.streaming import (
+    AsOfJoin,
     Csv,
     Deduplicate,
     Field,
@@ -44,6 +46,15 @@ class Trade:
     quantity: int
     price: Decimal | None = None
     at_us: int = 0
+
+
+@dataclass
+class Quote:
+    account: str
+    side: str
+    number: int
+    bid: int | None
+    at_us: int
 
 
 @dataclass
@@ -186,6 +197,41 @@ def word(number: int):  # type: ignore[no-untyped-def]
     return cut
 
 
+def random_market(random: random.Random, batch: int) -> dict[str, list[dict[str, Any]]]:
+    """Quotes and trades of few times, so that many are at one time; quotes in and out of order, and sent again."""
+    keys = [{"account": account, "side": side} for account in "ab" for side in ("buy", "sell")]
+    quotes = [
+        {
+            **random.choice(keys),
+            "at_us": batch * 4 + random.randrange(10),
+            "number": number,
+            "bid": random.randrange(20),
+        }
+        for number in random.choices(range(batch * 20, batch * 20 + 40), k=60)
+    ]
+    trades = [
+        {**random.choice(keys), "at_us": batch * 4 + random.randrange(10), "quantity": batch * 100 + n}
+        for n in range(100)
+    ]
+    if batch == 0:
+        quotes[2]["bid"] = trades[5]["side"] = None
+    return {"quotes": quotes, "trades": trades}
+
+
+def as_of(batches: Iterable[dict[str, list[dict[str, Any]]]]) -> Iterator[bytes]:
+    """The join, row by row, by a plain loop."""
+    newest: dict[tuple[str, str], tuple[int, int]] = {}
+    for batch in batches:
+        rows = [*((it["at_us"], 0, it) for it in batch["quotes"]), *((it["at_us"], 1, it) for it in batch["trades"])]
+        for _, is_trade, it in sorted(rows, key=lambda row: row[:2]):
+            number, bid = newest.get((it["account"], it["side"]), (0, 0))
+            if is_trade and it["side"] and bid != 7:
+                yield f"{it['account']} {it['side']} {it['quantity']} {bid} {number}".encode()
+            last = newest.get((it["account"], it["side"]), (-1, 0))[0]
+            if not is_trade and it["number"] % 7 and it["bid"] is not None and it["number"] > last:
+                newest[it["account"], it["side"]] = it["number"], it["bid"]
+
+
 def timed(source: str) -> Stream:
     """Lines such as `a 10`: a name, and a time in seconds."""
     cut = Map("cut " + source, {"name": word(0), "at_us": lambda row: word(1)(row).try_cast("bigint") * 1_000_000})
@@ -247,6 +293,22 @@ class TestInMicroBatchMode:
         assert set(found["out"]) == expected
         assert len(found["out"]) == len(expected)
         assert reasons(found["invalid"]) == [("missing_value", 3), ("missing_value", 6)]
+
+    def test_json_joins_as_of_its_time(self) -> None:
+        quotes = Source("quotes", Json(Quote), time="at_us", sequence="number")
+        real = quotes.to(Filter("real", lambda quote: quote.number % 7 != 0))
+        merged = real.merge(Source("trades", Json(Trade), time="at_us"))
+        newest = AsOfJoin("newest", of="quotes", added={"bid": "bid", "n": "number"}, emit=lambda row: row.bid != 7)
+        pipeline = (
+            merged.key_by("account", "side").to(newest)
+            .to_sink(Sink("out", Text("{account} {side} {quantity} {bid} {n}")), name="as_of")
+        )  # fmt: skip
+        batches = [random_market(random.Random(seed), seed) for seed in range(3)]
+
+        found = run(pipeline, *({name: [json.dumps(it) for it in rows] for name, rows in it.items()} for it in batches))
+
+        assert sorted(found["out"]) == sorted(as_of(batches))
+        assert reasons(found["invalid"]) == [("missing_value", 2), ("missing_value", 5)]
 
     def test_json_has_windows_of_its_time_and_drops_what_is_sent_again(self) -> None:
         source = Source("trades", Json(Trade), sequence="at_us").key_by("account")

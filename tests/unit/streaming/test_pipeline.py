@@ -31,7 +31,7 @@ from market_spread.streaming import (
 )
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.modes.support import check
+from market_spread.streaming.modes.support import check, remarks, why_by_row
 from tests.support.pipelines import counting, pass_through, sequence_window
 
 LINES = Source("lines", Text())
@@ -166,11 +166,6 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: LINES.key_by("text", "text"), "key_by('text', 'text') names a field twice; name each field of the key"),
     (LINES.key_by, "key_by() names no field; name each field of the key"),
-    (
-        lambda: QUOTES.merge(ORDERS).key_by("symbol", "intended_us").to(NEWEST_QUOTE),
-        "'newest quote' joins by one field, not by symbol and intended_us; key by one",
-    ),
-    (lambda: LINES.to(Map("cut", {})).timed_by("at_us"), "'lines' has no field 'at_us' for its time; it has text"),
     (
         lambda: Source("lines", Text("{name} {n}")),
         "the source 'lines' reads a text as it is; cut it by a step, and give it Text()",
@@ -353,6 +348,18 @@ def joined(*steps: Filter, newest: AsOfJoin = NEWEST_QUOTE, orders: Source = ORD
     return quotes.merge(orders).key_by("symbol").to(newest).to_sink(Sink("out", Text("{bid}")), name="joined")
 
 
+def keyed(*names: str) -> Pipeline:
+    quotes = QUOTES.merge(ORDERS).key_by(*names).to(NEWEST_QUOTE)
+    return quotes.to_sink(Sink("out", Text("{bid}")), name="joined")
+
+
+def json_joined() -> Pipeline:
+    quotes = Source("quotes", Json(Order), time="at_us", sequence="at_us")
+    newest = AsOfJoin("newest", of="quotes", added={"quoted_us": "at_us"})
+    joined = quotes.merge(Source("orders", Json(Order), time="at_us")).key_by("at_us").to(newest)
+    return joined.to_sink(Sink("out", Text("{quoted_us}")), name="joined")
+
+
 NOTES = Source(
     "notes",
     Layout("note", (
@@ -392,24 +399,19 @@ REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
         "and letters; make it a number, or use micro-batch",
     ),
     (
-        lambda: numbered(9, 12),
-        "micro-batch",
-        "wide: 'newest': 'name' of 'prices' is 9 bytes wide, and micro-batch takes at most 8; "
-        "make it narrower, or use real-time",
+        lambda: joined(Filter("some", anything)),
+        "real-time",
+        "joined: 'some' comes before 'newest quote'; move it after the join, or use micro-batch",
     ),
     (
-        lambda: numbered(8, 13),
-        "micro-batch",
-        "wide: 'newest': 'number' of 'prices' is 13 bytes wide, and micro-batch takes at most 12; "
-        "make it narrower, or use real-time",
+        lambda: keyed("symbol", "intended_us"),
+        "real-time",
+        "joined: 'newest quote' joins by symbol and intended_us; key by one field, or use micro-batch",
     ),
-    *(
-        (
-            lambda: joined(Filter("some", anything)),
-            mode,
-            "joined: 'some' comes before 'newest quote', which takes unchanged messages; move it after the join",
-        )
-        for mode in ("real-time", "micro-batch")
+    (
+        json_joined,
+        "real-time",
+        "joined: 'newest': the messages of 'quotes' have no fixed width; give it a layout, or use micro-batch",
     ),
     (
         lambda: (
@@ -418,7 +420,7 @@ REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
             .to_sink(Sink("out", Text("{n}")), name="windows")
         ),
         "real-time",
-        "windows: 'minute': real-time does not notice when a window of time ends; use micro-batch",
+        "windows: 'minute' goes by time, and real-time does not notice when a time is over; use micro-batch",
     ),
 ]
 
@@ -429,3 +431,21 @@ def test_mode_refuses_what_it_cannot_run(make: Callable[[], Pipeline], mode: str
         check(make(), mode)
 
     assert str(raised.value) == said
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: numbered(8, 12), None),
+        (lambda: numbered(9, 12), "'name' of 'prices' is 9 bytes wide; make it 8 at most"),
+        (lambda: numbered(8, 13), "'number' of 'prices' is 13 bytes wide; make it 12 at most"),
+        (lambda: joined(Filter("some", anything)), "'some' comes before 'newest quote'; move it after the join"),
+        (lambda: keyed("symbol", "intended_us"), "'newest quote' joins by symbol and intended_us; key by one field"),
+    ],
+)
+def test_as_of_join_on_rows_says_why(make: Callable[[], Pipeline], why: str | None) -> None:
+    pipeline = make()
+
+    check(pipeline, "micro-batch")
+    assert why_by_row(pipeline) == why
+    assert [remark.partition("; ")[2] for remark in remarks(pipeline, "micro-batch")] == ([why] if why else [])

@@ -129,6 +129,13 @@ def nullable_fields(messages: Messages) -> Names:
     return tuple(field.name for field in typed if field.is_nullable)
 
 
+def numbers_of(messages: Messages) -> Names:
+    """The fields that are whole numbers, with or without a sign."""
+    if isinstance(messages, Layout):
+        return tuple(field.name for field in messages.fields if field.is_number)
+    return whole_numbers(messages)
+
+
 def whole_numbers(messages: Messages) -> Names:
     """The fields that can be a time or a sequence."""
     if isinstance(messages, Layout):

@@ -152,7 +152,8 @@ class Stream:
             case None | Deduplicate():
                 fields = shared
             case AsOfJoin() as join:
-                fields = join.fields_of(self.schemas)
+                of = [name for branch in self.branches if branch.source.name != join.of for name in branch.present]
+                fields = (*of, *self.keys, *join.added)
             case RunningTotal() as total:
                 fields = (*shared, *self.keys, total.into)
             case _:
@@ -238,8 +239,6 @@ class Stream:
             raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if problem := step.problem(self.schemas):
             raise PipelineError(f"{step.name!r}: {problem}")
-        if isinstance(step, AsOfJoin) and len(self.keys) > 1:
-            raise PipelineError(f"{step.name!r} joins by one field, not by {' and '.join(self.keys)}; key by one")
         return replace(self, state=step)
 
     def _with_role(self, role: Literal["time", "sequence"], name: str) -> "Stream":

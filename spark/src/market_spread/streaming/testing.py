@@ -38,14 +38,16 @@ def run(
 ) -> dict[str, list[bytes]]:
     """The values of the records that each sink, and `invalid`, gets, in their order.
 
-    inputs: messages by source; those of one mapping are processed before the next is sent. Time is what the messages
-    say. A window of time is output when a message's time is past its end. PipelineError if the mode cannot run it. The
-    first call in a process takes seconds, and so does one in another mode than the call before.
+    inputs: messages by source; those of one mapping are processed before the next is sent, in micro-batch mode as one
+    batch. Time is what the messages say. A window of time is output when a message's time is past its end.
+    PipelineError if the mode cannot run it. The first call in a process takes seconds, and so does one in another mode
+    than the call before.
     """
     with MemoryRun(_session(mode), pipeline, mode) as running:
         for given in inputs:
-            for source, values in given.items():
-                running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
+            with running.at_once():
+                for source, values in given.items():
+                    running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
             running.process()
         return {sink: running.received(sink) for sink in (*(sink.name for sink in pipeline.sinks), INVALID)}
 
@@ -136,6 +138,17 @@ class MemoryRun:
             self._offsets[source, partition] += 1
         rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list)
         self._streams[source].addData(partition, rows)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is sent meanwhile comes in one batch, in a mode that has them."""
+        with ExitStack() as locked:
+            if self._mode.name != REAL_TIME:
+                # The query plans no batch while this is held, as Spark's own tests do.
+                lock = cast(Any, self._query)._jsq.streamingQuery().awaitProgressLock()
+                lock.lock()
+                locked.callback(lock.unlock)
+            yield
 
     def process(self, *, within_s: float = 60.0) -> None:
         """Wait until everything sent is processed and committed. DeadlineError if that takes longer."""

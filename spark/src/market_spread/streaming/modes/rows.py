@@ -82,7 +82,8 @@ def branch_rows(
     for branch in stream.branches:
         source = source_rows(branch.source, records[branch.source.name], is_counted=is_counted)
         rows = reduce(step, branch.computations, _with_valid_texts(branch.source, source))
-        needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *needed_values(stream.state))
+        by_state = needed_values(stream.state, branch.source.name)
+        needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *by_state)
         several.append(with_values(rows, (name for name in needed if name and name not in branch.present)))
     return several
 

@@ -1,6 +1,7 @@
 """Which pipelines a mode can run; others are refused before Spark sees them."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import assert_never
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
@@ -25,7 +26,7 @@ SEQUENCE_DIGITS_MAX = 12
 
 def check(pipeline: Pipeline, mode: str) -> None:
     """PipelineError, with the step and the remedy, if the mode cannot run the pipeline."""
-    if problem := next(_problems(pipeline, mode), None):
+    if mode == REAL_TIME and (problem := next(_real_time(pipeline), None)):
         raise PipelineError(f"{pipeline.name}: {problem}")
 
 
@@ -34,6 +35,8 @@ def remarks(pipeline: Pipeline, mode: str) -> list[str]:
     match pipeline.stream.state:
         case AsOfJoin() as join if mode == REAL_TIME:
             return [f"{join.name!r} joins by arrival, not by time, as rows do not wait for each other"]
+        case AsOfJoin() as join if why := why_by_row(pipeline):
+            return [f"{join.name!r} joins row by row, which costs more than on whole frames; {why}"]
         case RangeWindow() | SessionWindow() as window:
             return [f"{window.name!r} puts a window out when a row comes from {window.late_s:g} s after its end"]
         case _:
@@ -43,23 +46,45 @@ def remarks(pipeline: Pipeline, mode: str) -> list[str]:
 def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -> None:
     """PipelineError if a topic has more partitions than the mode keeps apart. counts: by topic."""
     state, topic = pipeline.stream.state, max(counts, key=lambda topic: counts[topic])
-    if mode == MICRO_BATCH and isinstance(state, AsOfJoin) and counts[topic] > BUCKETS_MAX:
+    by_frame = mode == MICRO_BATCH and isinstance(state, AsOfJoin) and why_by_row(pipeline) is None
+    if isinstance(state, AsOfJoin) and by_frame and counts[topic] > BUCKETS_MAX:
         raise PipelineError(
             f"{pipeline.name}: the topic {topic!r} has {counts[topic]:,} partitions, and {state.name!r} takes at most "
             f"{BUCKETS_MAX:,} in {MICRO_BATCH}; use fewer, or {REAL_TIME}"
         )
 
 
-def _problems(pipeline: Pipeline, mode: str) -> Iterator[str]:
-    if isinstance(state := pipeline.stream.state, AsOfJoin):
-        for step in (step for branch in pipeline.stream.branches for step in branch.computations):
-            yield f"{step.name!r} comes before {state.name!r}, which takes unchanged messages; move it after the join"
-        if any(branch.time or branch.sequence for branch in pipeline.stream.branches):
-            yield f"{state.name!r} takes the time and sequence that sources declare; declare them there"
-    yield from (_real_time if mode == REAL_TIME else _micro_batch)(pipeline)
+def why_by_row(pipeline: Pipeline) -> str | None:
+    """Why micro-batch mode does the as-of join row by row; None if on whole frames, which is many times faster."""
+    return next(chain(_unlike_frames(pipeline), _too_wide(pipeline)), None)
+
+
+def _too_wide(pipeline: Pipeline) -> Iterator[str]:
+    """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels.py)."""
+    for source, field in _fields(pipeline):
+        most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.keys[0]: KEY_BYTES_MAX}.get(field.name)
+        if most is not None and field.width > most:
+            yield f"{field.name!r} of {source.name!r} is {field.width} bytes wide; make it {most} at most"
+
+
+def _unlike_frames(pipeline: Pipeline) -> Iterator[str]:
+    """Why an as-of join cannot take the messages as they came, each with the remedy."""
+    stream, join = pipeline.stream, pipeline.stream.state
+    if not isinstance(join, AsOfJoin):
+        return
+    for branch in stream.branches:
+        if not isinstance(branch.source.messages, Layout):
+            yield f"{join.name!r}: the messages of {branch.source.name!r} have no fixed width; give it a layout"
+        for step in branch.computations:
+            yield f"{step.name!r} comes before {join.name!r}; move it after the join"
+        if branch.time or branch.sequence:
+            yield f"{join.name!r} takes the time and sequence that {branch.source.name!r} declares; declare them there"
+    if len(stream.keys) > 1:
+        yield f"{join.name!r} joins by {' and '.join(stream.keys)}; key by one field"
 
 
 def _real_time(pipeline: Pipeline) -> Iterator[str]:
+    yield from (f"{unlike}, or use {MICRO_BATCH}" for unlike in _unlike_frames(pipeline))
     for step in pipeline.stream.steps:
         if isinstance(step, MapBatches | StatefulMap | CountWindow):
             yield f"{step.name!r} is Python, which {REAL_TIME} does not run; use columns, or {MICRO_BATCH}"
@@ -71,10 +96,8 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
                         f"{state.name!r} cannot drop repeated rows of {name!r} in {REAL_TIME}; "
                         f"declare no sequence, or use {MICRO_BATCH}"
                     )
-        case RangeWindow() | SessionWindow() as state:
-            yield f"{state.name!r}: {REAL_TIME} does not notice when a window of time ends; use {MICRO_BATCH}"
-        case Deduplicate() | IntervalJoin() as state:
-            yield f"{state.name!r} goes by time, of which {REAL_TIME} knows nothing; use {MICRO_BATCH}"
+        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
+            yield f"{state.name!r} goes by time, and {REAL_TIME} does not notice when a time is over; use {MICRO_BATCH}"
         case AsOfJoin() as state:
             for source, field in _fields(pipeline):
                 if source.name != state.of and field.kind is Kind.TEXT and field.name not in pipeline.stream.keys:
@@ -86,18 +109,6 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
             pass
         case never:
             assert_never(never)
-
-
-def _micro_batch(pipeline: Pipeline) -> Iterator[str]:
-    """A key must fit in eight bytes, and a sequence in the 41 bits that the kernel has for it (kernels.py)."""
-    if isinstance(state := pipeline.stream.state, AsOfJoin):
-        for source, field in _fields(pipeline):
-            most = {source.sequence: SEQUENCE_DIGITS_MAX, pipeline.stream.keys[0]: KEY_BYTES_MAX}.get(field.name)
-            if most is not None and field.width > most:
-                yield (
-                    f"{state.name!r}: {field.name!r} of {source.name!r} is {field.width} bytes wide, and {MICRO_BATCH} "
-                    f"takes at most {most}; make it narrower, or use {REAL_TIME}"
-                )
 
 
 def _fields(pipeline: Pipeline) -> Iterator[tuple[Source, Field]]:

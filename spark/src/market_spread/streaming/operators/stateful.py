@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from market_spread.common.wire.layout import Layout
-from market_spread.streaming.messages import Messages, Names, each_once
+from market_spread.streaming.messages import Messages, Names, each_once, fields_of, numbers_of
 from market_spread.streaming.operators.stateless import Row
 
 
@@ -81,8 +80,6 @@ class AsOfJoin(StatefulStep):
         if schema.sequence is None:
             return f"the source {self.of!r} declares no sequence, so no row is known to be later; declare one"
         for source, other in schemas.items():
-            if not isinstance(other.messages, Layout):
-                return f"the messages of {source!r} have no fixed width, which the join needs; give it a layout"
             if other.time is None:
                 return f"the source {source!r} declares no time, so its rows have no order; declare one"
         return next(filter(None, (self._not_kept(name, schema) for name in self.added.values())), None)
@@ -90,7 +87,7 @@ class AsOfJoin(StatefulStep):
     def _not_kept(self, name: str, schema: RowSchema) -> str | None:
         if name not in schema.fields:
             return _no_field(self.of, name, schema)
-        if not isinstance(schema.messages, Layout) or not schema.messages.field(name).is_number:
+        if name in fields_of(schema.messages) and name not in numbers_of(schema.messages):
             return f"{name!r} of {self.of!r} is not a number, and the state keeps only numbers; leave it out"
         return None
 
@@ -310,11 +307,17 @@ TimeWindow = RangeWindow | SessionWindow
 StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | TimeWindow | Deduplicate | IntervalJoin
 
 
-def needed_values(state: StateComputation | None) -> Names:
-    """The fields that must have a value in each row that a step takes, besides the key."""
-    if isinstance(state, RunningTotal):
-        return (state.of,) if state.of else ()
-    return state.takes if isinstance(state, StatefulMap | CountWindow) else ()
+def needed_values(state: StateComputation | None, source: str) -> Names:
+    """The fields that must have a value in each row of a source that a step takes, besides the key."""
+    match state:
+        case RunningTotal():
+            return (state.of,) if state.of else ()
+        case StatefulMap() | CountWindow():
+            return state.takes
+        case AsOfJoin() if state.of == source:
+            return tuple(state.added.values())
+        case _:
+            return ()
 
 
 def _cannot_number(schemas: RowSchemas) -> str | None:

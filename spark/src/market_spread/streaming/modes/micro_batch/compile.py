@@ -33,6 +33,7 @@ from market_spread.streaming.modes.rows import (
     union_all,
     with_values,
 )
+from market_spread.streaming.modes.support import why_by_row
 from market_spread.streaming.operators.stateful import (
     AsOfJoin,
     CountWindow,
@@ -42,6 +43,7 @@ from market_spread.streaming.operators.stateful import (
     RunningTotal,
     SessionWindow,
     StatefulMap,
+    StatefulStep,
     TimeWindow,
 )
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
@@ -71,14 +73,14 @@ def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topic
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     stream, branches = pipeline.stream, branch_rows(pipeline, records, _apply_step)
     match stream.state:
-        case AsOfJoin() as state:
+        case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
         case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
             malformed = union_all(branch_rows(pipeline, records, _apply_step, is_counted=False)).where(~is_good())
             return union_all([_by_time(stream, state, branches), malformed.select(*METADATA_TYPES)])
-        case RunningTotal() | StatefulMap() | CountWindow() as state:
-            return _keyed(pipeline, state, union_all(branches))
+        case AsOfJoin() | RunningTotal() | StatefulMap() | CountWindow() as state:
+            return _keyed(pipeline, state, branches)
         case None:
             return union_all(branches)
         case never:
@@ -196,13 +198,23 @@ def _joined(stream: Stream, state: IntervalJoin, branches: Sequence[DataFrame]) 
 # State by key, in Python
 
 
-def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, rows: DataFrame) -> DataFrame:
-    keys, schemas = pipeline.stream.keys, pipeline.stream.schemas.values()
+def _keyed(
+    pipeline: Pipeline, state: AsOfJoin | RunningTotal | StatefulMap | CountWindow, branches: Sequence[DataFrame]
+) -> DataFrame:
+    keys, schemas = pipeline.stream.keys, pipeline.stream.schemas
+    has_times = all(schema.time for schema in schemas.values())
+    orders = [_order(state, source, schema.time if has_times else None) for source, schema in schemas.items()]
+    rows = union_all([rows.withColumn("_time", order) for rows, order in zip(branches, orders, strict=True)])
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     keyed_by = {name: types[name] for name in keys}
-    sequence = next((schema.sequence for schema in schemas if schema.sequence), None)
-    fields = {name: kind for name, kind in types.items() if name not in METADATA_TYPES}
+    sequence = next((schema.sequence for schema in schemas.values() if schema.sequence), None)
+    fields = {name: kind for name, kind in types.items() if name not in (*METADATA_TYPES, "_time")}
     match state:
+        case AsOfJoin():
+            added = dict.fromkeys(state.added, "bigint")
+            gives, taken = {**fields, **added, _NULLS: "string", "_time": "bigint"}, (*fields, _NULLS, "_time")
+            update = partial(_join_latest, state, str(sequence))
+            work = KeyedWork(keys, taken, gives, {**added, _HIGHEST: "bigint"}, update, None, keeps_rows=True)
         case RunningTotal():
             gives, taken = {**fields, _NULLS: "string", state.into: "bigint"}, (*fields, _NULLS)
             update = partial(_add_up, state)
@@ -214,11 +226,9 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, 
             work = KeyedWork(keys, state.takes, {**keyed_by, **state.gives}, state.state, state.update, sequence)
         case never:
             assert_never(never)
-    times = [schema.time for schema in schemas if schema.time]
-    time = F.coalesce(*dict.fromkeys(times)) if len(times) == len(schemas) else F.lit(0)
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
-    keyed = _filled(rows.withColumns({"_key": row_key(keys), "_time": time.cast("bigint"), _NULLS: nulls}), [*fields])
+    keyed = _filled(rows.withColumns({"_key": row_key(keys), _NULLS: nulls}), [*fields])
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
         outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
@@ -226,11 +236,24 @@ def _keyed(pipeline: Pipeline, state: RunningTotal | StatefulMap | CountWindow, 
         outputMode="append",
         timeoutConf=GroupStateTimeout.NoTimeout,
     )
-    if not isinstance(state, RunningTotal):
+    if not isinstance(state, AsOfJoin | RunningTotal):
         return after
-    present = {name: F.substring(_NULLS, i, 1) == "0" for i, name in enumerate(nullable, 1) if name != state.into}
+    present = {name: F.substring(_NULLS, i, 1) == "0" for i, name in enumerate(nullable, 1) if name not in state.adds}
     restored = after.withColumns({name: F.when(there, F.col(name)) for name, there in present.items()}).drop(_NULLS)
-    return refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
+    if isinstance(state, RunningTotal):
+        return refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
+    emitted = state.emit(Row({name: F.col(name) for name in restored.columns})) if state.emit else F.lit(True)
+    return restored.where(~is_good() | (~_is_of(F.col("_time")) & emitted)).drop("_time")
+
+
+def _order(state: StatefulStep, source: str, time: str | None) -> Column:
+    """By what rows take effect: their time; in a join twice that, of which even numbers are the rows that it keeps."""
+    order = F.col(time).cast("bigint") if time else F.lit(0).cast("bigint")
+    return order * 2 + (0 if state.of == source else 1) if isinstance(state, AsOfJoin) else order
+
+
+def _is_of(order: Any) -> Any:
+    return order % 2 == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +320,16 @@ class KeyedWork:
         """Spark's state takes Python's numbers, not numpy's."""
         plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
         return json.dumps(plain) if _is_array(self.state.get(name, "")) else plain
+
+
+def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:
+    """The join of `kernels.join_as_of`, of one key, its rows in order."""
+    numbers = np.where(_is_of(rows["_time"]), rows[sequence], _NEVER)
+    highest = np.maximum.accumulate(np.concatenate(([before[_HIGHEST] if before else _NEVER], numbers)))
+    # Of each row, which row is the latest by then, counted from 1; 0 is the one of the state.
+    latest = np.maximum.accumulate(np.where(numbers > highest[:-1], np.arange(1, len(numbers) + 1), 0))
+    met = {to: np.concatenate(([before[to] if before else 0], rows[name]))[latest] for to, name in step.added.items()}
+    return {**rows, **met}, {_HIGHEST: int(highest[-1]), **{to: values[-1] for to, values in met.items()}}
 
 
 def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:

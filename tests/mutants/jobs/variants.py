@@ -163,7 +163,7 @@ def _output(output: DataFrame, pipeline: Any, topics: Mapping[str, str]) -> Data
     stamped = output.where(rows.is_good()).withColumn("emitted_us", wall_clock_us())
     opened = stamped.select(*own, "emitted_us", F.explode(F.array(*said)).alias("said")).where("said is not null")
     made = opened.select(*own, "emitted_us", "said.*")
-    record = rows._record(pipeline.sinks[0], topics)
+    record = rows._record(pipeline.sinks[0], topics, pipeline.stream.fields)
     return made.select(F.col("to").alias("topic"), record["key"].alias("key"), record["value"].alias("value"))
 
 

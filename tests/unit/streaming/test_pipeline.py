@@ -311,6 +311,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "if a step makes it, name it after that step by timed_by",
     ),
     (
+        lambda: Source("orders", Json()),
+        "the source 'orders' names no record; declare its messages by a dataclass",
+    ),
+    (
         lambda: Source("lines", Text(), sequence="n"),
         "the source 'lines' has no whole number 'n' for its sequence; it has none; "
         "if a step makes it, name it after that step by numbered_by",

@@ -67,14 +67,17 @@ class TypedRecord:
     """Messages that are records, one per Kafka record, declared by a dataclass.
 
     record: its fields are int, float, str, bool, Decimal, an Enum or Literal of texts, or one of these or None. A
-    message that lacks a field that cannot be None, or has a value of another type, is malformed.
+    message that lacks a field that cannot be None, or has a value of another type, is malformed. A sink without a
+    record writes all fields that its rows have.
     """
 
-    record: type
+    record: type | None = None
 
     @property
     def typed_fields(self) -> tuple[TypedField, ...]:
         """The fields in their order. PipelineError if there is no Spark type for one."""
+        if self.record is None:
+            return ()
         if not is_dataclass(self.record):
             raise PipelineError(f"{self.record!r} is no dataclass; declare the fields of a message by one")
         hints = get_type_hints(self.record)
@@ -101,7 +104,9 @@ class TypedRecord:
         kind = _SPARK_TYPES.get(str if texts else of)
         if more or kind is None or not all(isinstance(text, str) for text in texts):
             takes = "int, float, str, bool, Decimal, an Enum or Literal of texts, or one of these or None"
-            raise PipelineError(f"{self.record.__name__}.{name} is a {hint}; a message has fields of {takes}")
+            raise PipelineError(
+                f"{getattr(self.record, '__name__', '')}.{name} is a {hint}; a message has fields of {takes}"
+            )
         return TypedField(name, kind, NoneType in options, texts)
 
 

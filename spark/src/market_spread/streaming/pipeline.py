@@ -31,6 +31,7 @@ from market_spread.streaming.messages import (
     Names,
     PipelineError,
     Text,
+    TypedRecord,
     each_once,
     fields_of,
     nullable_fields,
@@ -61,6 +62,8 @@ class Source:
         _refuse_reserved_names(f"the source {self.name!r}", self.fields)
         if isinstance(self.messages, Text) and self.messages != Text():
             raise PipelineError(f"the source {self.name!r} reads a text as it is; cut it by a step, and give it Text()")
+        if isinstance(self.messages, TypedRecord) and self.messages.record is None:
+            raise PipelineError(f"the source {self.name!r} names no record; declare its messages by a dataclass")
         numbers = whole_numbers(self.messages)
         for role, name, by in (("time", self.time, "timed_by"), ("sequence", self.sequence, "numbered_by")):
             if name is not None and name not in numbers:

@@ -59,7 +59,7 @@ def _sessions() -> dict[str, ExitStack]:
 
 
 def _session(mode: str) -> SparkSession:
-    if mode not in _sessions():
+    if mode not in _sessions() or SparkSession.getActiveSession() is None:  # someone else may have stopped it
         for other in [*_sessions()]:
             _sessions().pop(other).close()
         stack = ExitStack()

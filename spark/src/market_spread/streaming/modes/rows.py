@@ -135,7 +135,7 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
     writable = reduce(lambda so_far, sink: _with_values_of(sink, so_far, pipeline.stream.present), sinks, rows)
     stamped = writable.withColumn("emitted_us", wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
-    records = [_record(sink, topics) for sink in sinks]
+    records = [_record(sink, topics, pipeline.stream.fields) for sink in sinks]
     # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.
     stamps = F.array(*(_header(name) for name in (READ_HEADER, EMITTED_HEADER))).alias("headers")
     headers = [] if all(sink.writes_stamps for sink in sinks) else [stamps]
@@ -165,8 +165,8 @@ def _header(stamp: str) -> Column:
     return F.struct(F.lit(stamp).alias("key"), F.col(stamp).cast("string").cast("binary").alias("value"))
 
 
-def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:
-    """What a sink makes of a row. The key is null if its records have none, and formatted as it is in the value."""
+def _record(sink: Sink, topics: Mapping[str, str], fields: Names) -> dict[str, Column]:
+    """What a sink makes of a row of these fields. The key is null without one, and formatted as it is in the value."""
     written: dict[str, Column] = {}
     match sink.messages:
         case Layout() as layout:
@@ -175,7 +175,8 @@ def _record(sink: Sink, topics: Mapping[str, str]) -> dict[str, Column]:
         case Text() as text:
             value = _filled_in(text.pattern)
         case Json() | Csv() as record:
-            typed = F.struct(*(F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields))
+            columns = [F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields]
+            typed = F.struct(*(columns or map(F.col, fields)))
             value = F.to_csv(typed) if isinstance(record, Csv) else F.to_json(typed, {"ignoreNullFields": "false"})
         case never:
             assert_never(never)

@@ -24,8 +24,7 @@ import pytest
 
 from market_spread.common.errors import UnavailableError
 from market_spread.common.kubernetes import ApiServer as Api
-from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
-from market_spread.host_tuner.kubelet import KubeletSocket, Resources
+from market_spread.host_tuner.cluster import KubeletSocket, KubernetesNode, OwnDaemonSet, Resources
 from market_spread.v1 import pod_resources_pb2 as pod_resources
 from tests.support.waiting import eventually
 from tests.unit.host_tuner.fakes import CPU, THP, host

@@ -7,9 +7,15 @@ from typing import cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, UnavailableError
-from market_spread.host_tuner.cluster import CONDITION, KubernetesNode, NodeObject, OwnDaemonSet
-from market_spread.host_tuner.node import STARTUP_TAINT, NodePublisher
-from market_spread.host_tuner.profile import Applied, TuningProfile
+from market_spread.host_tuner.cluster import (
+    CONDITION,
+    STARTUP_TAINT,
+    KubernetesNode,
+    NodeObject,
+    NodePublisher,
+    OwnDaemonSet,
+)
+from market_spread.host_tuner.config import Applied, TuningProfile
 from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner

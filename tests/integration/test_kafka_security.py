@@ -12,8 +12,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN

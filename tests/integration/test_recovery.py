@@ -11,8 +11,7 @@ import pytest
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import MODES, REAL_TIME
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.common.wire.ledger import decode_ledger

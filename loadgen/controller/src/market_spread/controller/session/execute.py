@@ -16,8 +16,7 @@ from rich.console import Console, RenderableType
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
 from market_spread.controller.analysis.observed import Observed, RunProgress, judge
 from market_spread.controller.analysis.result import Result

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D, Int64s, encode
+from market_spread.common.wire.codec import Bytes2D, Int64s, encode, encode_ledger
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.common.wire.ledger import encode_ledger
 from market_spread.loadgen.oracle.oracle import check_files, read_ledger
 
 START_US = 1_700_000_000_000_000

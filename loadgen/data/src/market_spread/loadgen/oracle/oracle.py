@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from market_spread.common.errors import UsageError, usage_errors
-from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.codec import Int64s, decode_ledger
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, find_in, sentence_of
 from market_spread.loadgen.files.native import map_bytes, read_native
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from market_spread.common.hdr.histogram import PERCENTILES
-from market_spread.common.telemetry import exposition, partitions
+from market_spread.common.telemetry import exposition, recorder
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
 from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
@@ -17,8 +17,8 @@ def metrics_reference(foreign: Mapping[str, Mapping[str, str]]) -> str:
     return _PAGE.format(
         pushed=_table(METRICS.values()),
         own=_table(OWN_METRICS),
-        partition_series=partitions.SERIES_MAX,
-        others=partitions.OTHERS,
+        partition_series=recorder.PARTITION_SERIES_MAX,
+        others=recorder.OTHERS,
         host_tuner=_table(HOST_TUNER_METRICS),
         edges=len(exposition.EDGES_US),
         first=exposition.EDGES_US[0],

@@ -3,8 +3,8 @@
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.kafka.access import BY_NUMBER, FINDS
 from market_spread.common.kafka.client import Record
-from market_spread.common.kafka.finding import BY_NUMBER, FINDS
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT
 from market_spread.receiver.matching import UNMATCHED_AFTER_NS, Matcher

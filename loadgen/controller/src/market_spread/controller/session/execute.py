@@ -37,7 +37,7 @@ from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.loadgen.files.native import write_native
-from market_spread.metrics_aggregator.model.events import SENTENCE_CHARACTERS_MAX
+from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000

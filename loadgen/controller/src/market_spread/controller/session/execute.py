@@ -36,7 +36,7 @@ from market_spread.controller.session.run import Run
 from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
-from market_spread.loadgen.files.native import write_native
+from market_spread.loadgen.columns import write_native
 from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.

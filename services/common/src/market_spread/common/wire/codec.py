@@ -102,10 +102,6 @@ class Decoded:
     def ints(self, name: str) -> Int64s:
         return self.columns[name].astype(np.int64, copy=False)
 
-    def texts(self, name: str) -> npt.NDArray[np.bytes_]:
-        """A column of texts, `S<width>` as they stand in the message, without the blanks at the end."""
-        return np.char.rstrip(self.columns[name].astype(np.bytes_), b" ")
-
 
 def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
     """Columns of the messages in data: int64, `S<width>`, letters uint8. ValueError if that is no whole number."""

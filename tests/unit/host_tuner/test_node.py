@@ -16,9 +16,9 @@ from market_spread.host_tuner.cluster import (
     OwnDaemonSet,
 )
 from market_spread.host_tuner.config import Applied, TuningProfile
-from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.values import APPLIED, Report, SettingOutcome
 from tests.support.clock import ManualClock
 from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals, tree
 

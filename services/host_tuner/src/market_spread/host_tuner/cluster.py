@@ -15,8 +15,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UnavailableError
 from market_spread.common.kubernetes import ApiServer, RefusedError
 from market_spread.common.logs import log_event
-from market_spread.host_tuner.report import Report
-from market_spread.host_tuner.values import Cpus
+from market_spread.host_tuner.values import Cpus, Report
 from market_spread.v1 import pod_resources_pb2 as pb
 
 CONDITION = "MarketSpreadHostTuned"

@@ -376,9 +376,7 @@ def test_the_node_is_read_and_patched_as_the_api_wants_it(api: ApiServer) -> Non
 
     assert api.tokens == {"Bearer of-the-pod"}
     strategic, json_patch = "application/strategic-merge-patch+json", "application/json-patch+json"
-    assert read.annotation == "{}"
-    assert read.taint_keys == ("market-spread.io/host-tuning",)
-    assert read.condition == condition
+    assert read == ("{}", condition, ["market-spread.io/host-tuning"])
     assert api.requests == [
         ("GET", "/api/v1/nodes/node1", "application/json", None),
         (

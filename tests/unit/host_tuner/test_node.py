@@ -11,7 +11,6 @@ from market_spread.host_tuner.cluster import (
     CONDITION,
     STARTUP_TAINT,
     KubernetesNode,
-    NodeObject,
     NodePublisher,
     OwnDaemonSet,
 )
@@ -39,9 +38,9 @@ class FakeNode:
         self.calls: list[str] = []
         self.down = False
 
-    def read(self) -> NodeObject:
+    def read(self) -> tuple[str | None, Mapping[str, str] | None, list[str]]:
         self._called("read")
-        return NodeObject(self.annotation, self.condition, tuple(self.taints))
+        return self.annotation, self.condition, [*self.taints]
 
     def set_condition(self, condition: Mapping[str, str]) -> None:
         self._called("set_condition")

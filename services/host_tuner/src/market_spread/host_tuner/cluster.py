@@ -34,15 +34,6 @@ _KUBELET_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeObject:
-    """The parts of a node's object that concern the tuner, as the API gives them."""
-
-    annotation: str | None
-    condition: Mapping[str, str] | None
-    taint_keys: tuple[str, ...]
-
-
 class KubernetesNode:
     """A node's object in the cluster. All calls raise UnavailableError if they cannot be answered."""
 
@@ -50,14 +41,13 @@ class KubernetesNode:
         self._api = api
         self._path = f"/api/v1/nodes/{name}"
 
-    def read(self) -> NodeObject:
+    def read(self) -> tuple[str | None, Mapping[str, str] | None, list[str]]:
+        """Our annotation and our condition, None if there is none, and the keys of all its taints."""
         node = self._api.call("GET", self._path)
+        annotations, spec = node["metadata"].get("annotations") or {}, node.get("spec", {})
         conditions = node.get("status", {}).get("conditions") or []
-        return NodeObject(
-            annotation=(node["metadata"].get("annotations") or {}).get(ANNOTATION),
-            condition=next((condition for condition in conditions if condition["type"] == CONDITION), None),
-            taint_keys=tuple(taint["key"] for taint in node.get("spec", {}).get("taints") or []),
-        )
+        condition = next((condition for condition in conditions if condition["type"] == CONDITION), None)
+        return annotations.get(ANNOTATION), condition, [taint["key"] for taint in spec.get("taints") or []]
 
     def set_condition(self, condition: Mapping[str, str]) -> None:
         """Set our condition, and no other."""
@@ -113,13 +103,13 @@ class NodePublisher:
         self._api.remove_condition()
 
     def _bring_up_to_date(self, report: Report, annotation: str, message: str) -> None:
-        node = self._api.read()
-        if node.annotation != annotation:
+        said, condition, taints = self._api.read()
+        if said != annotation:
             self._api.annotate(annotation)
-        self._set_condition(node.condition, report.ok, message)
+        self._set_condition(condition, report.ok, message)
         # The last thing: who sees the taint gone finds the rest said.
-        if report.ok and STARTUP_TAINT in node.taint_keys:
-            self._api.remove_taint(node.taint_keys.index(STARTUP_TAINT), STARTUP_TAINT)
+        if report.ok and STARTUP_TAINT in taints:
+            self._api.remove_taint(taints.index(STARTUP_TAINT), STARTUP_TAINT)
             log_event(_log, "node.released", taint=STARTUP_TAINT)
 
     def _set_condition(self, old: Mapping[str, str] | None, ok: bool, message: str) -> None:
